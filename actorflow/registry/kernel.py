@@ -27,7 +27,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.public import public
 from actorflow.registry import opdef
-from actorflow.registry.traits import LAUNCHED, Gpu
+from actorflow.registry.traits import LAUNCHED, Gpu, Loop
 
 ANY_DEVICE = "*"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,6 +60,7 @@ class KernelDef:
     can: Question = _yes
     pays: Question = _yes
     gpu: Gpu | None = None
+    loop: Loop | None = None
 
     def accepts(self, dtypes: Sequence[DType]) -> bool:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
@@ -82,6 +83,7 @@ def kernel(
     can: Question = _yes,
     pays: Question = _yes,
     gpu: Gpu | None = None,
+    loop: Loop | None = None,
 ) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops`.
 
@@ -103,6 +105,8 @@ def kernel(
         pays: `pays(attrs, shapes)` says whether the library's kernel is worth its costs; it always is unless given.
         gpu: what a device with memory of its own, such as a GPU, may do with the kernel (`actorflow.registry.traits`). A
             kernel of actorflow for every device is not for these devices unless this is given.
+        loop: what an elementwise kernel computes for one element (`actorflow.registry.traits.Loop`). With it, several ops
+            are compiled into one loop.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -133,6 +137,7 @@ def kernel(
                 can=can,
                 pays=pays,
                 gpu=gpu,
+                loop=loop,
             )
             entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
             known = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)

@@ -1,4 +1,4 @@
-"""`Gpu`: what a device with memory of its own, such as a GPU, may do with a kernel. It stands at the kernel.
+"""Traits that stand at a kernel: `Gpu`, the rights of a device with memory of its own, and `Loop`, the kernel element by element.
 
 A kernel for every device is one for such a device too if it computes with `xp` alone, by functions that numpy and CuPy share, and
 never looks at a value that the device is to compute. Its trait says that it does. A kernel without a trait is the CPU's, and soft
@@ -7,7 +7,11 @@ placement puts its nodes there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from actorflow.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +48,24 @@ HANDS_ON = Gpu(anywhere=True)
 ELEMENTWISE = Gpu(follows=True, recorded=True)
 RECORDED = Gpu(recorded=True)
 APART = Gpu(apart=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The computation of an elementwise kernel for one element, from which compilers make loops over several ops.
+
+    The loop gives the kernel's bits: it does the same operations in the same order.
+
+    Args:
+        lower: `lower(attrs, *values)` writes it: `attrs` are the node's, each value is an
+            `actorflow.runtime.codegen.jit_recipe.Value` of an input, and the result is one of the output, or None where
+            these attributes or types have no loop.
+        types: the element types of the first input that it takes.
+        calls: the functions that it calls, such as "exp". A compiler without one of them leaves the op to its kernel.
+        broadcasts: whether inputs are broadcast. If not, all that are no scalars have the output's shape.
+    """
+
+    lower: Callable[..., Any]
+    types: frozenset[DType]
+    calls: tuple[str, ...] = ()
+    broadcasts: bool = True

@@ -4,9 +4,10 @@ A session asks an `Engine`, of which there are two. `LocalEngine` is a master wi
 `RemoteEngine` (`actorflow.cluster.client`) asks a master by messages. A master and a worker do what a local engine does by
 the same classes: `Planner` places, divides and keeps plans, `PlanBuilder` compiles them, `StepRunner` runs steps,
 `PartialExecution` holds those that are fed in parts. So a signature is planned, a step run, and a run counted in one way,
-wherever it happens. Two things differ, and stay apart. A run in this process goes straight to the step, because a lookup of
-plan, owner and rendezvous for each run would show in small runs. And a checkpoint of a cluster waits for the steps of its own
-session only, and for a limited time.
+wherever it happens. Two things differ, and stay apart. A local engine owns its devices, and what they keep ends with it; a
+worker's devices are shared by its clients, and outlive them. So a run in this process needs no registration, and a program
+without a cluster loads none of its modules; a run through a master and its own worker takes the same time. And a
+checkpoint of a cluster waits for the steps of its own session only, and for a limited time.
 
 awaitables.py          `RunCoroutine` of `run` and `Callable_` of `make_callable`, which a program awaits; and what it may not
 blocking.py            `blocking.Session`: the same session without `await`, for scripts and plain prompts

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.dtypes import BOOLEAN, REAL
 from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
 from actorflow.ops.flow.control import broadcast_axes
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import HANDS_ON, Gpu
+from actorflow.registry.traits import HANDS_ON, Gpu, Loop
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.tokens import DEAD
 from actorflow.shapes import compatible, show
@@ -19,7 +20,9 @@ from actorflow.shapes import compatible, show
 from ..strings.objects import moving_kernel
 
 
-@kernel("Identity", "StopGradient", gpu=Gpu(anywhere=True, recorded=True))
+@kernel(
+    "Identity", "StopGradient", gpu=Gpu(anywhere=True, recorded=True), loop=Loop(lambda attrs, x: x, REAL | BOOLEAN)
+)
 def identity(xp: Any, x: Any) -> Any:
     return x
 

@@ -18,7 +18,7 @@ from actorflow.runtime.codegen.jit_recipe import Operand, Recipe
 from ..native.library import loaded
 from ..shared.threads import WORTH_DIVIDING, governed
 from .emit import module_text
-from .rules import RULES, Ruled
+from .ufuncs import inner_loop
 
 _HOLDING = 20_000
 """Up to this number of operations a loop holds the interpreter: to give it up and get it back may take longer."""
@@ -27,7 +27,7 @@ _CHUNK = 1 << 15
 _SIZE = ctypes.c_ssize_t
 
 
-class LlvmCompiler(Ruled):
+class LlvmCompiler:
     """The compiler that the runtime asks for loops: see `actorflow.runtime.codegen.jit.Compiler`."""
 
     name = "jit"
@@ -35,11 +35,12 @@ class LlvmCompiler(Ruled):
     least = 2000
     """Elements: below, the calls of a few numpy functions cost no more than the loop's."""
 
-    def __init__(self) -> None:
-        super().__init__(RULES)
-
     def available(self) -> bool:
         return llvm.available()
+
+    def computes(self, function: str, dtype: str) -> bool:
+        """Exponentials and the like are numpy's own inner loops, where these can be called."""
+        return inner_loop(function, dtype) is not None
 
     def compile(self, recipe: Recipe) -> Loop:
         return compiled(recipe)

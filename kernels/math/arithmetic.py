@@ -7,35 +7,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import FLOATING, INTEGER
+from actorflow.dtypes import FLOATING, INTEGER, REAL
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE
+from actorflow.registry.traits import ELEMENTWISE, Loop
+from actorflow.runtime.codegen.jit_recipe import Value
 
 from ..shared.elementwise import at_least, at_most
+from ..shared.loops import of
 
 
-@kernel("Add", gpu=ELEMENTWISE)
+@kernel("Add", gpu=ELEMENTWISE, loop=of("add", REAL))
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x + y if out is None else xp.add(x, y, out=out)
 
 
-@kernel("Sub", gpu=ELEMENTWISE)
+@kernel("Sub", gpu=ELEMENTWISE, loop=of("sub", REAL))
 def subtract(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x - y if out is None else xp.subtract(x, y, out=out)
 
 
-@kernel("Mul", gpu=ELEMENTWISE)
+@kernel("Mul", gpu=ELEMENTWISE, loop=of("mul", REAL))
 def multiply(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x * y if out is None else xp.multiply(x, y, out=out)
 
 
-@kernel("RealDiv", gpu=ELEMENTWISE)
+@kernel("RealDiv", gpu=ELEMENTWISE, loop=of("div", FLOATING))
 def real_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x / y if out is None else xp.true_divide(x, y, out=out)
 
 
-@kernel("DivNoNan", gpu=ELEMENTWISE)
+@kernel("DivNoNan", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x, y: y.equals(0).choose(0, x / y), FLOATING))
 def div_no_nan(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     quotient = xp.true_divide(x, y, out=out)
     if out is None:
@@ -111,12 +113,12 @@ def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x**y if out is None else xp.power(x, y, out=out)
 
 
-@kernel("Maximum", gpu=ELEMENTWISE)
+@kernel("Maximum", gpu=ELEMENTWISE, loop=of("max", REAL))
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, at_least, x, y, out)
 
 
-@kernel("Minimum", gpu=ELEMENTWISE)
+@kernel("Minimum", gpu=ELEMENTWISE, loop=of("min", REAL))
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, at_most, x, y, out)
 
@@ -128,7 +130,12 @@ def _bounded(xp: Any, ufunc: Any, by_number: Any, x: Any, y: Any, out: Any) -> A
     return by_number(xp, y, x, out) if x.ndim == 0 else ufunc(x, y, out=out)
 
 
-@kernel("SquaredDifference", gpu=ELEMENTWISE)
+def _squared_difference(attrs: Any, x: Value, y: Value) -> Value:
+    difference = x - y
+    return difference * difference
+
+
+@kernel("SquaredDifference", gpu=ELEMENTWISE, loop=Loop(_squared_difference, REAL))
 def squared_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     difference = x - y if out is None else xp.subtract(x, y, out=out)
     return difference * difference if out is None else xp.multiply(difference, difference, out=out)
@@ -139,7 +146,13 @@ def atan2(xp: Any, y: Any, x: Any, *, out: Any = None) -> Any:
     return xp.arctan2(y, x) if out is None else xp.arctan2(y, x, out=out)
 
 
-@kernel("AddN", gpu=ELEMENTWISE)
+def _from_left_to_right(attrs: Any, first: Value, *others: Value) -> Value:
+    for other in others:
+        first = first + other
+    return first
+
+
+@kernel("AddN", gpu=ELEMENTWISE, loop=Loop(_from_left_to_right, REAL, broadcasts=False))
 def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
     first = inputs[0]
     shape = first.shape

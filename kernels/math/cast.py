@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import COMPLEX, DType
+from actorflow.dtypes import BOOLEAN, COMPLEX, REAL, DType
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE
+from actorflow.registry.traits import ELEMENTWISE, Loop
+from actorflow.runtime.codegen.jit_recipe import TYPES, Value
+
+_ONE_INSTRUCTION = ("f4", "f8", "b1", "i4", "i8")
+"""The types into which one instruction converts floats."""
 
 
 @kernel("Cast", dtypes=COMPLEX, gpu=ELEMENTWISE)
@@ -14,7 +18,14 @@ def cast_to_complex(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
     return x.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x, out)
 
 
-@kernel("Cast", gpu=ELEMENTWISE)
+def _converted(attrs: Any, x: Value) -> Value | None:
+    target = TYPES.get(attrs["DstT"])
+    if target is None or (x.dtype[0] == "f" and target not in _ONE_INSTRUCTION):
+        return None
+    return x.convert(target)
+
+
+@kernel("Cast", gpu=ELEMENTWISE, loop=Loop(_converted, REAL | BOOLEAN))
 def cast(xp: Any, x: Any, *, DstT: DType, out: Any = None) -> Any:
     # The real part first: numpy warns as it drops an imaginary one. That of a real array is the array itself.
     return x.real.astype(DstT.numpy_dtype) if out is None else _cast_into(xp, x.real, out)

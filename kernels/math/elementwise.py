@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
+from actorflow.dtypes import FLOATING, REAL
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE
+from actorflow.registry.traits import ELEMENTWISE, Loop
 
 from ..shared.elementwise import mapped, scalar
+from ..shared.loops import calls, of
 
 
-@kernel("Neg", gpu=ELEMENTWISE)
+@kernel("Neg", gpu=ELEMENTWISE, loop=of("neg", REAL))
 def negative(xp: Any, x: Any, *, out: Any = None) -> Any:
     return -x if out is None else mapped(xp, xp.negative, x, out)
 
 
-@kernel("Abs", gpu=ELEMENTWISE)
+@kernel("Abs", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: abs(x), REAL))
 def absolute(xp: Any, x: Any, *, out: Any = None) -> Any:
     return abs(x) if out is None else mapped(xp, xp.absolute, x, out)
 
 
-@kernel("Sign", gpu=ELEMENTWISE)
+@kernel("Sign", gpu=ELEMENTWISE, loop=of("sign", REAL))
 def sign(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sign(x) if out is None else mapped(xp, xp.sign, x, out)
 
 
-@kernel("Square", gpu=ELEMENTWISE)
+@kernel("Square", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x * x, REAL))
 def square(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x * x if out is None else xp.multiply(x, x, out=out)
 
 
-@kernel("Sqrt", gpu=ELEMENTWISE)
+@kernel("Sqrt", gpu=ELEMENTWISE, loop=of("sqrt", FLOATING))
 def sqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sqrt(x) if out is None else mapped(xp, xp.sqrt, x, out)
 
 
-@kernel("Rsqrt", gpu=ELEMENTWISE)
+@kernel("Rsqrt", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: 1 / x.apply("sqrt"), FLOATING))
 def rsqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.reciprocal(xp.sqrt(x)) if out is None else mapped(xp, partial(_rsqrt, xp), x, out)
 
 
-@kernel("Reciprocal", gpu=ELEMENTWISE)
+@kernel("Reciprocal", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: 1 / x, FLOATING))
 def reciprocal(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.reciprocal(x) if out is None else mapped(xp, partial(_inverse, xp), x, out)
 
@@ -57,27 +60,27 @@ def _inverse(xp: Any, x: Any, out: Any) -> Any:
 # ---- exponentials and logarithms
 
 
-@kernel("Exp", gpu=ELEMENTWISE)
+@kernel("Exp", gpu=ELEMENTWISE, loop=calls("exp"))
 def exp(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.exp(x) if out is None else mapped(xp, xp.exp, x, out)
 
 
-@kernel("Expm1", gpu=ELEMENTWISE)
+@kernel("Expm1", gpu=ELEMENTWISE, loop=calls("expm1"))
 def expm1(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.expm1(x) if out is None else mapped(xp, xp.expm1, x, out)
 
 
-@kernel("Log", gpu=ELEMENTWISE)
+@kernel("Log", gpu=ELEMENTWISE, loop=calls("log"))
 def log(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.log(x) if out is None else mapped(xp, xp.log, x, out)
 
 
-@kernel("Log1p", gpu=ELEMENTWISE)
+@kernel("Log1p", gpu=ELEMENTWISE, loop=calls("log1p"))
 def log1p(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.log1p(x) if out is None else mapped(xp, xp.log1p, x, out)
 
 
-@kernel("Sigmoid", gpu=ELEMENTWISE)
+@kernel("Sigmoid", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: 1 / ((-x).apply("exp") + 1), FLOATING, calls=("exp",)))
 def sigmoid(xp: Any, x: Any, *, out: Any = None) -> Any:
     # exp(-x) may overflow to inf, and 1 / inf is the right limit.
     return (
@@ -90,7 +93,7 @@ def _sigmoid(xp: Any, x: Any, out: Any) -> Any:
     return _inverse(xp, xp.add(out, 1, out=out), out)
 
 
-@kernel("SigmoidGrad", gpu=ELEMENTWISE)
+@kernel("SigmoidGrad", gpu=ELEMENTWISE, loop=Loop(lambda attrs, y, dy: (1 - y) * y * dy, FLOATING))
 def sigmoid_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
     return (1 - y) * y * dy if out is None else _sigmoid_grad_into(xp, y, dy, out)
 
@@ -146,12 +149,12 @@ def cosh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.cosh(x) if out is None else mapped(xp, xp.cosh, x, out)
 
 
-@kernel("Tanh", gpu=ELEMENTWISE)
+@kernel("Tanh", gpu=ELEMENTWISE, loop=calls("tanh"))
 def tanh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.tanh(x) if out is None else mapped(xp, xp.tanh, x, out)
 
 
-@kernel("TanhGrad", gpu=ELEMENTWISE)
+@kernel("TanhGrad", gpu=ELEMENTWISE, loop=Loop(lambda attrs, y, dy: dy * (1 - y * y), FLOATING))
 def tanh_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
     return dy * (1 - y * y) if out is None else _tanh_grad_into(xp, y, dy, out)
 
@@ -179,32 +182,32 @@ def atanh(xp: Any, x: Any, *, out: Any = None) -> Any:
 # ---- rounding and kinds of numbers
 
 
-@kernel("Floor", gpu=ELEMENTWISE)
+@kernel("Floor", gpu=ELEMENTWISE, loop=of("floor", FLOATING))
 def floor(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.floor(x) if out is None else mapped(xp, xp.floor, x, out)
 
 
-@kernel("Ceil", gpu=ELEMENTWISE)
+@kernel("Ceil", gpu=ELEMENTWISE, loop=of("ceil", FLOATING))
 def ceil(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.ceil(x) if out is None else mapped(xp, xp.ceil, x, out)
 
 
-@kernel("Rint", gpu=ELEMENTWISE)
-@kernel("Round")
+@kernel("Rint", gpu=ELEMENTWISE, loop=of("rint", FLOATING))
+@kernel("Round", loop=of("rint", FLOATING))
 def rint(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.rint(x) if out is None else mapped(xp, xp.rint, x, out)
 
 
-@kernel("IsNan", gpu=ELEMENTWISE)
+@kernel("IsNan", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x.apply("ne", x), FLOATING))
 def is_nan(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x != x if out is None else xp.not_equal(x, x, out=out)
 
 
-@kernel("IsInf", gpu=ELEMENTWISE)
+@kernel("IsInf", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: abs(x).equals(math.inf), FLOATING))
 def is_inf(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.isinf(x) if out is None else mapped(xp, xp.isinf, x, out)
 
 
-@kernel("IsFinite", gpu=ELEMENTWISE)
+@kernel("IsFinite", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: abs(x) < math.inf, FLOATING))
 def is_finite(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.isfinite(x) if out is None else mapped(xp, xp.isfinite, x, out)

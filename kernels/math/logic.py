@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from actorflow.dtypes import BOOLEAN, INTEGER, REAL
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE
+from actorflow.registry.traits import ELEMENTWISE, Loop
 
 from ..shared.elementwise import chosen
+from ..shared.loops import of
+
+CHOICE = Loop(lambda attrs, condition, x, y: condition.choose(x, y), BOOLEAN)
 
 
-@kernel("Less", gpu=ELEMENTWISE)
+@kernel("Less", gpu=ELEMENTWISE, loop=of("lt", REAL))
 def less(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x < y if out is None else xp.less(x, y, out=out)
 
 
-@kernel("LessEqual", gpu=ELEMENTWISE)
+@kernel("LessEqual", gpu=ELEMENTWISE, loop=of("le", REAL))
 def less_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x <= y if out is None else xp.less_equal(x, y, out=out)
 
 
-@kernel("Greater", gpu=ELEMENTWISE)
+@kernel("Greater", gpu=ELEMENTWISE, loop=of("gt", REAL))
 def greater(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x > y if out is None else xp.greater(x, y, out=out)
 
 
-@kernel("GreaterEqual", gpu=ELEMENTWISE)
+@kernel("GreaterEqual", gpu=ELEMENTWISE, loop=of("ge", REAL))
 def greater_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x >= y if out is None else xp.greater_equal(x, y, out=out)
 
 
-@kernel("Equal", gpu=ELEMENTWISE)
+@kernel("Equal", gpu=ELEMENTWISE, loop=of("eq", REAL | BOOLEAN))
 def equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x == y if out is None else xp.equal(x, y, out=out)
 
 
-@kernel("NotEqual", gpu=ELEMENTWISE)
+@kernel("NotEqual", gpu=ELEMENTWISE, loop=of("ne", REAL | BOOLEAN))
 def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x != y if out is None else xp.not_equal(x, y, out=out)
 
@@ -44,22 +49,22 @@ def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- bool tensors, and the bits of integers
 
 
-@kernel("LogicalAnd", "BitwiseAnd", gpu=ELEMENTWISE)
+@kernel("LogicalAnd", "BitwiseAnd", gpu=ELEMENTWISE, loop=of("and", INTEGER | BOOLEAN))
 def bitwise_and(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x & y if out is None else xp.bitwise_and(x, y, out=out)
 
 
-@kernel("LogicalOr", "BitwiseOr", gpu=ELEMENTWISE)
+@kernel("LogicalOr", "BitwiseOr", gpu=ELEMENTWISE, loop=of("or", INTEGER | BOOLEAN))
 def bitwise_or(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x | y if out is None else xp.bitwise_or(x, y, out=out)
 
 
-@kernel("LogicalXor", "BitwiseXor", gpu=ELEMENTWISE)
+@kernel("LogicalXor", "BitwiseXor", gpu=ELEMENTWISE, loop=of("xor", INTEGER | BOOLEAN))
 def bitwise_xor(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x ^ y if out is None else xp.bitwise_xor(x, y, out=out)
 
 
-@kernel("LogicalNot", "Invert", gpu=ELEMENTWISE)
+@kernel("LogicalNot", "Invert", gpu=ELEMENTWISE, loop=of("not", INTEGER | BOOLEAN))
 def invert(xp: Any, x: Any, *, out: Any = None) -> Any:
     return ~x if out is None else xp.invert(x, out=out)
 
@@ -82,12 +87,12 @@ def right_shift(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- choices
 
 
-@kernel("SelectV2", gpu=ELEMENTWISE)
+@kernel("SelectV2", gpu=ELEMENTWISE, loop=CHOICE)
 def select_v2(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return chosen(xp, condition, x, y, out)
 
 
-@kernel("Select", gpu=ELEMENTWISE)
+@kernel("Select", gpu=ELEMENTWISE, loop=replace(CHOICE, broadcasts=False))
 def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     rows = condition.ndim == 1 and x.ndim != 1
     fits = condition.shape == x.shape[:1] if rows else condition.ndim == 0 or condition.shape == x.shape

@@ -1,4 +1,7 @@
-"""Kernels of activations, biases and the softmax. A small output is computed by operators, a large one into `out`."""
+"""Kernels of activations, biases and the softmax. A small output is computed by operators, a large one into `out`.
+
+The loops of gradients multiply as the kernels do: an infinite dy times 0 is NaN in both.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.dtypes import FLOATING, REAL
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import APART, ELEMENTWISE, RECORDED
+from actorflow.registry.traits import APART, ELEMENTWISE, RECORDED, Loop
 
 from ..shared.elementwise import at_least, at_most, chosen, scalar, with_vector
 from ..shared.reducing import largest, sum_over
@@ -19,37 +23,41 @@ SCALE = 1.0507009873554804934193349852946
 SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
-@kernel("Relu", gpu=ELEMENTWISE)
+@kernel("Relu", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x.apply("max", 0), REAL))
 def relu(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.maximum(x, scalar(xp, x.dtype, 0)) if out is None else at_least(xp, x, 0, out)
 
 
-@kernel("ReluGrad", gpu=ELEMENTWISE)
+@kernel("ReluGrad", gpu=ELEMENTWISE, loop=Loop(lambda attrs, dy, x: dy * (x > 0).convert(dy.dtype), REAL))
 def relu_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
     return dy * (x > 0) if out is None else xp.multiply(dy, x > 0, out=out)
 
 
-@kernel("Relu6", gpu=ELEMENTWISE)
+@kernel("Relu6", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x.apply("max", 0).apply("min", 6), REAL))
 def relu6(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.minimum(xp.maximum(x, 0), 6) if out is None else at_most(xp, at_least(xp, x, 0, out), 6, out)
 
 
-@kernel("Relu6Grad", gpu=ELEMENTWISE)
+@kernel("Relu6Grad", gpu=ELEMENTWISE, loop=Loop(lambda attrs, dy, x: dy * ((x > 0) & (x < 6)).convert(dy.dtype), REAL))
 def relu6_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
     return xp.multiply(dy, (x > 0) & (x < 6), out=out)
 
 
-@kernel("LeakyRelu", gpu=ELEMENTWISE)
+@kernel("LeakyRelu", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: (x > 0).choose(x, x * attrs["alpha"]), FLOATING))
 def leaky_relu(xp: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
     return chosen(xp, x > 0, x, x * x.dtype.type(alpha), out)
 
 
-@kernel("LeakyReluGrad", gpu=ELEMENTWISE)
+@kernel(
+    "LeakyReluGrad", gpu=ELEMENTWISE, loop=Loop(lambda attrs, dy, x: (x > 0).choose(dy, dy * attrs["alpha"]), FLOATING)
+)
 def leaky_relu_grad(xp: Any, dy: Any, x: Any, *, alpha: float, out: Any = None) -> Any:
     return chosen(xp, x > 0, dy, dy * dy.dtype.type(alpha), out)
 
 
-@kernel("Elu", gpu=ELEMENTWISE)
+@kernel(
+    "Elu", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: (x < 0).choose(x.apply("expm1"), x), FLOATING, calls=("expm1",))
+)
 def elu(xp: Any, x: Any, *, out: Any = None) -> Any:
     return chosen(xp, x < 0, xp.expm1(x), x, out)
 
@@ -76,7 +84,7 @@ def softplus(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.add(xp.maximum(x, 0), xp.log1p(xp.exp(-abs(x))), out=out)
 
 
-@kernel("Softsign", gpu=ELEMENTWISE)
+@kernel("Softsign", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x / (1 + abs(x)), FLOATING))
 def softsign(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x / (1 + abs(x)) if out is None else xp.divide(x, 1 + abs(x), out=out)
 
@@ -89,7 +97,11 @@ def softsign_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
 # ---- biases
 
 
-@kernel("BiasAdd", gpu=RECORDED)
+@kernel(
+    "BiasAdd",
+    gpu=RECORDED,
+    loop=Loop(lambda attrs, value, bias: value + bias if attrs["data_format"] != "NCHW" else None, REAL),
+)
 def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = None) -> Any:
     return (
         value + _along_channels(bias, value.shape, data_format)

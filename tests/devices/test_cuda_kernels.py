@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from fake_cuda_c import Wrong, run_elementwise, run_kernel
 from fake_cupy import FakeCupy
+from kernel_loops import kernel_loops
 from test_cuda import NAME, Make, devices, fake  # noqa: F401
 
 import actorflow as af
@@ -26,9 +27,7 @@ from actorflow.runtime.state.variable_state import VariableState
 plugins.load_kernels()
 
 from actorflow.kernels.cuda import cross_entropy, source  # noqa: E402
-from actorflow.kernels.cuda.compiler import RULES, CudaCompiler  # noqa: E402
-from actorflow.kernels.jit.rules import TYPES  # noqa: E402
-from actorflow.runtime.codegen.jit_recipe import Block  # noqa: E402
+from actorflow.runtime.codegen.jit_recipe import TYPES, Block  # noqa: E402
 
 pytestmark = pytest.mark.real_memory
 
@@ -323,14 +322,14 @@ def operands_of(op: str, kind: str) -> list[list[str]]:
     return [[kind] * count]
 
 
-@pytest.mark.parametrize("op", sorted(op for op in RULES if kernel.includes(kernel.devices_of(op), "GPU")))
+@pytest.mark.parametrize("op", sorted(op for op in kernel_loops() if kernel.includes(kernel.devices_of(op), "GPU")))
 def test_f91_a_rule_in_c_computes_what_the_ops_kernel_does(op: str, seed: int) -> None:
     """To the bit: the C is evaluated with numpy's functions, so all that may differ is what the C says."""
     rng = np.random.default_rng(seed)
     of_type = {v: k for k, v in TYPES.items()}
-    compiler = CudaCompiler()
+    loop = kernel_loops()[op]
     tried = 0
-    for kind in sorted(RULES[op][0]):
+    for kind in [TYPES[d] for d in TYPES if d in loop.types]:
         for kinds in operands_of(op, kind):
             several = (
                 [{"DstT": of_type[t]} for t in TYPES.values()]
@@ -339,7 +338,7 @@ def test_f91_a_rule_in_c_computes_what_the_ops_kernel_does(op: str, seed: int) -
             )
             for attrs in several:
                 block = Block()
-                result = compiler.lower(op, [block.operand(k) for k in kinds], attrs)
+                result = loop.lower(attrs, *[block.operand(k) for k in kinds])
                 if result is None:
                     continue
                 tried += 1

@@ -419,23 +419,23 @@ def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Cal
     """All rules in all types, by CuPy's compiler."""
     import cupy
 
-    from actorflow.kernels.cuda.compiler import RULES, CudaCompiler
     from actorflow.kernels.cuda.source import elementwise
-    from actorflow.kernels.jit.rules import TYPES as NAMES
+    from actorflow.runtime.codegen.jit_recipe import TYPES as NAMES
     from actorflow.runtime.codegen.jit_recipe import Block
 
     gpu: Any = make()[0]
-    compiler, of_type = CudaCompiler(), {v: k for k, v in NAMES.items()}
+    of_type = {v: k for k, v in NAMES.items()}
+    loops = {op: e.loop for op, entries in kernel.registered().items() for e in entries if e.loop is not None}
     rng = np.random.default_rng(1)
-    for op in sorted(RULES):
+    for op, loop in sorted(loops.items()):
         if op == "BiasAdd" or not kernel.includes(kernel.devices_of(op), "GPU"):
             continue
-        for kind in sorted(RULES[op][0]):
+        for kind in [NAMES[d] for d in NAMES if d in loop.types]:
             count = 3 if op == "AddN" else len(af.registry.opdef.lookup(op).inputs)
             kinds = ["b1", "f4", "f4"] if op in ("Select", "SelectV2") else [kind] * count
             for attrs in [{"DstT": t} for t in NAMES] if op == "Cast" else [{"alpha": 0.3}]:
                 block = Block()
-                result = compiler.lower(op, [block.operand(k) for k in kinds], attrs)
+                result = loop.lower(attrs, *[block.operand(k) for k in kinds])
                 if result is None:
                     continue
                 recipe = block.finish([(result, None)])

@@ -10,11 +10,13 @@ import pickle
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_loops import kernel_loops
 from patience import PATIENCE
 
 import actorflow as af
@@ -24,14 +26,15 @@ from actorflow.control_flow.while_loop import while_loop
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
 from actorflow.ops.state import training
-from actorflow.registry import opdef, plugins
+from actorflow.registry import kernel, opdef
+from actorflow.registry.traits import Loop
 from actorflow.runtime.codegen import jit
-from actorflow.runtime.codegen.jit_recipe import CALLED, Block
+from actorflow.runtime.codegen.jit_recipe import CALLED, TYPES, Block
 from actorflow.runtime.codegen.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
-from actorflow.kernels.jit import compiler, rules, ufuncs, updates
+from actorflow.kernels.jit import compiler, ufuncs, updates
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import threads
 from actorflow.kernels.state.update_program import recipe_of
@@ -123,12 +126,11 @@ ALL = ("Abs", "Add", "Less", "Maximum", "Sign")  # these take every type
 
 
 def _cases() -> Iterator[Any]:
-    plugins.load_kernels()
-    for op, (types, _) in rules.RULES.items():
+    for op, loop in kernel_loops().items():
         allowed = opdef.lookup(op).inputs[0].allowed
-        for dtype, code in rules.TYPES.items():
+        for dtype in TYPES:
             wanted = dtype in FEW or op in ALL
-            if op != "Cast" and wanted and code in types and (allowed is None or dtype in allowed):
+            if op != "Cast" and wanted and dtype in loop.types and (allowed is None or dtype in allowed):
                 yield pytest.param(op, dtype, id=f"{op}-{dtype.name}")
 
 
@@ -144,11 +146,11 @@ async def test_each_rule_gives_the_bits_of_its_kernel(graph: af.Graph, op: str, 
     assert await both_ways(graph, [y, again], feeds) == 1
 
 
-@pytest.mark.parametrize("source", list(rules.TYPES), ids=lambda d: d.name)
+@pytest.mark.parametrize("source", list(TYPES), ids=lambda d: d.name)
 async def test_casts(graph: af.Graph, source: af.DType) -> None:
     x = af.placeholder(source, [N])
     narrow = (af.int8, af.int16, af.uint8, af.uint16, af.uint32, af.uint64)  # what C leaves open, numpy decides
-    targets = [t for t in rules.TYPES if t is not source and not (source.is_floating and t in narrow)]
+    targets = [t for t in TYPES if t is not source and not (source.is_floating and t in narrow)]
     assert await both_ways(graph, [af.cast(x, t) for t in targets], {x: values(source.numpy_dtype, N, 1)}) == 0
     ones = af.placeholder(source, [N])
     same = af.equal(x, ones)
@@ -472,20 +474,25 @@ async def test_a_kernel_that_breaks_its_promise_is_found_out(graph: af.Graph, wh
 
 @af.op("TestOwn", shape=unchanged, gradient=None)
 def own(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """Takes the name of a rule's op below."""
+    """An op of another package: x + 100."""
 
 
-@af.kernel("TestOwn")
+@af.kernel("TestOwn", loop=Loop(lambda attrs, x: x + 100, frozenset((af.float32,))))
 def _own(xp: Any, x: Any) -> Any:
     return x + 100
 
 
-async def test_a_rule_is_not_taken_for_a_kernel_from_elsewhere(
-    graph: af.Graph, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("has_loop", [True, False])
+async def test_a_kernel_from_elsewhere_brings_its_loop(
+    graph: af.Graph, has_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(rules.RULES, "TestOwn", rules.RULES["Neg"])
+    """It joins the loop of its neighbours; without the trait there is one loop before it and one behind it."""
+    if not has_loop:
+        (entry,) = kernel.registered()["TestOwn"]
+        monkeypatch.setitem(kernel._KERNELS, "TestOwn", [replace(entry, loop=None)])
     x = af.placeholder(af.float32, [N])
-    assert await both_ways(graph, [own(x * 2.0 + 1.0) * 3.0 - x], {x: values("f4", N, 0)}) == 2
+    made = await both_ways(graph, [own(x * 2.0 + 1.0) * 3.0 - x], {x: values("f4", N, 0)})
+    assert made == (1 if has_loop else 2)
 
 
 # ---- when loops are compiled

@@ -108,7 +108,7 @@ class CoalescedLoop(Region):
         if types is None:
             return [*constants, *(m for m in members if m.op != "Const")]
         assert self._compiler is not None
-        chosen = frozenset(self._candidates([m for m in members if m.op not in ("Merge", "_Loop")]))
+        chosen = self._candidates([m for m in members if m.op not in ("Merge", "_Loop")])
         pieces: list[Node | FusedLoop] = list(constants)
         for run in _runs(body, members):
             if not any(m.name in chosen for m in run):
@@ -120,9 +120,8 @@ class CoalescedLoop(Region):
             kept.update(body.resolved(pred) for pred, _, _ in body.chosen.values())
             kept.update(body.resolved(pred) for guards in body.guards.values() for pred, _ in guards)
             given = {e for m in run for e in m.inputs if e.node not in names}
-            arranged = arrange(
-                [*constants, *run], types, kept, given, self._compiler, [m.name for m in run if m.name in chosen]
-            )
+            mine = {m.name: chosen[m.name] for m in run if m.name in chosen}
+            arranged = arrange([*constants, *run], types, kept, given, self._compiler, mine)
             pieces.extend(arranged[len(constants) :])
         return pieces
 

@@ -13,17 +13,15 @@ import functools
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, Generic, Protocol, TypeVar
 
 from actorflow import machine
 from actorflow.analysis import cooperative as pace
-from actorflow.dtypes import DType
 from actorflow.logs import get_logger
 from actorflow.registry import plugins
-from actorflow.registry.kernel import KernelDef
-from actorflow.runtime.codegen.jit_recipe import Recipe, Value
+from actorflow.runtime.codegen.jit_recipe import Recipe
 
 T = TypeVar("T")
 RUNS = 3
@@ -48,8 +46,8 @@ class LaunchedLoop(Protocol):
         """Launches it on arrays of `xp` that broadcast to the shape of all results, and gives fresh arrays of that shape."""
 
 
-class ElementwiseRules(Protocol):
-    """The rules of elementwise ops, element by element."""
+class LoopCompiler(Protocol):
+    """A compiler of the loops that stand at elementwise kernels (`actorflow.registry.traits.Loop`)."""
 
     name: str
     device_type: str
@@ -60,23 +58,11 @@ class ElementwiseRules(Protocol):
     def available(self) -> bool:
         """Whether what it needs is installed."""
 
-    def follows(self, kernel: KernelDef) -> bool:
-        """Whether its rule for the kernel's op, where there is one, does what this kernel does."""
-
-    def type_of(self, dtype: DType) -> str | None:
-        """The element type in recipes, or None where there is none."""
-
-    def accepts(self, op: str, dtypes: Sequence[DType]) -> bool:
-        """Whether there may be a rule for the op with inputs of these types."""
-
-    def broadcasts(self, op: str) -> bool:
-        """Whether the op's inputs are broadcast; if not, all that are no scalars have its output's shape."""
-
-    def lower(self, op: str, given: Sequence[Value], attrs: Mapping[str, Any]) -> Value | None:
-        """Writes what the op computes into its inputs' block; None where these attributes or types have no rule."""
+    def computes(self, function: str, dtype: str) -> bool:
+        """Whether it has one of the functions in `jit_recipe.CALLED` for an element type."""
 
 
-class Compiler(ElementwiseRules, Protocol):
+class Compiler(LoopCompiler, Protocol):
     """A compiler that turns elementwise ops into loops. Its results are those of the ops' kernels, bit for bit but for
     those of NaN."""
 
@@ -84,7 +70,7 @@ class Compiler(ElementwiseRules, Protocol):
         """Takes some 10 ms, unless an equal recipe was compiled before. Called on any thread."""
 
 
-class LaunchCompiler(ElementwiseRules, Protocol):
+class LaunchCompiler(LoopCompiler, Protocol):
     """The same for a device whose kernels are only launched."""
 
     def launched(self, recipe: Recipe) -> LaunchedLoop:

@@ -17,8 +17,9 @@ import numpy as np
 from actorflow.analysis.cooperative import yielding
 from actorflow.dtypes import DType
 from actorflow.graph.node import Node, TensorId
-from actorflow.runtime.codegen.jit import ElementwiseRules
-from actorflow.runtime.codegen.jit_recipe import Block, Recipe, Value
+from actorflow.registry.traits import Loop
+from actorflow.runtime.codegen.jit import LoopCompiler
+from actorflow.runtime.codegen.jit_recipe import TYPES, Block, Recipe, Value
 from actorflow.shapes import Shape, is_static
 
 MOST_MEMBERS = 64
@@ -57,20 +58,29 @@ class _Unit:
     arrays: set[TensorId] = field(default_factory=set)
 
 
-def candidates(members: Sequence[Node], compiler: ElementwiseRules, followed: Callable[[Node], bool]) -> list[str]:
-    """The members that may go into loops: large enough, of types that the compiler knows. `followed` says of a member
-    whether the compiler has the rule of its kernel."""
-    return [
-        m.name
+def accepts(compiler: LoopCompiler, loop: Loop | None, dtypes: Sequence[DType]) -> bool:
+    """Whether the compiler has all that a kernel's loop needs for inputs of these types."""
+    if loop is None or not dtypes or dtypes[0] not in loop.types or any(d not in TYPES for d in dtypes):
+        return False
+    return all(compiler.computes(function, TYPES[dtypes[0]]) for function in loop.calls)
+
+
+def candidates(
+    members: Sequence[Node], compiler: LoopCompiler, loop_of: Callable[[Node], Loop | None]
+) -> dict[str, Loop]:
+    """The members that may go into loops, with these: large enough, of types that loops have. `loop_of` gives the loop of a
+    member's kernel."""
+    fitting = [
+        m
         for m in members
         if len(m.shapes) == 1
         and m.op not in _PASSING
         and is_static(m.shapes[0])
         and _elements(m.shapes[0]) >= compiler.least
-        and compiler.type_of(m.dtypes[0]) is not None
+        and m.dtypes[0] in TYPES
         and m.inputs
-        and followed(m)
     ]
+    return {m.name: loop for m in fitting if (loop := loop_of(m)) is not None}
 
 
 def arrange(
@@ -78,15 +88,15 @@ def arrange(
     types: Types,
     kept: AbstractSet[TensorId],
     given: AbstractSet[TensorId],
-    compiler: ElementwiseRules,
-    chosen: Sequence[str],
+    compiler: LoopCompiler,
+    chosen: Mapping[str, Loop],
 ) -> list[Node | FusedLoop]:
     """The members in an order that computes what the given order does, those of loops together.
 
     `types` are of all tensors in the region, `kept` are needed after it, `given` come from outside. `chosen` are candidates.
     """
     members = _without_detours(members, given, chosen)
-    arranger = _Arranger(members, types, given, compiler, frozenset(chosen))
+    arranger = _Arranger(members, types, given, compiler, chosen)
     units = arranger.units()
     where = {m.name: i for i, unit in enumerate(units) for m in unit.members}
     used = set(kept)
@@ -99,15 +109,14 @@ def arrange(
     return arranged
 
 
-def _without_detours(members: Sequence[Node], given: AbstractSet[TensorId], chosen: Sequence[str]) -> list[Node]:
+def _without_detours(members: Sequence[Node], given: AbstractSet[TensorId], chosen: Mapping[str, Loop]) -> list[Node]:
     """The members, of which those that may go into loops take what an Identity passes on from its source."""
     source: dict[TensorId, TensorId] = {}
-    names = frozenset(chosen)
     found = []
     for member in members:
         if member.op in _PASSING and not member.controls and TensorId(member.name, 0) not in given:
             source[TensorId(member.name, 0)] = source.get(member.inputs[0], member.inputs[0])
-        elif member.name in names and any(e in source for e in member.inputs):
+        elif member.name in chosen and any(e in source for e in member.inputs):
             member = replace(member, inputs=tuple([source.get(e, e) for e in member.inputs]))
         found.append(member)
     return found
@@ -140,8 +149,8 @@ class _Arranger:
         members: Sequence[Node],
         types: Types,
         given: AbstractSet[TensorId],
-        compiler: ElementwiseRules,
-        chosen: frozenset[str],
+        compiler: LoopCompiler,
+        chosen: Mapping[str, Loop],
     ) -> None:
         self._members = members
         self._position = {m.name: position for position, m in enumerate(members)}
@@ -206,15 +215,14 @@ class _Arranger:
         ):
             return None
         types = [self._types[e] for e in member.inputs]
-        if not self._compiler.accepts(member.op, [d for d, _ in types]):
-            return None
-        if any(self._compiler.type_of(d) is None for d, _ in types):
+        loop = self._chosen[member.name]
+        if not accepts(self._compiler, loop, [d for d, _ in types]):
             return None
         whole: Any = member.shapes[0]
         columns = 0
         for _, shape in types:
             layout = _layout(shape, whole)
-            if layout is None or not self._compiler.broadcasts(member.op) and layout[0] not in ("full", "scalar"):
+            if layout is None or not loop.broadcasts and layout[0] not in ("full", "scalar"):
                 return None
             if layout[1] is not None:
                 if columns not in (0, layout[1]):
@@ -228,8 +236,12 @@ class _Arranger:
     def _lowered(self, member: Node) -> Value | None:
         """Whether there is a rule for the member's attributes and types, tried on operands of no loop."""
         block = Block()
-        kinds = [str(self._compiler.type_of(self._types[e][0])) for e in member.inputs]
-        return self._compiler.lower(member.op, [block.operand(kind) for kind in kinds], member.attrs)
+        return self._written(member, [block.operand(TYPES[self._types[e][0]]) for e in member.inputs])
+
+    def _written(self, member: Node, values: Sequence[Value]) -> Value | None:
+        """The value of a member, in its inputs' block; None for attributes or types that have no loop."""
+        result: Value | None = self._chosen[member.name].lower(member.attrs, *values)
+        return result
 
     def _join(self, one: int, other: int) -> None:
         """Makes one loop of two where they fit, and no path between them leads through a third unit."""
@@ -273,7 +285,7 @@ class _Arranger:
                 if tensor_id in values:
                     continue
                 dtype, shape = self._types[tensor_id]
-                kind = str(self._compiler.type_of(dtype))
+                kind = TYPES[dtype]
                 constant = self._constants.get(tensor_id.node) if tensor_id not in self._given else None
                 if constant is not None and constant.size == 1:
                     values[tensor_id] = block.constant(constant.reshape(()), kind)
@@ -284,7 +296,7 @@ class _Arranger:
                 inputs.append(tensor_id)
                 if layout[0] == "scalar":
                     scalars.add(tensor_id)
-            result = self._compiler.lower(member.op, [values[e] for e in member.inputs], member.attrs)
+            result = self._written(member, [values[e] for e in member.inputs])
             assert result is not None, member.op
             values[TensorId(member.name, 0)] = result
         outputs = [e for m in members if (e := TensorId(m.name, 0)) in outside]

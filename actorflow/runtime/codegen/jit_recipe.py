@@ -5,11 +5,14 @@ A recipe says nothing of sizes or of the graph, so equal recipes of different re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from actorflow import dtypes
+from actorflow.dtypes import DType
 
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 CALLED = frozenset(("exp", "expm1", "log", "log1p", "tanh"))
@@ -17,8 +20,20 @@ CALLED = frozenset(("exp", "expm1", "log", "log1p", "tanh"))
 UNARY = frozenset(("neg", "abs", "sign", "sqrt", "floor", "ceil", "rint", "not")) | CALLED
 BINARY = frozenset(("add", "sub", "mul", "div", "min", "max", "and", "or", "xor", "copysign", "pow")) | COMPARISONS
 """Not every compiler has "pow"; no rule for an op's kernel uses it."""
-TYPES = frozenset(("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"))
-"""Element types as numpy writes them."""
+TYPES: Mapping[DType, str] = {
+    dtypes.float32: "f4",
+    dtypes.float64: "f8",
+    dtypes.int8: "i1",
+    dtypes.int16: "i2",
+    dtypes.int32: "i4",
+    dtypes.int64: "i8",
+    dtypes.uint8: "u1",
+    dtypes.uint16: "u2",
+    dtypes.uint32: "u4",
+    dtypes.uint64: "u8",
+    dtypes.bool: "b1",
+}
+"""The element types of loops, as numpy writes them. Half precision is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +113,34 @@ class Value:
 
     def __rtruediv__(self, other: Any) -> Value:
         return self.block.binary("div", other, self)
+
+    def __and__(self, other: Any) -> Value:
+        return self.block.binary("and", self, other)
+
+    def __lt__(self, other: Any) -> Value:
+        return self.block.binary("lt", self, other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self.block.binary("gt", self, other)
+
+    def __abs__(self) -> Value:
+        return self if self.dtype[0] == "u" else self.block.unary("abs", self)
+
+    def equals(self, other: Any) -> Value:
+        """Whether it equals another one; `==` compares records."""
+        return self.block.binary("eq", self, other)
+
+    def apply(self, function: str, *others: Any) -> Value:
+        """A function of `UNARY`, or of `BINARY` with one other value or number."""
+        return self.block.binary(function, self, *others) if others else self.block.unary(function, self)
+
+    def choose(self, x: Any, y: Any) -> Value:
+        """x for elements that are true, else y."""
+        return self.block.select(self, x, y)
+
+    def convert(self, dtype: str) -> Value:
+        """It as another element type."""
+        return self.block.convert(self, dtype)
 
 
 class Block:

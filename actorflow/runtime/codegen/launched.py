@@ -137,7 +137,7 @@ class LaunchedRegion(Region):
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
         members = self._with_shapes(shapes)
         compiler: Any = self._compiler
-        chosen = candidates(members, compiler, self._followed) if compiler is not None else []
+        chosen = candidates(members, compiler, self._loop_of) if compiler is not None else {}
         if not chosen:
             return self._code(shapes, members)
         types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
@@ -146,10 +146,6 @@ class LaunchedRegion(Region):
         arranged = arrange(members, types, kept, given, compiler, chosen)
         self.loops = sum(isinstance(piece, FusedLoop) for piece in arranged)
         return self._code(shapes, arranged)
-
-    def _followed(self, member: Node) -> bool:
-        compiler: Any = self._compiler
-        return bool(compiler.follows(kernel_of(member, self._device, ())))
 
     def _code(self, shapes: Sequence[Shape], pieces: Sequence[Node | FusedLoop]) -> Callable[..., Any]:
         device = as_asynchronous(self._device)

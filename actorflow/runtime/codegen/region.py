@@ -17,6 +17,7 @@ from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import writes_last
 from actorflow.registry import opdef
+from actorflow.registry.traits import Loop
 from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.emitter import Emitter, SourceMap
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
@@ -91,10 +92,13 @@ class Region:
             self._versions[("generic",) if full else key] = known
         return known
 
-    def _candidates(self, members: Sequence[Node]) -> list[str]:
+    def _candidates(self, members: Sequence[Node]) -> dict[str, Loop]:
         compiler = self._compiler
         assert compiler is not None
-        return candidates(members, compiler, lambda m: compiler.follows(kernel_of(m, self._device, ())))
+        return candidates(members, compiler, self._loop_of)
+
+    def _loop_of(self, member: Node) -> Loop | None:
+        return kernel_of(member, self._device, ()).loop
 
     def compile_loops(self, key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
         """Puts code that calls compiled loops in the place of the version for these shapes."""

@@ -19,6 +19,7 @@ from actorflow.passes.compile import Options, finish
 from actorflow.passes.memory.budget import Memory, explained
 from actorflow.registry import kernel, opdef
 from actorflow.runtime.codegen.jit import find_compiler
+from actorflow.runtime.codegen.jit_groups import accepts
 from actorflow.runtime.context import KernelContext, NodeContexts
 from actorflow.runtime.kernel_binding import bind, kernel_of
 from actorflow.runtime.plan import Plan, build_plan
@@ -114,8 +115,9 @@ class PlanBuilder:
             return bind(node, entry, device, self.context_of)(*inputs)
 
     def _loopable(self, without: frozenset[str], node: Node, dtypes: Sequence[DType]) -> bool:
-        compiler = find_compiler(self.devices[node.device].type, without)
-        return compiler is not None and compiler.accepts(node.op, dtypes)
+        device = self.devices[node.device]
+        compiler = find_compiler(device.type, without)
+        return compiler is not None and accepts(compiler, kernel_of(node, device, ()).loop, dtypes)
 
     def _mergeable_in(self, part: Subgraph, device: str) -> Callable[[Node], bool]:
         """Which nodes of a part may be members of regions. On a device whose kernels are only launched, what somebody looks at in
