@@ -2,6 +2,7 @@
 
 blas.py          how many threads a matrix product takes, decided by what the last ones cost
 elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones
+loops.py         loops of elementwise kernels in short form
 reducing.py      sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's
                  reductions
 threads.py       how many threads a piece of work takes: the cores that there are, and what the last calls cost
