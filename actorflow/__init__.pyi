@@ -526,6 +526,7 @@ from actorflow.ops.strings.hash import string_to_hash_bucket_fast as string_to_h
 from actorflow.ops.strings.hash import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from actorflow.ops.strings.split import reduce_join as reduce_join
 from actorflow.ops.strings.split import string_split as string_split
+from actorflow.placement.study.study import PlacementStudy as PlacementStudy
 from actorflow.queues.barrier import Barrier as Barrier
 from actorflow.queues.base import QueueBase as QueueBase
 from actorflow.queues.kinds import FIFOQueue as FIFOQueue
@@ -619,6 +620,7 @@ __all__ = [
     "Operation",
     "PaddingFIFOQueue",
     "PartitionedVariable",
+    "PlacementStudy",
     "PlacementTrial",
     "Print",
     "PriorityQueue",

@@ -30,6 +30,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Operation": "actorflow.graph.tensor",
         "PaddingFIFOQueue": "actorflow.queues.kinds",
         "PartitionedVariable": "actorflow.variables.partitioned",
+        "PlacementStudy": "actorflow.placement.study.study",
         "PlacementTrial": "actorflow.session.planning.trial",
         "Print": "actorflow.ops.flow.printing",
         "PriorityQueue": "actorflow.queues.kinds",

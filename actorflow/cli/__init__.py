@@ -7,6 +7,7 @@ keys.py       `actorflow keys init|show`: makes the keys of a cluster or of a pe
 local.py      what `up` and `run` share: a local cluster from a command line, its keys in a file, and what its tasks write
 main.py       the command `actorflow` and its subcommands, which are found through entry points (group `actorflow.commands`)
 shell/        completion of command lines in shells, and the manual pages, from the commands' own help
+place.py      `actorflow place`: looks for a better placement of a step that was kept in a file, here or on another machine
 queries.py    what `status` and `dump` share: which tasks are asked, with which keys, and asking all at once
 run.py        `actorflow run script.py`: a cluster on this machine for as long as a script runs
 status.py     `actorflow status`: a line for each task of a running cluster, or JSON; and the probes of container schedulers

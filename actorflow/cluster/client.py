@@ -32,6 +32,7 @@ from actorflow.cluster.wire.messages import (
     Measured,
     OpenSession,
     Pending,
+    PosePlacement,
     Prepare,
     PrepareTrial,
     Replan,
@@ -50,6 +51,8 @@ from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
+from actorflow.placement.search.codec import decode_problem
+from actorflow.placement.search.problem import SearchProblem
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
@@ -346,6 +349,11 @@ class RemoteEngine(StepCounts):
         await (await self.connected()).call(Replan(self._session))
         self._known.clear()
         self._generation += 1
+
+    async def posed(self) -> SearchProblem | None:
+        """The step that runs most and its placement, as the master sees them."""
+        packed = await (await self.connected()).call(PosePlacement(self._session))
+        return decode_problem(packed) if packed else None
 
     async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
         """Lets the master look for a better placement."""

@@ -30,6 +30,7 @@ from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
+from actorflow.placement.search.problem import SearchProblem
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import StepCaller
@@ -399,6 +400,11 @@ class MasterSession:
             self._planner.forget(found)
             self._known.clear()
             self._told = 0
+
+    async def posed(self) -> SearchProblem | None:
+        """The step that runs most and its placement, as a search would get it."""
+        assert self._planner is not None
+        return await self._planner.posed(await self.observed())
 
     async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
         """Looks for a better placement, by what runs have shown."""

@@ -24,6 +24,7 @@ from actorflow.cluster.wire.messages import (
     Extend,
     Measured,
     OpenSession,
+    PosePlacement,
     Prepare,
     PrepareTrial,
     Replan,
@@ -45,6 +46,7 @@ from actorflow.errors import (
 )
 from actorflow.passes.compile import Options
 from actorflow.placement.measuring import encode_observed
+from actorflow.placement.search.codec import encode_problem
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.step_runner import Outcome
@@ -159,6 +161,10 @@ class MasterService:
         async def replan(request: Replan) -> None:
             await self._session(request.session, link).replan()
 
+        async def pose_placement(request: PosePlacement) -> bytes:
+            found = await self._session(request.session, link).posed()
+            return b"" if found is None else encode_problem(found)
+
         async def search_placement(request: SearchPlacement) -> bytes:
             session = self._session(request.session, link)
             packed: bytes = msgpack.packb(astuple(await session.search(request.seconds, request.seed, request.trials)))
@@ -179,6 +185,7 @@ class MasterService:
             "measured": measured,
             "waits": waits,
             "replan": replan,
+            "pose_placement": pose_placement,
             "search_placement": search_placement,
             "settle_placement": settle_placement,
         }

@@ -15,4 +15,5 @@ schedule_recvs.py   when Recvs start: as late as costs no time, so that what arr
                     section 5.2)
 search/             the search for a better placement than the greedy one: thousands of simulated steps, from several starts
 simulation/         the simulated execution of a graph: what placements are judged by
+study/              the expected step of a placement, as data to ask: timelines, what-if, the difference to a measured step
 """

@@ -110,7 +110,7 @@ def place(
                 raise conflict
             else:
                 refused[node.name] = conflict
-    if is_open:
+    if is_open or posed is not None:
         choosing = [node for node in fresh if node.name in placed]
         placed.update(choose(nodes, devices, known, placed, choosing, groups, options, measured, links, reasons, posed))
     return placed

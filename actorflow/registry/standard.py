@@ -13,6 +13,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "dashboard": "actorflow.dashboard.serving:COMMAND",
         "dump": "actorflow.cli.dump:COMMAND",
         "keys": "actorflow.cli.keys:COMMAND",
+        "place": "actorflow.cli.place:COMMAND",
         "run": "actorflow.cli.run:COMMAND",
         "status": "actorflow.cli.status:COMMAND",
         "top": "actorflow.dashboard.top:COMMAND",

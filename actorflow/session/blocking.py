@@ -19,6 +19,7 @@ from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.placement.measuring import NodeMeasurement
+from actorflow.placement.study.study import PlacementStudy
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
@@ -229,6 +230,10 @@ class Session:
         if search is None:
             return self._call(self._session.replan)
         return self._call(lambda: self._session.replan(search, seed=seed, trials=trials))
+
+    def study_placement(self) -> PlacementStudy:
+        """See `actorflow.Session.study_placement`."""
+        return self._call(self._session.study_placement)
 
     def measured(self) -> list[NodeMeasurement]:
         """See `actorflow.Session.measured`."""

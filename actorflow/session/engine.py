@@ -10,6 +10,7 @@ from actorflow.device.base import Device
 from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Signature
 from actorflow.placement.measuring import NodeMeasurement
+from actorflow.placement.search.problem import SearchProblem
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.partial_run import PartialStep
@@ -76,6 +77,9 @@ class Engine(Protocol):
 
     async def replan(self) -> None:
         """Forgets all plans; the next ones are placed by what runs have shown."""
+
+    async def posed(self) -> SearchProblem | None:
+        """The step that runs most and its placement, as a search would get it; None where no node has run or was placed."""
 
     async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
         """Looks for a better placement; one that is found goes on trial (see `plan`) until it is settled."""

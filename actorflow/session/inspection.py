@@ -9,6 +9,7 @@ from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.placement.measuring import NodeMeasurement
+from actorflow.placement.study.study import PlacementStudy
 from actorflow.runtime.actors import TaskState
 from actorflow.session.engine import Engine
 from actorflow.session.statistics import EdgeReport, SessionStatistics
@@ -61,6 +62,21 @@ class Inspection:
         """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""
         found = self.graph.as_graph_element(element)
         return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
+
+    async def study_placement(self) -> PlacementStudy:
+        """The steps that run most as placement sees them, with their costs so far and the placement in force. The study answers
+        what a step is expected to take, here and on other machines, and can be kept in a file.
+
+        Raises:
+            FailedPreconditionError: nothing has run yet.
+        """
+        self._engine.open()
+        found = await self._engine.posed()
+        if found is None:
+            raise FailedPreconditionError(
+                "There is no step to study.", hint="Run a step first, or call await session.warmup(fetches)."
+            )
+        return PlacementStudy(found)
 
     async def measured(self) -> list[NodeMeasurement]:
         """The measurements of runs so far, for each node or for several that run as one."""

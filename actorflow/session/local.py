@@ -10,6 +10,7 @@ from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement
+from actorflow.placement.search.problem import SearchProblem
 from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
@@ -103,6 +104,9 @@ class LocalEngine:
 
     async def replan(self) -> None:
         self.planner.forget(await self.observed())
+
+    async def posed(self) -> SearchProblem | None:
+        return await self.planner.posed(await self.observed())
 
     async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
         return await self.planner.search(await self.observed(), seconds, seed, trials)

@@ -232,7 +232,8 @@ async def test_f47_a_node_tells_what_the_search_tried(graph: af.Graph) -> None:
             await session.run(total, {x: BATCH})
         await session.replan(search=0.0)
         text = await session.explain_placement("long")
-        assert "A search simulated all placements" in text and "greedy" in text and "as found" in text
+        for part in ("A search simulated all placements", "greedy", "The step before: ", "The step as found: "):
+            assert part in text
         assert text.count(" ms, ") >= 2 and "more" in text
         assert "no choice" in await session.explain_placement("x")
 

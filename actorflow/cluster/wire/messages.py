@@ -165,6 +165,14 @@ class PrepareTrial(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class PosePlacement(Request):
+    """Asks for the step that runs most, with the devices and its placement. The reply is an encoded `SearchProblem`, or empty."""
+
+    method = "pose_placement"
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
 class SearchPlacement(Request):
     """Looks for a better placement, for some seconds or by a number of trials. One that is found goes on trial. The reply is a
     packed list, the fields of a `SearchReport`."""

@@ -50,6 +50,7 @@ from actorflow.compat.v1 import Operation as Operation
 from actorflow.compat.v1 import OptimizerOptions as OptimizerOptions
 from actorflow.compat.v1 import PaddingFIFOQueue as PaddingFIFOQueue
 from actorflow.compat.v1 import PartitionedVariable as PartitionedVariable
+from actorflow.compat.v1 import PlacementStudy as PlacementStudy
 from actorflow.compat.v1 import PlacementTrial as PlacementTrial
 from actorflow.compat.v1 import Print as Print
 from actorflow.compat.v1 import PriorityQueue as PriorityQueue
@@ -710,6 +711,7 @@ __all__ = [
     "OptimizerOptions",
     "PaddingFIFOQueue",
     "PartitionedVariable",
+    "PlacementStudy",
     "PlacementTrial",
     "Print",
     "PriorityQueue",

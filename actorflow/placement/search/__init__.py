@@ -6,10 +6,12 @@ the critical path of the present schedule. Pure and seeded: the same problem, nu
 annealing.py    simulated annealing over placements, by proposals and a number of trials or seconds
 apart.py        `search_apart`: a search in a process of its own, so that steps and the event loop go on undisturbed
                 meanwhile
+codec.py        problems of searches as bytes
 memory.py       `MemoryRule`: a placement fits into the devices' memory, or it is none
 moves.py        proposals of changes: what lies on the critical path goes to other devices
 problem.py      `SearchProblem` and `SearchResult`: what is searched and what was found, as plain numbers
 search.py       `search`: enumeration or annealing, from the greedy placement, single devices, splits and the present one
 searched.py     `Searched`: the question, result and verdict of a search, and what they say of one node
 starts.py       where a search starts: placements that are good by construction
+timelines.py    simulated steps as pictures: lines of text, and SVG
 """

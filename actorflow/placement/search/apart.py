@@ -15,11 +15,9 @@ import msgpack
 from actorflow import machine as machines
 from actorflow.errors import InternalError, ResourceExhaustedError
 from actorflow.logs import get_logger
+from actorflow.placement.search.codec import decode_problem, encode_problem
 from actorflow.placement.search.problem import SearchProblem, SearchResult
 from actorflow.placement.search.search import search
-from actorflow.placement.simulation.greedy import Grouping
-from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost
-from actorflow.placement.simulation.workload import DeviceSet, Workload, WorkloadEdge
 
 _TRIALS_A_SECOND = 300
 _NICE = 10
@@ -87,31 +85,14 @@ def _awaited(child: subprocess.Popen[bytes], stop: threading.Event) -> bytes:
 
 def encode(problem: SearchProblem, seconds: float, seed: int) -> bytes:
     """A question to the other process, in msgpack's types. `decode` is the way back."""
-    work, machine, grouping = problem.work, problem.machine, problem.grouping
-    links = [[[link.latency, link.bandwidth, link.overhead] for link in row] for row in machine.links]
-    packed: bytes = msgpack.packb(
-        [
-            [list(column) for column in (work.names, work.seconds, work.output, work.state, work.fed)],
-            [work.inputs, work.users, list(work.order)],
-            [machine.names, machine.speed, machine.budget, links, machine.queues, machine.loop, machine.threaded],
-            [list(grouping.group), [list(some) for some in grouping.options], grouping.stateful, grouping.used],
-            [list(problem.present), seconds, seed],
-        ]
-    )
+    packed: bytes = msgpack.packb([encode_problem(problem), seconds, seed])
     return packed
 
 
 def decode(packed: bytes) -> tuple[SearchProblem, float, int]:
     """The problem, the seconds and the seed of a question."""
-    columns, (inputs, users, order), facts, grouping, (present, seconds, seed) = msgpack.unpackb(packed)
-    edges = [[WorkloadEdge(*edge) for edge in some] for some in inputs]
-    machine = DeviceSet((), DEFAULT_LINKS)
-    machine.names, machine.speed, machine.budget, links, machine.queues, machine.loop, machine.threaded = facts
-    machine.links = [[LinkCost(*link) for link in row] for row in links]
-    machine.index = {name: i for i, name in enumerate(machine.names)}
-    names, costs, output, state, fed = columns
-    work = Workload(names, costs, output, state, fed, edges, users, order)
-    return SearchProblem(work, machine, Grouping(*grouping), present), seconds, seed
+    problem, seconds, seed = msgpack.unpackb(packed)
+    return decode_problem(problem), seconds, seed
 
 
 def main() -> None:

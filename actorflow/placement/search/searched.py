@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actorflow.placement.search import timelines
 from actorflow.placement.search.memory import MemoryRule
 from actorflow.placement.search.problem import SearchProblem, SearchResult
 from actorflow.placement.simulation.simulator import Simulator
@@ -24,7 +25,7 @@ class Searched:
     def lines(self, name: str) -> list[str]:
         """Says what the search tried and found, and the step's length with the group of node `name` on each other device."""
         found = self.result
-        lines = [_how(found), self.verdict]
+        lines = [described(found), self.verdict, *self._pictures()]
         g = self.numbers.get(name)
         if g is None or len(self.problem.grouping.options[g]) < 2:
             return [
@@ -48,8 +49,20 @@ class Searched:
             lines.append(shown)
         return lines
 
+    def _pictures(self) -> list[str]:
+        """The step before and after, on one scale."""
+        problem, found = self.problem, self.result
+        simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
+        after = simulator.run(found.at, keep=False)
+        if not problem.present:
+            return timelines.lines(problem, after, "The step as found")
+        before = simulator.run(problem.present, keep=False)
+        drawn = timelines.lines(problem, before, "The step before", scale=after.seconds)
+        return [*drawn, *timelines.lines(problem, after, "The step as found", scale=before.seconds)]
 
-def _how(found: SearchResult) -> str:
+
+def described(found: SearchResult) -> str:
+    """The starts, trials and gains of a search, in words."""
     way = "all placements, " if found.exhaustive else ""
     last = "; ".join(
         f"{_ms(seconds)} at trial {trial:,}" for trial, seconds in found.improvements[-_MOST_IMPROVEMENTS:]

@@ -24,7 +24,7 @@ from actorflow.placement.feasible import Candidate
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.placer import Placer
 from actorflow.placement.search.apart import search_apart
-from actorflow.placement.search.problem import SearchResult
+from actorflow.placement.search.problem import SearchProblem, SearchResult
 from actorflow.placement.search.search import search
 from actorflow.placement.search.searched import Searched
 from actorflow.session.planning.builder import PlanBuilder
@@ -114,6 +114,16 @@ class Planner(Generic[P]):
             self.placer.forget(found)
             self._plans.clear()
             self._candidate = None
+
+    async def posed(self, found: Sequence[NodeMeasurement]) -> SearchProblem | None:
+        """The question to a search, with the placement in force; None where nothing is placed yet."""
+
+        def pose() -> SearchProblem | None:
+            with self._lock:
+                problem = self.placer.pose(found).problem
+            return problem if problem is not None and problem.work.names else None
+
+        return await on_thread(pose)
 
     async def search(
         self, found: Sequence[NodeMeasurement], seconds: float, seed: int, trials: int | None = None

@@ -1,0 +1,61 @@
+"""Problems of searches as bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+
+from actorflow.placement.search.problem import SearchProblem
+from actorflow.placement.simulation.greedy import Grouping
+from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost
+from actorflow.placement.simulation.workload import DeviceSet, Workload, WorkloadEdge
+
+
+def encode_problem(problem: SearchProblem) -> bytes:
+    """The problem in msgpack. `decode_problem` is the way back."""
+    work, machine, grouping = problem.work, problem.machine, problem.grouping
+    links = [[[link.latency, link.bandwidth, link.overhead] for link in row] for row in machine.links]
+    packed: bytes = msgpack.packb(
+        [
+            [list(column) for column in (work.names, work.seconds, work.output, work.state, work.fed)],
+            [work.inputs, work.users, list(work.order)],
+            [machine.names, machine.speed, machine.budget, links, machine.queues, machine.loop, machine.threaded],
+            [list(grouping.group), [list(some) for some in grouping.options], grouping.stateful, list(grouping.used)],
+            list(problem.present),
+        ]
+    )
+    return packed
+
+
+def decode_problem(packed: bytes) -> SearchProblem:
+    """The problem of `encode_problem`. Raises ValueError, TypeError where it is none."""
+    columns, (inputs, users, order), facts, grouping, present = msgpack.unpackb(packed)
+    edges = [[WorkloadEdge(*edge) for edge in some] for some in inputs]
+    names, costs, output, state, fed = columns
+    work = Workload(names, costs, output, state, fed, edges, users, order)
+    return SearchProblem(work, device_set(*facts), Grouping(*grouping), present)
+
+
+def device_set(
+    names: list[str],
+    speed: list[float],
+    budget: list[float | None],
+    links: list[list[Any]],
+    queues: int,
+    loop: list[int],
+    threaded: list[float],
+) -> DeviceSet:
+    """Devices as these columns say."""
+    made = DeviceSet((), DEFAULT_LINKS)
+    made.names, made.speed, made.budget, made.queues, made.loop, made.threaded = (
+        names,
+        speed,
+        budget,
+        queues,
+        loop,
+        threaded,
+    )
+    made.links = [[LinkCost(*link) if isinstance(link, list) else link for link in row] for row in links]
+    made.index = {name: i for i, name in enumerate(names)}
+    return made

@@ -1,0 +1,77 @@
+"""Simulated steps as pictures: lines of text, and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from actorflow.placement.search.problem import SearchProblem
+from actorflow.placement.simulation.simulator import Timeline
+
+_WIDTH = 60
+_SHADES = " ░▒▓█"
+_ROW, _GAP, _LEFT, _TOP = 22, 6, 190, 34
+_BAR, _CRITICAL = "#7aa6c2", "#d1495b"
+
+
+def device_of(problem: SearchProblem, timeline: Timeline, node: int) -> int:
+    """The number of the device of a node."""
+    return timeline.at[problem.grouping.group[node]]
+
+
+def lines(problem: SearchProblem, timeline: Timeline, title: str, width: int = _WIDTH, scale: float = 0.0) -> list[str]:
+    """A line of text for each device: how busy it is in each part of the step, and in all.
+
+    Args:
+        width: of the pictures, in characters.
+        scale: the seconds that `width` stands for: those of the step unless given.
+    """
+    scale = max(scale, timeline.seconds, 1e-12)
+    busy = [[0.0] * width for _ in problem.machine.names]
+    for i, (begun, ended) in enumerate(zip(timeline.begun, timeline.ended)):
+        row = busy[device_of(problem, timeline, i)]
+        first, last = begun / scale * width, ended / scale * width
+        for place in range(int(first), min(int(last) + 1, width)):
+            row[place] += max(0.0, min(last, place + 1) - max(first, place))
+    label = max((len(name) for name in problem.machine.names), default=0)
+    found = [f"{title}: {timeline.seconds * 1e3:.4g} ms"]
+    for name, row in zip(problem.machine.names, busy):
+        cells = "".join(_SHADES[min(4, round(4 * part + 0.49))] if part > 1e-9 else " " for part in row)
+        found.append(f"  {name:{label}} |{cells}| {sum(row) / width * scale / max(timeline.seconds, 1e-12):.0%}")
+    return found
+
+
+def svg(drawings: Sequence[tuple[str, SearchProblem, Timeline]], width: int = 900) -> str:
+    """Steps below each other on one scale, each with its title. Each node is a bar; those of the critical path are red."""
+    scale = max([timeline.seconds for _, _, timeline in drawings] + [1e-12])
+    unit = (width - _LEFT - 10) / scale
+    drawn: list[str] = []
+    high = 0
+    for title, problem, timeline in drawings:
+        drawn.append(f'<g transform="translate(0 {high})">')
+        drawn.append(f'<text x="8" y="20" font-weight="bold">{escape(title)}: {timeline.seconds * 1e3:.4g} ms</text>')
+        for d, name in enumerate(problem.machine.names):
+            y = _TOP + d * (_ROW + _GAP)
+            drawn.append(f'<text x="8" y="{y + 15}">{escape(_short(name))}</text>')
+            drawn.append(f'<rect x="{_LEFT}" y="{y}" width="{width - _LEFT - 10}" height="{_ROW}" fill="#f2f2f2"/>')
+        critical = set(timeline.critical())
+        for i, (begun, ended) in enumerate(zip(timeline.begun, timeline.ended)):
+            if ended > begun:
+                y = _TOP + device_of(problem, timeline, i) * (_ROW + _GAP)
+                drawn.append(
+                    f'<rect x="{_LEFT + begun * unit:.2f}" y="{y}" width="{max(0.4, (ended - begun) * unit):.2f}" '
+                    f'height="{_ROW}" fill="{_CRITICAL if i in critical else _BAR}" stroke="white" stroke-width="0.5">'
+                    f"<title>{escape(problem.work.names[i])}: {(ended - begun) * 1e3:.4g} ms</title></rect>"
+                )
+        drawn.append("</g>")
+        high += _TOP + len(problem.machine.names) * (_ROW + _GAP) + _GAP
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{high}" font-family="sans-serif" '
+        'font-size="12"><rect width="100%" height="100%" fill="white"/>'
+    )
+    return "\n".join([head, *drawn, "</svg>"])
+
+
+def _short(name: str) -> str:
+    """The name of a device without the replica, which is the same for all."""
+    return name.replace("/replica:0", "").replace("/job:", "")

@@ -1,0 +1,93 @@
+"""Other machines than those that are there: more workers, faster links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.placement.search.codec import device_set
+from actorflow.placement.search.problem import SearchProblem
+from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost, task_of
+from actorflow.placement.simulation.workload import DeviceSet
+
+_FACTS = ("names", "speed", "budget", "links", "queues", "loop", "threaded")
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+_BANDWIDTH = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kMG]?)(b|B|bit)(?:/s|ps)\s*")
+
+
+def bandwidth_of(said: float | str) -> float:
+    """Bytes a second, from such a number or from a text as `10Gb/s` (bits) or `1.25GB/s` (bytes).
+
+    >>> bandwidth_of("10Gb/s")
+    1250000000.0
+
+    Raises:
+        ValueError: it is neither, or not above 0.
+    """
+    if isinstance(said, str):
+        found = _BANDWIDTH.fullmatch(said)
+        if found is None:
+            raise ValueError(f"{said!r} is no bandwidth; write it as 10Gb/s (bits) or 1.25GB/s (bytes).")
+        number, unit, kind = found.groups()
+        said = float(number) * _UNITS[unit] / (1 if kind == "B" else 8)
+    if not said > 0:
+        raise ValueError(f"A bandwidth is above 0, but it is {said!r}.")
+    return float(said)
+
+
+def with_links(problem: SearchProblem, change: Callable[[LinkCost], LinkCost]) -> SearchProblem:
+    """The problem with other links between tasks; those inside of a task stay."""
+    machine = problem.machine
+    tasks = [task_of(DeviceSpec.parse(name)) for name in machine.names]
+    links = [
+        [change(link) if tasks[a] != tasks[b] else link for b, link in enumerate(row)]
+        for a, row in enumerate(machine.links)
+    ]
+    return replace(problem, machine=_copy(machine, links=links))
+
+
+def with_workers(problem: SearchProblem, count: int) -> SearchProblem:
+    """The problem with `count` more tasks, each with a device like the last one. They are for whatever the last is for."""
+    machine = problem.machine
+    last = len(machine.names) - 1
+    spec = DeviceSpec.parse(machine.names[last])
+    tasks = [task_of(DeviceSpec.parse(name)) for name in machine.names]
+    there = next((machine.links[last][d] for d in range(last) if tasks[d] != tasks[last]), DEFAULT_LINKS.host)
+    here = machine.links[last][last]
+    names, links = list(machine.names), [list(row) for row in machine.links]
+    number = max((task.task or 0 for task in tasks if task.job == spec.job), default=0)
+    for k in range(1, count + 1):
+        names.append(str(replace(spec, task=number + k)))
+        for row in links:
+            row.append(there)
+        links.append([there] * (len(names) - 1) + [here])
+    # a queue for each device comes first, then one for each event loop
+    loops = machine.queues - (last + 1)
+    loop = [queue + count for queue in machine.loop]
+    loop += [len(names) + loops + k for k in range(count)]
+    changed = _copy(
+        machine,
+        names=names,
+        speed=[*machine.speed, *[machine.speed[last]] * count],
+        budget=[*machine.budget, *[machine.budget[last]] * count],
+        links=links,
+        queues=len(names) + loops + count,
+        loop=loop,
+        threaded=[*machine.threaded, *[machine.threaded[last]] * count],
+    )
+    added = range(last + 1, len(names))
+    grouping = problem.grouping
+    alone = last == 0  # then a choice does not show in the number of devices
+    options = [
+        (*some, *added) if last in some and (len(some) > 1 or (alone and not held)) else some
+        for some, held in zip(grouping.options, grouping.stateful)
+    ]
+    grouping = replace(grouping, options=options, used=[*grouping.used, *[0.0] * count])
+    return replace(problem, machine=changed, grouping=grouping)
+
+
+def _copy(machine: DeviceSet, **changes: Any) -> DeviceSet:
+    return device_set(*(changes.get(name, getattr(machine, name)) for name in _FACTS))
