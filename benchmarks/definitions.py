@@ -122,7 +122,8 @@ class Suite:
     """Many comparisons in the same pairs of processes: a process each would take longer to start than to measure.
 
     `cores` bounds the processors of a worker, and with them the threads of both libraries. `summary` adds the geometric
-    mean of all ratios and the worst one. `processes` bounds the pairs, `part` the share of the options' rounds.
+    mean of all ratios and the worst one. `processes` bounds the pairs, `part` the share of the options' rounds. With `nodes`, the
+    note of a case that is slower than the peer's says which kinds of nodes its time goes to.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Suite:
     summary: bool = False
     processes: int | None = None
     part: float = 1.0
+    nodes: bool = False
 
     def narrowed(self, name: str) -> Suite | None:
         """The cases of that name or whose names begin with it, if there are any."""

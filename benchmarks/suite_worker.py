@@ -1,12 +1,14 @@
 """One side of a suite, in a process of its own: opens a case when it is told to, answers, and times its rounds.
 
 The parent sends `{"open": name}` and gets the answer of that case, or `{"error": text}` where the case can't be opened;
-then `{"seconds": s}` for each round. The next `open` closes the case before.
+then `{"seconds": s}` for each round, and `{"nodes": true}` for the times of its kinds of nodes. The next `open` closes the case
+before.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import os
 import traceback
@@ -15,6 +17,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import node_times
 from benchmarks.definitions import Build, Call, Side, Suite
 from benchmarks.sides import our_library, peer_library
 
@@ -31,11 +34,12 @@ BASE = 0.25
 class Opened:
     """A case whose session is open: what both sides have to agree on, and the calls that are timed.
 
-    `base` is a call of the first copy alone, where there are several `copies`.
+    `base` is a call of the first copy alone, where there are several `copies`. `nodes` measures the kinds of nodes.
     """
 
     answer: Any
     call: Call
+    nodes: Call
     base: Call | None = None
     copies: int = 1
 
@@ -62,15 +66,16 @@ async def ours(build: Build) -> AsyncIterator[Opened]:
         feeds = dict(zip(work.placeholders, next(batches), strict=True))
         answer = await session.run(work.fetches if work.answer is None else work.answer, feeds)
         call = await session.make_callable(work.fetches, list(work.placeholders))
+        nodes = functools.partial(node_times.ours, session, work.fetches, feeds)
         if not work.copies:
-            yield Opened(answer, lambda: call(*next(batches)))
+            yield Opened(answer, lambda: call(*next(batches)), nodes)
             return
         before = session.statistics().nodes or 0
         await call(*next(batches))
         if (session.statistics().nodes or 0) - before < len(work.copies):
             raise RuntimeError(f"Of {len(work.copies)} copies not all were executed.")
         base = await session.make_callable(work.copies[0], list(work.placeholders))
-        yield Opened(answer, lambda: call(*next(batches)), lambda: base(*next(batches)), len(work.copies))
+        yield Opened(answer, lambda: call(*next(batches)), nodes, lambda: base(*next(batches)), len(work.copies))
 
 
 @contextmanager
@@ -95,8 +100,9 @@ def peer(build: Build) -> Iterator[Opened]:
         feeds = dict(zip(work.placeholders, next(batches), strict=True))
         answer = session.run(work.fetches if work.answer is None else work.answer, feeds)
         call = session.make_callable(work.fetches, list(work.placeholders))
+        nodes = functools.partial(node_times.peer, tf, session, work.fetches, feeds)
         if not work.copies:
-            yield Opened(answer, lambda: call(*next(batches)))
+            yield Opened(answer, lambda: call(*next(batches)), nodes)
             return
         options, traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
         session.run(work.fetches, feeds, options=options, run_metadata=traced)
@@ -105,7 +111,7 @@ def peer(build: Build) -> Iterator[Opened]:
         if missing:
             raise RuntimeError(f"Of {len(work.copies)} copies {len(missing)} were not executed, such as {missing[0]}.")
         base = session.make_callable(work.copies[0], list(work.placeholders))
-        yield Opened(answer, lambda: call(*next(batches)), lambda: base(*next(batches)), len(work.copies))
+        yield Opened(answer, lambda: call(*next(batches)), nodes, lambda: base(*next(batches)), len(work.copies))
 
 
 def bound(cores: int | None) -> None:
@@ -137,6 +143,9 @@ def _serve_peer(protocol: Protocol, suite: Suite) -> None:
                 timed(opened.call, WARM_SECONDS, AT_LEAST)
                 protocol.send({"answer": flat(opened.answer)})
                 while (command := protocol.receive()) is not None and "open" not in command:
+                    if "nodes" in command:
+                        protocol.send({"nodes": opened.nodes()})
+                        continue
                     base = timed(opened.base, BASE * command["seconds"], AT_LEAST) if opened.base else None
                     whole = timed(opened.call, command["seconds"], AT_LEAST)
                     protocol.send(opened.sample(whole, base))
@@ -157,6 +166,9 @@ async def _serve_ours(protocol: Protocol, suite: Suite) -> None:
                 await timed_async(opened.call, WARM_SECONDS, AT_LEAST)
                 protocol.send({"answer": flat(opened.answer)})
                 while (command := await to_thread.run_sync(protocol.receive)) is not None and "open" not in command:
+                    if "nodes" in command:
+                        protocol.send({"nodes": await opened.nodes()})
+                        continue
                     base = await timed_async(opened.base, BASE * command["seconds"], AT_LEAST) if opened.base else None
                     whole = await timed_async(opened.call, command["seconds"], AT_LEAST)
                     protocol.send(opened.sample(whole, base))

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from benchmarks import node_times
 from benchmarks.busy import Busy
-from benchmarks.definitions import Case, Options, Side, Suite
+from benchmarks.definitions import SIDES, Case, Options, Side, Suite
 from benchmarks.harness import Result, Round, check_answers, rounds, timed_result
 from benchmarks.processes import CaseError, Worker, WorkerError
 from benchmarks.spread import Spread
@@ -28,6 +29,7 @@ class _Found:
 
     quiet: list[list[Round]] = field(default_factory=list)
     busy: list[list[Round]] = field(default_factory=list)
+    nodes: str = ""
 
 
 def measure(
@@ -49,7 +51,7 @@ def measure(
                 if case.name in errors:
                     continue
                 try:
-                    _case(workers, case, options, pair % 2 == 1, found[case.name])
+                    _case(workers, case, options, pair % 2 == 1, found[case.name], suite.nodes)
                 except CaseError as error:
                     errors[case.name] = str(error)
     done = [case for case in suite.cases if case.name not in errors]
@@ -59,7 +61,9 @@ def measure(
     return results, {f"{family}/{name}": error for name, error in errors.items()}
 
 
-def _case(workers: list[Worker], case: Case, options: Options, swapped: bool, found: _Found) -> None:
+def _case(
+    workers: list[Worker], case: Case, options: Options, swapped: bool, found: _Found, nodes: bool = False
+) -> None:
     answers = []
     failed = []
     for worker in workers:  # all are asked, so that all close the case before
@@ -75,6 +79,13 @@ def _case(workers: list[Worker], case: Case, options: Options, swapped: bool, fo
     except WorkerError as error:
         raise CaseError(str(error)) from error
     found.quiet.append(rounds(workers, options, swapped=swapped))
+    if (
+        nodes
+        and [worker.side for worker in workers] == list(SIDES)
+        and statistics.median(one.ratio() for one in found.quiet[-1]) > 1
+    ):
+        ours, peer = (worker.ask(nodes=True).get("nodes", {}) for worker in workers)
+        found.nodes = f"{case.name}: {node_times.told(ours, peer)}."
     if case.busy:
         with Busy() as beside:
             found.busy.append(rounds(workers, options, swapped=swapped, beside=beside))
@@ -82,7 +93,7 @@ def _case(workers: list[Worker], case: Case, options: Options, swapped: bool, fo
 
 def _results(family: str, case: Case, sides: tuple[Side, ...], found: _Found) -> list[Result]:
     path = f"{family}/{case.name}"
-    quiet = timed_result(path, case.work, case.note, sides, found.quiet)
+    quiet = timed_result(path, case.work, found.nodes or case.note, sides, found.quiet)
     if not found.busy:
         return [quiet]
     busy = timed_result(f"{path}_busy", f"{case.work}, beside a busy process", case.note, sides, found.busy)

@@ -24,6 +24,6 @@ TRAINING: tuple[Case, ...] = tuple(case for family in _FAMILIES for case in fami
 INFERENCE: tuple[Case, ...] = tuple(case for family in _FAMILIES for case in family.INFERENCE)
 
 BENCHMARKS = (
-    Suite("training", TRAINING, summary=True, processes=3),
-    Suite("inference", INFERENCE, summary=True, processes=3),
+    Suite("training", TRAINING, summary=True, processes=3, nodes=True),
+    Suite("inference", INFERENCE, summary=True, processes=3, nodes=True),
 )
