@@ -1,6 +1,6 @@
 """Optimizers' dense updates as one loop each: every variable and slot is read and written once.
 
-The formulas are the rows of `actorflow.ops.state.training`, as for numpy's kernels, so the results are the same bits. Those
+The formulas are the rows of `actorflow.ops.state.training`, as for numpy's kernels, so the results are the same bits. The native
 kernels compute the first updates, until the loop is there, and whatever it can't take.
 """
 
@@ -19,13 +19,14 @@ from actorflow.runtime.codegen import llvm
 from actorflow.runtime.codegen.jit import TieredCache
 from actorflow.runtime.codegen.jit_recipe import CALLED
 
+from ..native import update as native
 from ..state import training
 from ..state.update_program import Loop, program_of
 from .compiler import compiled
 from .ufuncs import inner_loop
 
 LEAST = 2000
-"""Elements: below, numpy's calls cost no more."""
+"""Elements: below, the native kernels cost no more."""
 
 provide("jit", llvm.available)
 
@@ -43,7 +44,7 @@ def loop_of(loop: Loop, dtype: str) -> TieredCache[Any] | None:
 def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
     """A dense update, by its compiled loop where that is there."""
     if not _by_loop(row, inputs, flag):
-        training.update(xp, row, inputs, flag)
+        native.update(xp, row, inputs, flag)
 
 
 def _by_loop(row: Update, inputs: tuple[Any, ...], flag: bool) -> bool:

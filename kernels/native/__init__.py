@@ -13,11 +13,13 @@ without the library, `plain`, `avx2` and `avx512` name a set of instructions.
 elementwise.py   elementwise ops, casts, choices, sums of a list
 library.py       loads the library, and makes functions of its kernels
 norm.py          batch normalization
+product.py       small products of matrices
 random.py        uniform random numbers
 reduce.py        sums, means, extremes
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations
 scatter.py       scatters, sparse updates of optimizers, sums of segments, distinct elements
 softmax.py       softmax and cross entropy
+update.py        optimizers' dense updates
 window.py        pools of maxima, depthwise convolutions
 """
 

@@ -21,6 +21,7 @@ from ..array import gather as gathering
 from ..array import unique as distinct
 from ..math import segment
 from ..state import scatter, training
+from . import update
 from .elementwise import FLOATS, NUMBERS
 from .library import function
 
@@ -75,7 +76,7 @@ def scatter_update(xp: Any, ref: VariableState, indices: Any, updates: Any) -> N
 
 
 def _update_rows(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
-    training.update_rows(xp, row, inputs, flag, sum_duplicates)
+    training.update_rows(xp, row, inputs, flag, sum_duplicates, update.compute)
 
 
 for _row in TABLE:

@@ -19,7 +19,7 @@ from actorflow.registry.traits import RECORDED
 from actorflow.runtime.state.variable_state import VariableState
 
 from .scatter import flat_rows, sum_duplicates
-from .update_program import Program, program_of, written
+from .update_program import Loop, Program, program_of, written
 
 _BLOCK = 65536  # elements: smaller ones lose to the call overhead of a dozen operations more than they win
 
@@ -38,16 +38,25 @@ def divided(row: Update, inputs: tuple[Any, ...]) -> tuple[Sequence[VariableStat
     return inputs[:count], inputs[count:at] + inputs[at + 1 :], inputs[at]
 
 
-def compute(xp: Any, program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
-    """Runs a program on arrays of one shape. Values of another array module than numpy are not looked at."""
-    first = arrays[0]
+def prepared(xp: Any, program: Program, dtype: Any, scalars: Sequence[Any]) -> tuple[Loop, list[Any]]:
+    """The loop for these scalars, and the numbers that it needs. Values of another array module than numpy are not looked at."""
     loop = program.plain
     if loop is not None:
-        constants = [*scalars, *loop.constants]
-    else:
-        numbers = program.numbers(xp, first.dtype, scalars)
-        loop = program.loop(numbers if xp is np else None)
-        constants = [*[numbers[n] for n in loop.numbers], *loop.constants]
+        return loop, [*scalars, *loop.constants]
+    numbers = program.numbers(xp, dtype, scalars)
+    loop = program.loop(numbers if xp is np else None)
+    return loop, [*[numbers[n] for n in loop.numbers], *loop.constants]
+
+
+def compute(xp: Any, program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
+    """Runs a program on arrays of one shape."""
+    loop, constants = prepared(xp, program, arrays[0].dtype, scalars)
+    run_loop(xp, loop, arrays, constants)
+
+
+def run_loop(xp: Any, loop: Loop, arrays: Sequence[Any], constants: Sequence[Any]) -> None:
+    """Runs a loop by calls of an array module."""
+    first = arrays[0]
     if xp is not np:
         loop.run(xp, [*arrays, *constants, *[xp.empty_like(first) for _ in range(loop.scratch)]])
         return
@@ -62,25 +71,31 @@ def compute(xp: Any, program: Program, arrays: Sequence[Any], scalars: Sequence[
         loop.run(np, [*pieces, *constants, *[t[: pieces[0].size] for t in temporaries]])
 
 
-def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool) -> None:
+Compute = Callable[[Any, Program, list[Any], Sequence[Any]], None]
+"""`compute`, or what does the same."""
+
+
+def update(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool, run: Compute = compute) -> None:
     """A dense update."""
     refs, scalars, grad = divided(row, inputs)
     arrays = opened(grad, *refs)
     arrays.append(grad)
-    compute(xp, program_of(row, flag), arrays, scalars)
+    run(xp, program_of(row, flag), arrays, scalars)
 
 
 Sums = Callable[[Any, Any, Any], Any]
 """`sum_duplicates` of `scatter`, or what does the same."""
 
 
-def update_rows(xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool, sums: Sums = sum_duplicates) -> None:
+def update_rows(
+    xp: Any, row: Update, inputs: tuple[Any, ...], flag: bool, sums: Sums = sum_duplicates, run: Compute = compute
+) -> None:
     """A sparse update: the formula on the rows that occur, which are put back."""
     count, at = row.refs, row.refs + row.gradient
     refs, scalars, grad, indices = inputs[:count], inputs[count:at] + inputs[at + 2 :], inputs[at], inputs[at + 1]
     buffers, at, g = _opened_rows(xp, grad, indices, refs, sums)
     rows = [buffer[at] for buffer in buffers]
-    compute(xp, program_of(row, flag), [*rows, g], scalars)
+    run(xp, program_of(row, flag), [*rows, g], scalars)
     for buffer, changed in zip(buffers, rows):
         buffer[at] = changed
 

@@ -195,6 +195,16 @@ class Loop:
         """(function, first argument, second one or -1, result) of each call."""
         return [(getattr(xp, name), at[0], at[1] if len(at) > 1 else -1, into) for name, at, into in self._names]
 
+    def steps(self, kinds: Mapping[str, int]) -> Any:
+        """The calls as rows of whole numbers: which of `kinds` a call is, the places of its arguments, and that of its result.
+        The copies are at the end. None where a call is of no such kind."""
+        rows = []
+        for name, given, into in [*self._names, *[("copyto", (source,), target) for target, source in self._copies]]:
+            if name not in kinds:
+                return None
+            rows.append((kinds[name], given[0], given[-1], into))
+        return np.array(rows, np.int32).reshape(-1, 4)
+
     def run(self, xp: Any, values: list[Any]) -> None:
         """Computes it on arrays of one shape: `values` are these, the `numbers`, the `constants`, and `scratch` temporaries."""
         if self._chooses:

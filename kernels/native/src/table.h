@@ -9,6 +9,8 @@
 #include "norm.c"
 #include "random.c"
 #include "matmul.c"
+#include "product.c"
+#include "update.c"
 
 #define NAMED(name) {#name, k_##name}
 
@@ -22,6 +24,7 @@ const Kernel TABLE[] = {
     NAMED(scatter_add), NAMED(scatter_sub), NAMED(scatter_update), NAMED(unsorted_segment_sum), NAMED(segment_sum),
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
-    NAMED(batch_norm), NAMED(batch_norm_grad), NAMED(uniform), NAMED(matmul),
+    NAMED(batch_norm), NAMED(batch_norm_grad), NAMED(uniform), NAMED(matmul), NAMED(product),
+    NAMED(descend), NAMED(update),
     {NULL, NULL},
 };
