@@ -26,7 +26,7 @@ STEPS = (
     "sqrt",
     "copyto",
 )
-"""What a step does, in the order of `update.c`, by the names of numpy's functions."""
+"""The kinds of steps, in the order of `update.c`, by the names of numpy's functions."""
 _KINDS = {name: number for number, name in enumerate(STEPS)}
 
 
