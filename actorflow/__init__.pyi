@@ -34,6 +34,7 @@ from actorflow import metrics as metrics
 from actorflow import nest as nest
 from actorflow import nn as nn
 from actorflow import onnx as onnx
+from actorflow import saved_model as saved_model
 from actorflow import sets as sets
 from actorflow import signal as signal
 from actorflow import sparse as sparse
@@ -1010,6 +1011,7 @@ __all__ = [
     "round",
     "rsqrt",
     "saturate_cast",
+    "saved_model",
     "scalar_mul",
     "scan",
     "scatter_add",

@@ -23,7 +23,6 @@ _OTHERWISE = {
     "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",
-    "saved_model": "Keep weights with af.train.Saver, and a graph with af.train.export_meta_graph.",
 }
 """The names that do the work of TensorFlow's names that are not here."""
 

@@ -1,14 +1,13 @@
 """Graphs as TensorFlow's messages, so that they pass between TensorFlow and actorflow.
 
 attributes.py  attributes of nodes as `AttrValue` messages, and back.
-expansion.py  ops of actorflow's own as several of TensorFlow's.
 export.py  `Graph.as_graph_def`, `Operation.node_def`, `train.write_graph`.
-framed.py  constants of loops, as TensorFlow wants them.
 importing.py  `import_graph_def`.
 message.py  messages of Protocol Buffers as Python classes.
 meta_graph.py  `train.export_meta_graph` and `train.import_meta_graph`, the `.meta` files.
 ops.py  which op of actorflow stands for which of TensorFlow's.
 protos.py  `GraphDef`, `NodeDef`, `MetaGraphDef` and the other messages.
+rewrites/  nodes that are several nodes in TensorFlow, or have other inputs there.
 saving.py  the nodes that save and restore, under TensorFlow's ops.
 subgraphs.py  `graph_util`.
 text.py  the text format.

@@ -12,8 +12,6 @@ import numpy as np
 from actorflow.dtypes import DType, resource
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graphdef.attributes import shape_proto, to_attr
-from actorflow.graphdef.expansion import constant_node, expanded, summed_rows
-from actorflow.graphdef.framed import with_constants_in_frames
 from actorflow.graphdef.ops import (
     ELEMENT_TYPES,
     HIDDEN_ATTRS,
@@ -27,6 +25,8 @@ from actorflow.graphdef.ops import (
     WRITTEN,
 )
 from actorflow.graphdef.protos import GraphDef, NodeDef
+from actorflow.graphdef.rewrites.expansion import constant_node, expanded, summed_rows
+from actorflow.graphdef.rewrites.framed import with_constants_in_frames
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
 from actorflow.registry import opdef

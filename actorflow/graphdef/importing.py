@@ -23,6 +23,7 @@ from actorflow.graphdef.ops import (
     SHAPE_INPUTS,
 )
 from actorflow.graphdef.protos import GraphDef, NodeDef
+from actorflow.graphdef.rewrites.examples import PARSING, with_keys
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
 from actorflow.registry import opdef
@@ -165,6 +166,8 @@ class _Importer:
             inputs = inputs[:1]
         tensors = [self._tensor(message, text) for text in inputs]
         controls = [self._control(message, text[1:]) for text in message.input if text.startswith("^")]
+        if message.op in PARSING:
+            message, tensors = with_keys(self.graph, message, tensors)
         op_type = self._op_type(message, tensors)
         if (order := INPUT_ORDER.get(op_type)) is not None and len(order) == len(tensors):
             tensors = [tensors[order.index(i)] for i in range(len(order))]

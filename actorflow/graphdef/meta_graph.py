@@ -211,7 +211,7 @@ def _restore_collection(
     graph: Graph, key: str, collection: CollectionDef, prefix: str, variables: dict[str, Variable]
 ) -> None:
     kind = collection.WhichOneof("kind")
-    if kind is None:
+    if kind is None or kind == "any_list":  # files of saved models: the loader reads them
         return
     for value in getattr(collection, kind).value:
         found: Any = value

@@ -153,6 +153,7 @@ OWN_ATTRS: dict[str, frozenset[str]] = {
     "Softmax": frozenset({"axis"}),
     "AccumulatorApplyGradient": frozenset({"worker", "most"}),
     "SparseAccumulatorApplyGradient": frozenset({"worker", "most"}),
+    "MutableHashTableV2": frozenset({"value_shape", "checkpoint"}),
     "TensorListScatter": frozenset({"once", "adds", "grows"}),
     "TensorListSetItem": frozenset({"adds"}),
 }

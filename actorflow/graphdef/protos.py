@@ -1,5 +1,5 @@
-"""TensorFlow's messages for graphs and clusters: `GraphDef`, `NodeDef`, `AttrValue`, `MetaGraphDef`, `SaverDef`, `ClusterDef`
-and what they contain.
+"""TensorFlow's messages for graphs and clusters: `GraphDef`, `NodeDef`, `AttrValue`, `MetaGraphDef`, `SavedModel`, `SaverDef`,
+`ClusterDef` and what they contain.
 
 Field numbers are those of `tensorflow/core/framework/*.proto` and `tensorflow/core/protobuf/*.proto`.
 """
@@ -256,6 +256,18 @@ class FloatList(Message):
     FIELDS: ClassVar[dict[str, Field]] = {"value": Field(1, "float", repeated=True)}
 
 
+class AnyMessage(Message):
+    """A message with the address of its type."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"type_url": Field(1, "string"), "value": Field(2, "bytes")}
+
+
+class AnyList(Message):
+    """Messages of any types."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"value": Field(1, AnyMessage, repeated=True)}
+
+
 class CollectionDef(Message):
     """The values of a collection."""
 
@@ -264,6 +276,7 @@ class CollectionDef(Message):
         "bytes_list": Field(2, BytesList, oneof="kind"),
         "int64_list": Field(3, Int64List, oneof="kind"),
         "float_list": Field(4, FloatList, oneof="kind"),
+        "any_list": Field(5, AnyList, oneof="kind"),
     }
 
 
@@ -279,9 +292,50 @@ class MetaInfoDef(Message):
     }
 
 
+class CooSparse(Message):
+    """The names of the three tensors of a sparse tensor."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "values_tensor_name": Field(1, "string"),
+        "indices_tensor_name": Field(2, "string"),
+        "dense_shape_tensor_name": Field(3, "string"),
+    }
+
+
+@public("tf")
+class TensorInfo(Message):
+    """`tf.TensorInfo`: a tensor of a graph by its name, with its type and shape, as signatures name it."""
+
+    CooSparse = CooSparse
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "name": Field(1, "string", oneof="encoding"),
+        "coo_sparse": Field(4, CooSparse, oneof="encoding"),
+        "composite_tensor": Field(5, "bytes", oneof="encoding"),
+        "dtype": _type(2),
+        "tensor_shape": Field(3, TensorShapeProto),
+    }
+
+
+class SignatureDef(Message):
+    """The inputs and outputs of one use of a graph, by the names that clients know them by."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "inputs": Field(1, TensorInfo, key="string"),
+        "outputs": Field(2, TensorInfo, key="string"),
+        "method_name": Field(3, "string"),
+        "defaults": Field(4, TensorProto, key="string"),
+    }
+
+
+class AssetFileDef(Message):
+    """A file that belongs to a graph, and the tensor that gets its path."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"tensor_info": Field(1, TensorInfo), "filename": Field(2, "string")}
+
+
 @public("tf")
 class MetaGraphDef(Message):
-    """`tf.MetaGraphDef`: a graph with its collections and its saver, which is what a `.meta` file holds."""
+    """`tf.MetaGraphDef`: a graph with its collections, its saver and its signatures, which is what a `.meta` file holds."""
 
     MetaInfoDef = MetaInfoDef
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -289,4 +343,15 @@ class MetaGraphDef(Message):
         "graph_def": Field(2, GraphDef),
         "saver_def": Field(3, SaverDef),
         "collection_def": Field(4, CollectionDef, key="string"),
+        "signature_def": Field(5, SignatureDef, key="string"),
+        "asset_file_def": Field(6, AssetFileDef, repeated=True),
+    }
+
+
+class SavedModel(Message):
+    """The graphs of a SavedModel, one for each set of tags."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "saved_model_schema_version": Field(1, "int"),
+        "meta_graphs": Field(2, MetaGraphDef, repeated=True),
     }

@@ -84,7 +84,6 @@ def test_a_name_that_a_namespace_lacks_is_named() -> None:
         "distribute",
         "distributions",
         "keras",
-        "saved_model",
     ],
 )
 @pytest.mark.parametrize("package", ["v0", "v1"])

@@ -47,7 +47,7 @@ FORMER = {"af": "actorflow", "tf": "actorflow.compat.v1"}
 
 # Names of TensorFlow's that are not here: their documents say so.
 ABSENT = {
-    "README.md": "keras contrib saved_model",
+    "README.md": "keras contrib",
     "differences.md": "function",
 }
 # In CONTRIBUTING.md, `x` and `y` are any module and name.

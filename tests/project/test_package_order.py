@@ -33,7 +33,7 @@ ORDER = (
     ("train",),
     ("feature_column",),
     ("graphdef",),
-    ("export",),
+    ("export", "saved_model"),
     ("summary", "onnx"),
     ("supervisor", "ext", "testing", "cli"),
     ("monitored",),

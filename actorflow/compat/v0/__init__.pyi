@@ -75,6 +75,7 @@ from actorflow.compat.v1 import TFRecordReader as TFRecordReader
 from actorflow.compat.v1 import TaskState as TaskState
 from actorflow.compat.v1 import Tensor as Tensor
 from actorflow.compat.v1 import TensorArray as TensorArray
+from actorflow.compat.v1 import TensorInfo as TensorInfo
 from actorflow.compat.v1 import TensorLike as TensorLike
 from actorflow.compat.v1 import TensorProto as TensorProto
 from actorflow.compat.v1 import TensorShape as TensorShape
@@ -488,6 +489,7 @@ from actorflow.compat.v1 import roll as roll
 from actorflow.compat.v1 import round as round
 from actorflow.compat.v1 import rsqrt as rsqrt
 from actorflow.compat.v1 import saturate_cast as saturate_cast
+from actorflow.compat.v1 import saved_model as saved_model
 from actorflow.compat.v1 import scalar_mul as scalar_mul
 from actorflow.compat.v1 import scan as scan
 from actorflow.compat.v1 import scatter_add as scatter_add
@@ -736,6 +738,7 @@ __all__ = [
     "TaskState",
     "Tensor",
     "TensorArray",
+    "TensorInfo",
     "TensorLike",
     "TensorProto",
     "TensorShape",
@@ -1155,6 +1158,7 @@ __all__ = [
     "round",
     "rsqrt",
     "saturate_cast",
+    "saved_model",
     "scalar_mul",
     "scalar_summary",
     "scan",

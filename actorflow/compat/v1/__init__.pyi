@@ -69,6 +69,7 @@ from actorflow.compat.v1 import python_io as python_io
 from actorflow.compat.v1 import quantization as quantization
 from actorflow.compat.v1 import queue as queue
 from actorflow.compat.v1 import random as random
+from actorflow.compat.v1 import saved_model as saved_model
 from actorflow.compat.v1 import sets as sets
 from actorflow.compat.v1 import signal as signal
 from actorflow.compat.v1 import sparse as sparse
@@ -179,6 +180,7 @@ from actorflow.graphdef.protos import AttrValue as AttrValue
 from actorflow.graphdef.protos import GraphDef as GraphDef
 from actorflow.graphdef.protos import MetaGraphDef as MetaGraphDef
 from actorflow.graphdef.protos import NodeDef as NodeDef
+from actorflow.graphdef.protos import TensorInfo as TensorInfo
 from actorflow.graphdef.protos import TensorProto as TensorProto
 from actorflow.graphdef.protos import TensorShapeProto as TensorShapeProto
 from actorflow.lookup.tables import initialize_all_tables as initialize_all_tables
@@ -726,6 +728,7 @@ __all__ = [
     "TaskState",
     "Tensor",
     "TensorArray",
+    "TensorInfo",
     "TensorLike",
     "TensorProto",
     "TensorShape",
@@ -1129,6 +1132,7 @@ __all__ = [
     "round",
     "rsqrt",
     "saturate_cast",
+    "saved_model",
     "scalar_mul",
     "scan",
     "scatter_add",

@@ -10,8 +10,9 @@ import numpy as np
 
 from actorflow.dtypes import DType, int32, resource
 from actorflow.graph.node import Node
-from actorflow.graphdef.attributes import to_attr
+from actorflow.graphdef.attributes import shape_proto, to_attr
 from actorflow.graphdef.protos import NodeDef
+from actorflow.graphdef.rewrites.examples import key_constant
 from actorflow.registry.opdef import lookup
 
 
@@ -129,10 +130,31 @@ def _assign_mul_target(b: _Builder, types: Sequence[DType]) -> None:
     _assign_product(b, types[0].base_dtype, "")
 
 
+def _parse_example(b: _Builder, types: Sequence[DType]) -> None:
+    attrs = b.node.attrs
+    keys = {"sparse_keys": attrs["sparse_keys"], "dense_keys": attrs["dense_keys"], "ragged_keys": ()}
+    for name, several in keys.items():
+        b.made.append(key_constant(f"{b.node.name}/{name}", several, b.inputs[0]))
+    inputs = [*b.inputs[:2], *(f"{b.node.name}/{name}" for name in keys), *b.inputs[2:]]
+    b.add(
+        "",
+        "ParseExampleV2",
+        inputs,
+        Tdense=types[2:],
+        num_sparse=len(attrs["sparse_keys"]),
+        sparse_types=attrs["sparse_types"],
+        ragged_value_types=(),
+        ragged_split_types=(),
+    )
+    b.made[-1].attr["dense_shapes"].list.shape.extend([shape_proto(shape) for shape in attrs["dense_shapes"]])
+    b.made[-1].attr["dense_shapes"].list.SetInParent()
+
+
 _EXPANSIONS: Mapping[str, Callable[[_Builder, Sequence[DType]], None]] = {
     "AssignMul": _assign_mul,
     "AssignMulVariableOp": _assign_mul_target,
     "LogicalXor": _logical_xor,
+    "ParseExample": _parse_example,
     "ReadVariableOr": _read_variable_or,
     "SumTo": _sum_to,
     "Unreduce": _unreduce,

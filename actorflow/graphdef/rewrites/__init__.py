@@ -1,0 +1,6 @@
+"""Nodes on their way between actorflow's form and TensorFlow's, where one node is not one node there.
+
+examples.py   `ParseExample` with its keys as attributes and as inputs
+expansion.py  ops of actorflow's own as several of TensorFlow's
+framed.py     constants of loops, as TensorFlow wants them
+"""

@@ -1,0 +1,134 @@
+"""`load`: a folder's graph and values go into a session (`tf.saved_model.loader`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Any
+
+from actorflow import blocking, machine
+from actorflow.formats import installed
+from actorflow.graph.graph import Graph
+from actorflow.graphdef.meta_graph import import_meta_graph
+from actorflow.graphdef.protos import MetaGraphDef
+from actorflow.public import public
+from actorflow.saved_model import constants
+from actorflow.saved_model.folder import SavedFolder, contains_saved_model, read
+from actorflow.saved_model.restoring import restored_names
+from actorflow.session.session import Session
+from actorflow.train.saving.saver import Saver
+from actorflow.variables.collections import GraphKeys
+
+public("af.saved_model:loader")
+
+maybe_saved_model_directory = contains_saved_model
+
+
+@public("af.saved_model")
+def load(
+    sess: Any,
+    tags: Collection[str],
+    export_dir: str | os.PathLike[str],
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> Any:
+    """Adds a saved model to the graph of a session, and gives its variables their values (`tf.saved_model.loader.load`).
+
+        model = await af.saved_model.load(session, ["serve"], "models/digits/1")
+        signature = model.signature_def["serving_default"]
+        scores = session.graph.get_tensor_by_name(signature.outputs["scores"].name)
+
+    With a blocking session the call does without `await`. Files of TensorFlow's and of the standard form are read.
+
+    Args:
+        sess: the session.
+        tags: the tags of the graph.
+        export_dir: the folder.
+        import_scope: a scope for the names of all nodes.
+        saver_kwargs: options of the `Saver` that restores.
+
+    Returns:
+        The graph as a `MetaGraphDef`, with `signature_def`.
+
+    Raises:
+        OSError: there is no saved model.
+        RuntimeError: none of its graphs is for these tags.
+        DataLossError: a file is damaged.
+        ValueError, UnknownNameError: the graph can't be imported; see `import_graph_def`.
+    """
+    if isinstance(sess, blocking.Session):
+        return sess._call(lambda: _load(sess._session, tags, export_dir, import_scope, saver_kwargs))
+    return _load(sess, tags, export_dir, import_scope, saver_kwargs)
+
+
+async def _load(
+    session: Session,
+    tags: Collection[str],
+    export_dir: str | os.PathLike[str],
+    import_scope: str | None,
+    saver_kwargs: dict[str, Any],
+) -> MetaGraphDef:
+    folder = await machine.on_thread(lambda: read(export_dir))
+    message = folder.meta_graph(tags)
+    saver = await machine.on_thread(lambda: add_to(session.graph, message, import_scope, saver_kwargs))
+    await start(session, folder, message, saver, import_scope)
+    return message
+
+
+def add_to(
+    graph: Graph, message: MetaGraphDef, import_scope: str | None = None, saver_kwargs: dict[str, Any] | None = None
+) -> Saver | None:
+    """Adds a saved graph to a graph; gives the saver of its variables, None where it has none.
+
+    Args:
+        graph: the graph.
+        message: the saved graph.
+        import_scope: a scope for the names of all nodes.
+        saver_kwargs: options of the saver.
+    """
+    with graph.as_default():
+        made = import_meta_graph(message, import_scope=import_scope, **(saver_kwargs or {}))
+        names = restored_names(message)
+        if made is None or names is None:
+            return made
+        prefix = f"{import_scope}/" if import_scope else ""
+        variables = {v.op.name: v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
+        found = {key: variables.get(prefix + name) for name, key in names.items()}
+        if any(variable is None for variable in found.values()):
+            return made
+        return Saver(found, **(saver_kwargs or {}))
+
+
+async def start(
+    session: Session, folder: SavedFolder, message: MetaGraphDef, saver: Saver | None, import_scope: str | None = None
+) -> None:
+    """Gives the variables of an added graph their values, and runs its main operation.
+
+    Args:
+        session: a session on the graph.
+        folder: the saved model.
+        message: its graph that was added.
+        saver: the saver that `add_to` gave.
+        import_scope: the scope that it was given.
+    """
+    prefix = f"{import_scope}/" if import_scope else ""
+    stored = await machine.on_thread(lambda: installed.at(folder.checkpoint))
+    if saver is not None and stored is not None:
+        await saver.restore(session, folder.checkpoint)
+    operation = _main_op(message)
+    if operation is not None:
+        feeds = {f"{prefix}{name}": path for name, path in folder.assets(message).items()}
+        await session.run(f"{prefix}{operation}", feeds)
+
+
+def _main_op(message: MetaGraphDef) -> str | None:
+    key = constants.INIT_OP_SIGNATURE_KEY
+    if key in message.signature_def:
+        return str(message.signature_def[key].outputs[key].name).partition(":")[0]
+    for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+        names = list(message.collection_def[key].node_list.value) if key in message.collection_def else []
+        if len(names) > 1:
+            raise RuntimeError(f"Expected exactly one SavedModel init op. Found {len(names)}: {names}.")
+        if names:
+            return str(names[0])
+    return None
