@@ -14,6 +14,7 @@ warm_start.py   a training that begins with values of a checkpoint
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
 progress.py     the live line of a training, in a terminal or a notebook
+export/         `export_saved_model`: what a served model takes and gives
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator` and `blocking.Predictor`
@@ -21,6 +22,7 @@ canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
 
+from actorflow.estimator import export as export
 from actorflow.estimator import inputs as inputs
 from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from actorflow.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
@@ -95,6 +97,7 @@ __all__ = [
     "TrainingBegun",
     "TrainingEnded",
     "WarmStartSettings",
+    "export",
     "inputs",
     "make_early_stopping_hook",
     "read_eval_metrics",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +11,7 @@ from actorflow import machine
 from actorflow.cluster.processes import blocking_local
 from actorflow.estimator import predictor
 from actorflow.estimator.core import Core
+from actorflow.estimator.spec import ModeKeys
 from actorflow.monitored.commands import Program, SharedSession, iterate_blocking, perform_blocking
 from actorflow.public import public
 from actorflow.runtime.event_loops.driver import LoopDriver
@@ -155,6 +157,38 @@ class Estimator(Core):
         twin.is_open = False
         twin._driver = driver = self._new_driver()
         return twin, driver
+
+    def export_saved_model(
+        self,
+        export_dir_base: str | os.PathLike[str],
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+        *,
+        format: str = "tensorflow",
+    ) -> str:
+        """Writes the model as a saved model, and gives its folder.
+
+        Args:
+            export_dir_base, serving_input_receiver_fn, assets_extra: see `actorflow.estimator.Estimator.export_saved_model`.
+            as_text, checkpoint_path, experimental_mode, format: see `actorflow.estimator.Estimator.export_saved_model`.
+        """
+        made: str = self._perform(
+            lambda: self._exporting(
+                export_dir_base,
+                serving_input_receiver_fn,
+                assets_extra,
+                as_text,
+                checkpoint_path,
+                experimental_mode,
+                format,
+            )
+        )
+        return made
+
+    export_savedmodel = export_saved_model
 
     def __enter__(self) -> Estimator:
         self._driver = self._new_driver()

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from actorflow import machine
+from actorflow.estimator.export.saving import exporting
 from actorflow.estimator.programs.evaluation import evaluation, prediction
 from actorflow.estimator.programs.graphs import Graphs, check_model_fn
 from actorflow.estimator.programs.training import check_hooks, check_listeners, check_steps, training
@@ -201,6 +202,20 @@ class Core:
     ) -> Program[dict[str, Any]]:
         check_steps(steps, None)
         return (yield from evaluation(self, input_fn, steps, check_hooks(hooks), checkpoint_path, name))
+
+    def _exporting(
+        self,
+        export_dir_base: str | os.PathLike[str],
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None,
+        as_text: bool,
+        checkpoint_path: str | None,
+        experimental_mode: str,
+        format: str,
+    ) -> Program[str]:
+        base = os.fspath(export_dir_base)
+        given = (serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode, format)
+        return (yield from exporting(self, base, *given))
 
     def _prediction(
         self,

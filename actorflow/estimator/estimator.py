@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 
 from actorflow.estimator.core import Core
 from actorflow.estimator.predictor import Predictor
+from actorflow.estimator.spec import ModeKeys
 from actorflow.monitored.commands import iterate, perform
 from actorflow.public import public
 
@@ -153,6 +155,45 @@ class Estimator(Core):
             ValueError: `follow` goes with a `checkpoint_path`, or `max_batch` is not positive.
         """
         return Predictor(self, predict_keys, checkpoint_path, follow, max_batch, look_seconds)
+
+    async def export_saved_model(
+        self,
+        export_dir_base: str | os.PathLike[str],
+        serving_input_receiver_fn: Callable[[], Any],
+        assets_extra: Mapping[str, str] | None = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+        *,
+        format: str = "tensorflow",
+    ) -> str:
+        """Writes the model with the values of a checkpoint as a saved model, to a new folder whose name is the time in seconds;
+        gives that folder.
+
+        Args:
+            export_dir_base: the folder of all exports.
+            serving_input_receiver_fn: makes the inputs of the served model, a `ServingInputReceiver`; see
+                `af.estimator.export.build_raw_serving_input_receiver_fn`.
+            assets_extra: paths of files that are copied to `assets.extra`, by the paths that they have there.
+            as_text: whether the graph is written as text.
+            checkpoint_path: the checkpoint; the latest unless given.
+            experimental_mode: must be PREDICT.
+            format: `tensorflow` or `standard`; see `af.saved_model.Builder`.
+
+        Raises:
+            ValueError: there is no checkpoint, or the model has no output that can be served.
+        """
+        return await perform(
+            self._exporting(
+                export_dir_base,
+                serving_input_receiver_fn,
+                assets_extra,
+                as_text,
+                checkpoint_path,
+                experimental_mode,
+                format,
+            )
+        )
 
     async def __aenter__(self) -> Estimator:
         self.is_open = True

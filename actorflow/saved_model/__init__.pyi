@@ -2,10 +2,10 @@
 
 """Models with their signatures in a folder (`tf.saved_model`): what a training leaves, and a server takes up.
 
-A folder holds graphs, each for a set of tags, with their variables, their files and their signatures: the names of inputs and
-outputs that clients use. There are two forms, and a loader reads both. TensorFlow's own (`saved_model.pb`) passes between TensorFlow
-and us. The standard one keeps the graph (`graph-0.pb`), safetensors shards with their manifest, and a description that can be read
-and checked (`saved_model.json`). The file with the description is written last, so a folder is whole or no model.
+A folder holds graphs, each for a set of tags, with their variables, files and signatures: the names of inputs and outputs that
+clients use. There are two forms, and a loader reads both. TensorFlow's own (`saved_model.pb`) passes between TensorFlow and us.
+The standard one keeps the graph (`graph-0.pb`), safetensors shards with their manifest, and a description that can be read and
+checked (`saved_model.json`). The file with the description is written last, so a folder is whole or no model.
 
 builder.py               `Builder` and `simple_save`: a session's values and graph go into a folder
 constants.py             the names of files and folders

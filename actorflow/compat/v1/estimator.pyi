@@ -9,6 +9,7 @@ from actorflow.compat.training.canned import DNNRegressor as DNNRegressor
 from actorflow.compat.training.canned import LinearClassifier as LinearClassifier
 from actorflow.compat.training.canned import LinearRegressor as LinearRegressor
 from actorflow.compat.training.estimator import Estimator as Estimator
+from actorflow.estimator import export as export
 from actorflow.estimator import inputs as inputs
 from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from actorflow.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
@@ -74,6 +75,7 @@ __all__ = [
     "TrainingBegun",
     "TrainingEnded",
     "WarmStartSettings",
+    "export",
     "inputs",
     "make_early_stopping_hook",
     "read_eval_metrics",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from actorflow import machine
-from actorflow.errors import UnimplementedError
 from actorflow.monitored.commands import Await, Program, call
 from actorflow.public import public
 
@@ -74,12 +73,7 @@ class _Folders(Exporter):
     ) -> Program[str | None]:
         """Exports to a new folder below `path`, as a program."""
         if self._function is None:
-            save = getattr(estimator, "export_saved_model", None)
-            if save is None:
-                raise UnimplementedError(
-                    "There are no saved models yet.",
-                    hint="Give the exporter a function: export=f(estimator, folder, path).",
-                )
+            save = estimator.export_saved_model
             made: str | None = yield from call(save, path, self._receiver, self._assets, self._as_text, checkpoint)
         else:
             made = yield from self._by_function(estimator, path, checkpoint)

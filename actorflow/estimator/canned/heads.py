@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import actorflow as af
+from actorflow.estimator.export.outputs import ClassificationOutput, ExportOutput, PredictOutput, RegressionOutput
 from actorflow.estimator.spec import EstimatorSpec, ModeKeys
 from actorflow.graph.tensor import Tensor
 from actorflow.losses.weighted import Reduction
 from actorflow.public import public
+
+_DEFAULT = "serving_default"
 
 Metrics = dict[str, Any]
 TrainOp = Callable[[Tensor], Any]
@@ -47,6 +50,11 @@ class Head:
         """The predictions by name."""
         raise NotImplementedError
 
+    def _exports(self, predictions: Mapping[str, Tensor]) -> dict[str, ExportOutput]:
+        """The outputs of a served model by signature: of a classification unless a subclass says otherwise."""
+        classes = ClassificationOutput(predictions["probabilities"], predictions["all_classes"])
+        return {_DEFAULT: classes, "classification": classes, "predict": PredictOutput(predictions)}
+
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
         """The metrics by name, beside `average_loss`."""
         raise NotImplementedError
@@ -72,7 +80,7 @@ class Head:
         """
         predictions = self._predictions(logits)
         if mode == ModeKeys.PREDICT:
-            return EstimatorSpec(mode, predictions)
+            return EstimatorSpec(mode, predictions, export_outputs=self._exports(predictions))
         if labels is None:
             raise ValueError(
                 "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check that your data "
@@ -175,6 +183,10 @@ class BinaryClassHead(Head):
             **self._classes(ids, 2),
         }
 
+    def _exports(self, predictions: Mapping[str, Tensor]) -> dict[str, ExportOutput]:
+        """Those of a classification, and the probability of the second class as a regression."""
+        return {**super()._exports(predictions), "regression": RegressionOutput(predictions["logistic"])}
+
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
         given = weights if self._weight_column else None
         found = self._predictions(logits)
@@ -273,6 +285,11 @@ class RegressionHead(Head):
     def _predictions(self, logits: Tensor) -> dict[str, Tensor]:
         return {"predictions": self._means(logits)}
 
+    def _exports(self, predictions: Mapping[str, Tensor]) -> dict[str, ExportOutput]:
+        """Those of a regression."""
+        value = RegressionOutput(predictions["predictions"])
+        return {_DEFAULT: value, "regression": value, "predict": PredictOutput(predictions)}
+
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
         given = weights if self._weight_column else None
         return {
@@ -348,6 +365,11 @@ class MultiLabelHead(Head):
 
     def _predictions(self, logits: Tensor) -> dict[str, Tensor]:
         return {"logits": logits, "probabilities": af.sigmoid(logits)}
+
+    def _exports(self, predictions: Mapping[str, Tensor]) -> dict[str, ExportOutput]:
+        """Those of a classification. The names of the classes are their numbers."""
+        names = self._classes(predictions["logits"], self.logits_dimension)["all_classes"]
+        return {**super()._exports({**predictions, "all_classes": names}), "predict": PredictOutput(predictions)}
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
         given = weights if self._weight_column else None

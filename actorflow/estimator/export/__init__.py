@@ -1,0 +1,10 @@
+"""`af.estimator.export`: an Estimator's model as a saved model (`tf.estimator.export`).
+
+outputs.py    what a served model gives: `PredictOutput`, `ClassificationOutput`, `RegressionOutput`, and signatures of them
+receivers.py  what a served model takes: `ServingInputReceiver`, and functions that make one
+saving.py     `Estimator.export_saved_model` as a program
+"""
+
+from actorflow.public import namespace as _namespace
+
+__getattr__, __dir__, __all__ = _namespace("af.estimator.export", __name__)

@@ -1,0 +1,161 @@
+"""What a served model gives (`tf.estimator.export.PredictOutput` and the like), and the signatures that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actorflow.dtypes import string
+from actorflow.graph.tensor import Tensor
+from actorflow.graphdef.protos import SignatureDef
+from actorflow.logs import get_logger
+from actorflow.public import public
+from actorflow.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from actorflow.saved_model.signature_def_utils import (
+    classification_signature_def,
+    is_valid_signature,
+    predict_signature_def,
+    regression_signature_def,
+)
+
+_LOG = get_logger("estimator")
+
+
+@public("af.estimator.export")
+class ExportOutput:
+    """An output of a served model. Subclasses say which."""
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
+        """The signature of this output.
+
+        Args:
+            receiver_tensors: the inputs by name.
+
+        Raises:
+            ValueError: the inputs don't go with such an output.
+        """
+        raise NotImplementedError
+
+
+@public("af.estimator.export")
+class ClassificationOutput(ExportOutput):
+    """Classes with scores.
+
+    Args:
+        scores: the scores, floating point, [batch, classes].
+        classes: the names of the classes, of type string.
+
+    Raises:
+        ValueError: both are None, or one has another type.
+    """
+
+    def __init__(self, scores: Tensor | None = None, classes: Tensor | None = None) -> None:
+        if scores is None and classes is None:
+            raise ValueError(
+                "Cannot create a ClassificationOutput with empty arguments. At least one of scores and classes."
+            )
+        if scores is not None and not scores.dtype.is_floating:
+            raise ValueError(f"Classification scores must be a float32 Tensor; got {scores}.")
+        if classes is not None and classes.dtype is not string:
+            raise ValueError(f"Classification classes must be a string Tensor; got {classes}.")
+        self.scores, self.classes = scores, classes
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
+        """A classification. Its one input has serialised examples."""
+        return classification_signature_def(_examples(receiver_tensors, "Classification"), self.classes, self.scores)
+
+
+@public("af.estimator.export")
+class RegressionOutput(ExportOutput):
+    """A number for each example.
+
+    Args:
+        value: the numbers, floating point.
+
+    Raises:
+        ValueError: they are of another type.
+    """
+
+    def __init__(self, value: Tensor) -> None:
+        if not value.dtype.is_floating:
+            raise ValueError(f"Regression output value must be a float32 Tensor; got {value}.")
+        self.value = value
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
+        """A regression. Its one input has serialised examples."""
+        return regression_signature_def(_examples(receiver_tensors, "Regression"), self.value)
+
+
+@public("af.estimator.export")
+class PredictOutput(ExportOutput):
+    """Any tensors by name.
+
+    Args:
+        outputs: a dict of tensors, or one tensor, whose name is `output`.
+    """
+
+    def __init__(self, outputs: Any) -> None:
+        self.outputs: dict[str, Tensor] = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
+        """A prediction."""
+        return predict_signature_def(receiver_tensors, self.outputs)
+
+
+def _examples(receiver_tensors: Mapping[str, Tensor], what: str) -> Tensor:
+    tensors = list(receiver_tensors.values())
+    if len(tensors) != 1 or tensors[0].dtype is not string:
+        raise ValueError(f"{what} input must be a single string Tensor; got {dict(receiver_tensors)}.")
+    return tensors[0]
+
+
+def export_outputs_of(spec: Any) -> dict[str, ExportOutput]:
+    """The outputs of an EstimatorSpec, one of which is the default; its predictions where it names none.
+
+    Raises:
+        TypeError: one is no ExportOutput.
+        ValueError: there are several, and none has the default's name.
+    """
+    found = dict(spec.export_outputs or {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)})
+    for name, output in found.items():
+        if not isinstance(output, ExportOutput):
+            raise TypeError(f"Values in export_outputs must be ExportOutput objects, but {name!r} is {output!r:.80}.")
+    if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in found:
+        if len(found) > 1:
+            raise ValueError(
+                "Multiple export_outputs were provided, but none of them is specified as the default. Do this by naming one of "
+                f"them {DEFAULT_SERVING_SIGNATURE_DEF_KEY!r}."
+            )
+        found[DEFAULT_SERVING_SIGNATURE_DEF_KEY] = next(iter(found.values()))
+    return found
+
+
+def signatures_of(receiver: Any, outputs: Mapping[str, ExportOutput]) -> dict[str, SignatureDef]:
+    """All signatures that a receiver and outputs make together. Those that can't be are left out, and the log says why.
+
+    Args:
+        receiver: a `ServingInputReceiver`.
+        outputs: the outputs by name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    several = {"": receiver.receiver_tensors, **(receiver.receiver_tensors_alternatives or {})}
+    made: dict[str, SignatureDef] = {}
+    reasons = []
+    for before, tensors in several.items():
+        given = tensors if isinstance(tensors, Mapping) else {"input": tensors}
+        for name, output in outputs.items():
+            key = f"{before}:{name}" if before else name
+            try:
+                signature = output.as_signature_def(given)
+            except ValueError as error:
+                reasons.append(f"{key}: {error}")
+                continue
+            if is_valid_signature(signature):
+                made[key] = signature
+    if reasons:
+        _LOG.info("signatures are left out of the saved model", reasons=reasons)
+    if not made:
+        raise ValueError("The model has no signature that can be served. " + " ".join(reasons))
+    return made

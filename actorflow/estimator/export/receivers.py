@@ -1,0 +1,104 @@
+"""What a served model takes: `ServingInputReceiver`, and functions that make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actorflow.dtypes import string
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.array.constant import placeholder
+from actorflow.ops.io.parsing import parse_example
+from actorflow.public import public
+
+
+@public("af.estimator.export")
+@dataclass(frozen=True)
+class ServingInputReceiver:
+    """The inputs of a served model, and the features that come of them.
+
+    Args:
+        features: the features for the model function, by name; one tensor becomes `{"feature": tensor}`.
+        receiver_tensors: the tensors that are fed, by the names that clients use; one tensor becomes `{"input": tensor}`.
+        receiver_tensors_alternatives: further sets of tensors that may be fed instead, by a name for each set.
+
+    Raises:
+        ValueError: something is no tensor, or nothing is fed.
+    """
+
+    features: Any
+    receiver_tensors: Any
+    receiver_tensors_alternatives: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", _named(self.features, "feature"))
+        object.__setattr__(self, "receiver_tensors", _named(self.receiver_tensors, "input"))
+        if not self.receiver_tensors:
+            raise ValueError("receiver_tensors must be defined.")
+
+
+@public("af.estimator.export")
+@dataclass(frozen=True)
+class TensorServingInputReceiver(ServingInputReceiver):
+    """A `ServingInputReceiver` for a model function whose features are one tensor, which stays one.
+
+    Args:
+        features: the tensor.
+        receiver_tensors, receiver_tensors_alternatives: see `ServingInputReceiver`.
+
+    Raises:
+        ValueError: `features` is no single tensor.
+    """
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, Mapping):
+            raise ValueError("features must be a single tensor; use ServingInputReceiver for several.")
+        object.__setattr__(self, "receiver_tensors", _named(self.receiver_tensors, "input"))
+
+
+def _named(tensors: Any, name: str) -> dict[str, Any]:
+    if tensors is None:
+        raise ValueError(f"{name}s must be defined.")
+    return dict(tensors) if isinstance(tensors, Mapping) else {name: tensors}
+
+
+@public("af.estimator.export")
+def build_raw_serving_input_receiver_fn(
+    features: Mapping[str, Tensor], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """A function that makes a receiver whose inputs are the features themselves.
+
+    Args:
+        features: a tensor for each feature, of the type and shape that it is to have.
+        default_batch_size: the number of examples of a batch; any unless given.
+    """
+    wanted = {
+        name: (tensor.dtype.base_dtype, (default_batch_size, *(convert_to_tensor(tensor).static_shape or ())[1:]))
+        for name, tensor in features.items()
+    }
+
+    def serving_input_receiver_fn() -> ServingInputReceiver:
+        made = {name: placeholder(dtype, shape, name=name) for name, (dtype, shape) in wanted.items()}
+        return ServingInputReceiver(made, made)
+
+    return serving_input_receiver_fn
+
+
+@public("af.estimator.export")
+def build_parsing_serving_input_receiver_fn(
+    feature_spec: Mapping[str, Any], default_batch_size: int | None = None
+) -> Callable[[], ServingInputReceiver]:
+    """A function that makes a receiver whose input, `examples`, has serialised examples.
+
+    Args:
+        feature_spec: the features to find, as `parse_example` takes them.
+        default_batch_size: the number of examples of a batch; any unless given.
+    """
+
+    def serving_input_receiver_fn() -> ServingInputReceiver:
+        examples = placeholder(string, [default_batch_size], name="input_example_tensor")
+        return ServingInputReceiver(parse_example(examples, dict(feature_spec)), {"examples": examples})
+
+    return serving_input_receiver_fn
