@@ -127,17 +127,23 @@ class Head:
 
     def _classes(self, ids: Tensor, count: int) -> dict[str, Tensor]:
         """The classes that are predicted, by number and by name, and those that there are."""
-        vocabulary = self._vocabulary or [str(number) for number in range(count)]
-        names = af.constant([name.encode() for name in vocabulary])
-        batch = af.shape(ids)[:1]
-        shape = af.concat([batch, [1]], 0)
+        names = self._names(count)
         numbers = af.constant(list(range(count)), af.int32)
         return {
             "class_ids": ids,
             "classes": af.gather(names, ids),
-            "all_class_ids": af.tile(af.expand_dims(numbers, 0), shape),
-            "all_classes": af.tile(af.expand_dims(names, 0), shape),
+            "all_class_ids": _for_each(ids, numbers),
+            "all_classes": _for_each(ids, names),
         }
+
+    def _names(self, count: int) -> Tensor:
+        """The names of the classes."""
+        return af.constant([name.encode() for name in self._vocabulary or [str(number) for number in range(count)]])
+
+
+def _for_each(batch: Tensor, row: Tensor) -> Tensor:
+    """The same row for each example of a batch."""
+    return af.tile(af.expand_dims(row, 0), af.concat([af.shape(batch)[:1], [1]], 0))
 
 
 def _columns(values: Any, dtype: Any) -> Tensor:
@@ -368,7 +374,7 @@ class MultiLabelHead(Head):
 
     def _exports(self, predictions: Mapping[str, Tensor]) -> dict[str, ExportOutput]:
         """Those of a classification. The names of the classes are their numbers."""
-        names = self._classes(predictions["logits"], self.logits_dimension)["all_classes"]
+        names = _for_each(predictions["logits"], self._names(self.logits_dimension))
         return {**super()._exports({**predictions, "all_classes": names}), "predict": PredictOutput(predictions)}
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:

@@ -2,8 +2,8 @@
 
 """`af.estimator.export`: an Estimator's model as a saved model (`tf.estimator.export`).
 
-outputs.py    what a served model gives: `PredictOutput`, `ClassificationOutput`, `RegressionOutput`, and signatures of them
-receivers.py  what a served model takes: `ServingInputReceiver`, and functions that make one
+outputs.py    the outputs of a served model: `PredictOutput`, `ClassificationOutput`, `RegressionOutput`, and signatures of them
+receivers.py  the inputs of a served model: `ServingInputReceiver`, and functions that make one
 saving.py     `Estimator.export_saved_model` as a program
 """
 

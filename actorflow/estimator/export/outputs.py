@@ -1,4 +1,4 @@
-"""What a served model gives (`tf.estimator.export.PredictOutput` and the like), and the signatures that come of it."""
+"""The outputs of a served model (`tf.estimator.export.PredictOutput` and the like), and the signatures that come of them."""
 
 from __future__ import annotations
 

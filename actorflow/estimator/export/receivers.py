@@ -1,4 +1,4 @@
-"""What a served model takes: `ServingInputReceiver`, and functions that make one."""
+"""The inputs of a served model: `ServingInputReceiver`, and functions that make one."""
 
 from __future__ import annotations
 
