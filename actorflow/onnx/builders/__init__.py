@@ -5,11 +5,13 @@ elementwise.py  arithmetic, comparisons, logic, activations
 reductions.py   reductions, places of extremes, sums along a dimension, softmax
 shapes.py       shapes and types: casts, reshapes, joins, slices, padding, constants
 gathers.py      elements by their places: gathers, scatters, one-hot vectors
-windows.py      convolutions and pools
-unpooling.py    what undoes windows
 products.py     products of matrices, normalisations, losses
+signals.py      Fourier transforms, windows
+texts.py        strings
+learned.py      trees and tables of `ai.onnx.ml`, steps of optimizers
 control.py      branches and loops
 sequences.py    sequences and optionals
+nn/             what networks are made of: convolutions, pools, attention, recurrent layers, images, whole numbers
 """
 
 from __future__ import annotations
@@ -18,12 +20,16 @@ from actorflow.onnx.builders import (
     control,
     elementwise,
     gathers,
+    learned,
+    nn,
     products,
     reductions,
     sequences,
     shapes,
-    unpooling,
-    windows,
+    signals,
+    texts,
 )
 
-__all__ = ["control", "elementwise", "gathers", "products", "reductions", "sequences", "shapes", "unpooling", "windows"]
+__all__ = [
+    "control", "elementwise", "gathers", "learned", "nn", "products", "reductions", "sequences", "shapes", "signals", "texts",
+]  # fmt: skip

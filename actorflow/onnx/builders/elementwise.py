@@ -108,7 +108,13 @@ def mean(node: Node, *values: Any) -> Any:
 
 @onnx_op("BitShift")
 def shift(node: Node, x: Any, y: Any) -> Any:
-    return (af.left_shift if node.required("direction") == "LEFT" else af.right_shift)(x, y)
+    """Shifts by as many bits as a number has, or more, leave nothing. A negative number of bits counts as such a one."""
+    bits = 8 * dtype_of(x).size
+    inside = af.logical_and(y >= number(0, y), y < number(bits, y))
+    if node.required("direction") == "LEFT":
+        return af.where_v2(inside, af.left_shift(x, af.where_v2(inside, y, number(0, y))), number(0, x))
+    most = af.right_shift(x, af.where_v2(inside, y, number(bits - 1, y)))
+    return most if dtype_of(x).kind == "i" else af.where_v2(inside, most, number(0, x))
 
 
 @onnx_op("IsInf")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import numpy as np
 
 import actorflow as af
+from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import (
     HALVES,
     known,
@@ -50,7 +52,28 @@ def gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
 
 @onnx_op("Einsum")
 def einsum(node: Node, *values: Any) -> Any:
-    return af.linalg.einsum(node.required("equation").replace(" ", ""), *values)
+    """The dimensions that `...` stands for get letters, and a label that comes twice in an operand takes its diagonal first."""
+    equation = node.required("equation").replace(" ", "")
+    operands, arrow, output = equation.partition("->")
+    parts, made = operands.split(","), list(values)
+    if len(parts) != len(made):
+        raise InvalidArgumentError(
+            f"{equation!r} of {node} has {len(parts)} operands, but there are {len(made)} inputs."
+        )
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    widths = [rank_of(value) - len(part.replace("...", "")) for part, value in zip(parts, made)]
+    wide = "".join(free[: max(widths)]) if "..." in equation else ""
+    if "..." in equation and not arrow:
+        arrow, output = "->", "..." + "".join(sorted(c for c in set(operands) - set(".,") if operands.count(c) == 1))
+    for at, part in enumerate(parts):
+        labels = part.replace("...", wide[len(wide) - widths[at] :])
+        while twice := next((label for label in labels if labels.count(label) > 1), None):
+            places = [place for place, label in enumerate(labels) if label == twice]
+            rest = [place for place in range(len(labels)) if place not in (places[0], places[-1])]
+            made[at] = af.matrix_diag_part(af.transpose(made[at], [*rest, places[0], places[-1]]))
+            labels = "".join(labels[place] for place in rest) + twice
+        parts[at] = labels
+    return af.linalg.einsum(",".join(parts) + arrow + output.replace("...", wide), *made)
 
 
 @onnx_op("BatchNormalization")

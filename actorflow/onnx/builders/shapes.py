@@ -325,7 +325,7 @@ def blocks(node: Node, x: Any) -> Any:
     batch, channels, height, width = (size_of(x, axis) for axis in range(4))
     if node.op == "SpaceToDepth":
         parts = shaped(x, [batch, channels, height // size, size, width // size, size])
-        parts = af.transpose(parts, [0, 3, 5, 1, 2, 4])
+        parts = af.transpose(parts, [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4])
         return shaped(parts, [batch, channels * size * size, height // size, width // size])
     inner = channels // (size * size)
     if node.attr("mode", "DCR") == "DCR":

@@ -1,0 +1,151 @@
+"""Regions of images: RoiAlign, NonMaxSuppression, DeformConv."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import actorflow as af
+from actorflow.errors import InvalidArgumentError
+from actorflow.onnx.builders.common import known, number, shaped, size_of, vector
+from actorflow.onnx.builders.nn.sampling import sampled
+from actorflow.onnx.nodes import Node, onnx_op
+from actorflow.onnx.values import NotKnownError, shape_of, static
+
+
+@onnx_op("NonMaxSuppression")
+def non_max_suppression(
+    node: Node, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
+) -> Any:
+    """For each image and class the boxes of highest scores: rows of image, class and box."""
+    images, classes = known(vector([size_of(scores, 0), size_of(scores, 1)]), "The number of images and classes")
+    limit = np.int32(0) if most is None else af.cast(af.clip_by_value(af.reshape(most, []), 0, 2**31 - 1), af.int32)
+    threshold = np.float32(0) if overlap is None else af.reshape(overlap, [])
+    if node.attr("center_point_box", 0):
+        middle, half = boxes[..., :2], boxes[..., 2:] / np.float32(2)
+        boxes = af.concat([middle - half, middle + half], -1)
+    rows = []
+    for image in range(images):
+        for class_ in range(classes):
+            own = scores[image, class_]
+            count = limit
+            if least is not None:  # boxes of a lower score come last, so that it is enough to count the others
+                above = af.reduce_sum(af.cast(own > af.reshape(least, []), af.int32))
+                own = af.where_v2(own > af.reshape(least, []), own, np.float32(-np.inf))
+                count = af.minimum(limit, above)
+            found = af.image.non_max_suppression(boxes[image], own, count, threshold)
+            place = af.broadcast_to(np.array([image, class_], np.int64), af.stack([af.shape(found)[0], 2]))
+            rows.append(af.concat([place, af.expand_dims(af.cast(found, af.int64), 1)], 1))
+    return af.concat(rows, 0) if rows else np.zeros([0, 3], np.int64)
+
+
+@onnx_op("RoiAlign")
+def roi_align(node: Node, x: Any, rois: Any, images: Any) -> Any:
+    """The mean, or the largest, of values at places within each cell of a region."""
+    height, width = known(vector([size_of(x, 2), size_of(x, 3)]), f"The size of what {node} takes")
+    rows, columns = node.attr("output_height", 1), node.attr("output_width", 1)
+    half = (
+        node.attr("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
+        == "half_pixel"
+    )
+    corners = rois * number(node.attr("spatial_scale", 1.0), rois) - number(0.5 if half else 0.0, rois)
+    left, top, right, bottom = (corners[:, at] for at in range(4))
+    wide, high = right - left, bottom - top
+    if not half:
+        wide, high = af.maximum(wide, number(1, wide)), af.maximum(high, number(1, high))
+    ratio = node.attr("sampling_ratio", 0)
+    if ratio > 0:
+        return _aligned(node, x, images, (top, left), (high, wide), (rows, columns), (ratio, ratio), (height, width))
+    sizes = static(high), static(wide)
+    if sizes[0] is None or sizes[1] is None:
+        raise NotKnownError(f"sampling_ratio of {node} depends on the regions, which are not known.")
+    parts = []
+    for at in range(len(sizes[0])):
+        grid = int(np.ceil(sizes[0][at] / rows)), int(np.ceil(sizes[1][at] / columns))
+        own = slice(at, at + 1)
+        parts.append(
+            _aligned(
+                node,
+                x,
+                images[own],
+                (top[own], left[own]),
+                (high[own], wide[own]),
+                (rows, columns),
+                grid,
+                (height, width),
+            )
+        )
+    return af.concat(parts, 0)
+
+
+def _aligned(
+    node: Node, x: Any, images: Any, first: Any, lengths: Any, cells: Any, grid: Any, sizes: tuple[int, int]
+) -> Any:
+    lines, inside = [], []
+    for start, length, count, samples, size in zip(first, lengths, cells, grid, sizes):
+        at = (np.arange(count * samples) + 0.5) / (count * samples)
+        place = af.expand_dims(start, 1) + af.expand_dims(length, 1) * number(at, length)
+        inside.append(af.logical_and(place >= number(-1, place), place <= number(size, place)))
+        lines.append(af.clip_by_value(place, number(0, place), number(size - 1, place)))
+    tall, broad = (count * samples for count, samples in zip(cells, grid))
+    target = af.stack([af.shape(images)[0], tall, broad])
+    places = [af.broadcast_to(lines[0][:, :, None], target), af.broadcast_to(lines[1][:, None, :], target)]
+    counts = af.cast(af.logical_and(inside[0][:, :, None], inside[1][:, None, :]), x.dtype)
+    source = af.gather(x, images)
+    if node.attr("mode", "avg") == "max":
+        found = _largest_share(source, places, sizes) * counts[:, None]
+    else:
+        found = sampled(source, places, sizes, "linear", "border") * counts[:, None]
+    shape = [size_of(images, 0), size_of(x, 1), cells[0], grid[0], cells[1], grid[1]]
+    parts = shaped(found, shape)
+    return (af.reduce_max if node.attr("mode", "avg") == "max" else af.reduce_mean)(parts, [3, 5])
+
+
+def _largest_share(x: Any, places: Any, sizes: tuple[int, int]) -> Any:
+    """Of the four elements around a place the largest product of value and weight, which is this op's maximum."""
+    below = [af.floor(place) for place in places]
+    rest = [place - low for place, low in zip(places, below)]
+    found = None
+    for down in (0, 1):
+        for right in (0, 1):
+            corner = [
+                af.clip_by_value(low + number(step, low), number(0, low), number(size - 1, low))
+                for low, step, size in zip(below, (down, right), sizes)
+            ]
+            shares = [r if step else number(1, r) - r for r, step in zip(rest, (down, right))]
+            part = sampled(x, corner, sizes, "nearest", "border") * (shares[0] * shares[1])[:, None]
+            found = part if found is None else af.maximum(found, part)
+    return found
+
+
+@onnx_op("DeformConv")
+def deform_conv(node: Node, x: Any, weights: Any, offsets: Any, bias: Any = None, mask: Any = None) -> Any:
+    """A convolution whose filter reads at places that are moved by `offsets`."""
+    whole = (shape_of(x) or ())[2:]
+    if len(whole) != 2:
+        raise InvalidArgumentError(f"{node} is over {len(whole)} dimensions; supported are two.")
+    sizes = known(vector([size_of(x, 2), size_of(x, 3)]), f"The size of what {node} takes")
+    kernel = known(vector([size_of(weights, 2), size_of(weights, 3)]), "The size of the filters")
+    out = known(vector([size_of(offsets, 2), size_of(offsets, 3)]), "The size of the offsets")
+    strides, dilations = node.attr("strides") or [1, 1], node.attr("dilations") or [1, 1]
+    pads, group, groups = node.attr("pads") or [0] * 4, node.attr("group", 1), node.attr("offset_group", 1)
+    batch, channels = size_of(x, 0), size_of(x, 1)
+    moved = shaped(offsets, [batch, groups, kernel[0], kernel[1], 2, *out])
+    shares = None if mask is None else shaped(mask, [batch, groups, *kernel, *out])
+    apart = af.split(x, groups, axis=1)
+    lines = [np.arange(out[at]) * strides[at] - pads[at] for at in range(2)]
+    columns = []
+    for row in range(kernel[0]):
+        for column in range(kernel[1]):
+            parts = []
+            for at in range(groups):
+                down = moved[:, at, row, column, 0] + number(lines[0][:, None] + row * dilations[0], x)
+                right = moved[:, at, row, column, 1] + number(lines[1][None, :] + column * dilations[1], x)
+                part = sampled(apart[at], [down, right], sizes, "linear")
+                parts.append(part if shares is None else part * shares[:, at, row, column][:, None])
+            columns.append(af.concat(parts, 1) if groups > 1 else parts[0])
+    taken = shaped(af.stack(columns, 2), [batch, group, channels // group * len(columns), out[0] * out[1]])
+    filters = shaped(weights, [group, size_of(weights, 0) // group, -1])
+    made = shaped(af.matmul(af.expand_dims(filters, 0), taken), [batch, size_of(weights, 0), *out])
+    return made if bias is None else made + shaped(bias, [-1, 1, 1])
