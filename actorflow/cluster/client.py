@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgpack
@@ -29,6 +29,7 @@ from actorflow.cluster.wire.messages import (
     Edges,
     Explain,
     Extend,
+    LearnCosts,
     Measured,
     OpenSession,
     Pending,
@@ -50,9 +51,10 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
 from actorflow.passes.compile import Options, Signature
-from actorflow.placement.measuring import NodeMeasurement, decode_observed
+from actorflow.placement.measuring import NodeMeasurement, decode_observed, encode_observed
 from actorflow.placement.search.codec import decode_problem
 from actorflow.placement.search.problem import SearchProblem
+from actorflow.placement.simulation.link_costs import links_to_rows
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
@@ -66,6 +68,9 @@ from actorflow.session.waiting.deadline import deadline, note, noted
 from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
+
+if TYPE_CHECKING:
+    from actorflow.placement.learned_costs import CostModel
 
 CONNECT_SECONDS = 30.0
 _LOG = get_logger("cluster")
@@ -343,6 +348,14 @@ class RemoteEngine(StepCounts):
     async def observed(self) -> list[NodeMeasurement]:
         """The measurements that runs have made of nodes, on all tasks."""
         return decode_observed(msgpack.unpackb(await (await self.connected()).call(Measured(self._session))))
+
+    async def learn(self, costs: CostModel) -> None:
+        """Brings the master learned costs of the graph's nodes and of links."""
+        link = await self.connected()
+        await self.extend()
+        rows = encode_observed(costs.predicted(self._graph, self._devices[0].type))
+        links = None if costs.links is None else links_to_rows(costs.links)
+        await link.call(LearnCosts(self._session, msgpack.packb([rows, links])))
 
     async def replan(self) -> None:
         """Forgets all plans."""

@@ -31,6 +31,7 @@ from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.placement.search.problem import SearchProblem
+from actorflow.placement.simulation.link_costs import LinkCosts
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import StepCaller
@@ -390,6 +391,11 @@ class MasterSession:
             if link.alive:
                 found += decode_observed(msgpack.unpackb(await link.call(Costs(self.number))))
         return found
+
+    def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
+        """Takes costs that other runs have taught."""
+        assert self._planner is not None
+        self._planner.learn(learned, links)
 
     async def replan(self) -> None:
         """Forgets the plans, so that new ones are made, and placed by what runs have shown. Steps that are under way, and those

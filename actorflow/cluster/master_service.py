@@ -22,6 +22,7 @@ from actorflow.cluster.wire.messages import (
     Edges,
     Explain,
     Extend,
+    LearnCosts,
     Measured,
     OpenSession,
     PosePlacement,
@@ -45,8 +46,9 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.passes.compile import Options
-from actorflow.placement.measuring import encode_observed
+from actorflow.placement.measuring import decode_observed, encode_observed
 from actorflow.placement.search.codec import encode_problem
+from actorflow.placement.simulation.link_costs import links_from_rows
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.step_runner import Outcome
@@ -161,6 +163,11 @@ class MasterService:
         async def replan(request: Replan) -> None:
             await self._session(request.session, link).replan()
 
+        async def learn_costs(request: LearnCosts) -> None:
+            rows, links = msgpack.unpackb(request.costs)
+            found = None if links is None else links_from_rows(links)
+            self._session(request.session, link).learn(decode_observed(rows), found)
+
         async def pose_placement(request: PosePlacement) -> bytes:
             found = await self._session(request.session, link).posed()
             return b"" if found is None else encode_problem(found)
@@ -185,6 +192,7 @@ class MasterService:
             "measured": measured,
             "waits": waits,
             "replan": replan,
+            "learn_costs": learn_costs,
             "pose_placement": pose_placement,
             "search_placement": search_placement,
             "settle_placement": settle_placement,

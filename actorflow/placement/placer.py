@@ -43,6 +43,8 @@ class Placer:
         self._refused: dict[str, OpError] = {}
         self._held: dict[str, str] = {}
         self._measured: Measurements = UNMEASURED
+        self._observed: Sequence[NodeMeasurement] = ()
+        self._learned: Sequence[NodeMeasurement] = ()
         self.searched: Searched | None = None
         """The last search, for `explain`."""
 
@@ -52,6 +54,8 @@ class Placer:
             return {}
         refused: dict[str, OpError] = {}
         reasons = dict(self._reasons)
+        if nodes is not self._nodes and (self._learned or self._observed):
+            self._measured = measurements((*self._learned, *self._observed), nodes)
         self.placed = place(
             nodes,
             self._devices,
@@ -71,13 +75,19 @@ class Placer:
         return ranked(parts, self._nodes, self._devices, self._measured, self._links)
 
     def measured(self, observed: Iterable[NodeMeasurement]) -> Measurements:
-        """The measurements by runs, for each node of the graph that was placed last."""
-        return measurements(observed, self._nodes)
+        """The measurements by runs, for each node of the graph that was placed last; learned costs where there are none."""
+        return measurements((*self._learned, *observed), self._nodes)
+
+    def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
+        """Takes costs that other runs have taught: of nodes, until runs have shown better, and of links."""
+        self._learned = learned
+        self._links = self._links if links is None else links
 
     def forget(self, observed: Iterable[NodeMeasurement]) -> None:
         """Lets the next call of `place` decide again, by what runs have shown. A node with state stays on its device,
         with the nodes that must be with it."""
-        self._measured = self.measured(observed)
+        self._observed = list(observed)
+        self._measured = self.measured(self._observed)
         nodes = self._nodes
         self._held |= {n: d for n, d in self.placed.items() if n not in nodes or has_state(nodes[n])}
         self.placed = {}
@@ -115,6 +125,7 @@ class Placer:
         names = posed.problem.machine.names
         made = Placer(self._devices, soft=self._soft, links=self._links)
         made._nodes, made._refused, made._held, made._measured = self._nodes, self._refused, self._held, self._measured
+        made._learned, made._observed = self._learned, self._observed
         reached = {posed.numbers[name] for name in posed.needed if name in posed.numbers}
         made.placed = {
             name: names[result.at[g]] if (g := posed.numbers.get(name)) in reached else device

@@ -14,6 +14,7 @@ blocking.py            `blocking.Session`: the same session without `await`, for
 devices.py             the devices of an in-process session, and the state that outlives sessions
 engine.py              `Engine`: whoever runs the steps of a session, in this process or behind a target
 inspection.py          `Inspection`: what a session tells of its devices, its steps, and where its nodes are
+link_probe.py          `measure_links`: what transfers between the tasks of a cluster cost, by steps that do nothing else
 local.py               the engine of a session in this process: its own devices, plans, and steps
 partial_execution.py   `PartialExecution`: a step that is fed and fetched while it runs
 partial_run.py         partial runs: one step that is fed and fetched in several calls (TensorFlow's `partial_run`)

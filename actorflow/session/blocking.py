@@ -13,13 +13,12 @@ import os
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.placement.measuring import NodeMeasurement
-from actorflow.placement.study.study import PlacementStudy
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
@@ -31,6 +30,10 @@ from actorflow.session.planning.trial import PlacementTrial
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
+
+if TYPE_CHECKING:
+    from actorflow.placement.learned_costs import CostModel
+    from actorflow.placement.study.study import PlacementStudy
 
 T = TypeVar("T")
 
@@ -214,22 +217,32 @@ class Session:
         return self._call(lambda: self._session.explain_placement(element))
 
     @overload
-    def replan(self) -> None: ...
+    def replan(self, *, costs: CostModel | None = None) -> None: ...
 
     @overload
-    def replan(self, search: float, *, seed: int = 0, trials: int | None = None) -> PlacementTrial: ...
+    def replan(
+        self, search: float, *, seed: int = 0, trials: int | None = None, costs: CostModel | None = None
+    ) -> PlacementTrial: ...
 
-    def replan(self, search: float | None = None, *, seed: int = 0, trials: int | None = None) -> PlacementTrial | None:
+    def replan(
+        self,
+        search: float | None = None,
+        *,
+        seed: int = 0,
+        trials: int | None = None,
+        costs: CostModel | None = None,
+    ) -> PlacementTrial | None:
         """See `actorflow.Session.replan`. The trial's `verdict` says what became of it after some more runs.
 
         Args:
             search: how many seconds to search.
             seed: of the search's random numbers.
             trials: how many placements to simulate, in place of seconds.
+            costs: learned ones, for nodes that no run has measured, and for links.
         """
         if search is None:
-            return self._call(self._session.replan)
-        return self._call(lambda: self._session.replan(search, seed=seed, trials=trials))
+            return self._call(lambda: self._session.replan(costs=costs))
+        return self._call(lambda: self._session.replan(search, seed=seed, trials=trials, costs=costs))
 
     def study_placement(self) -> PlacementStudy:
         """See `actorflow.Session.study_placement`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from actorflow.device.base import Device
 from actorflow.graph.node import TensorId
@@ -16,6 +16,9 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.partial_run import PartialStep
 from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
+
+if TYPE_CHECKING:
+    from actorflow.placement.learned_costs import CostModel
 
 
 class Run(Protocol):
@@ -74,6 +77,9 @@ class Engine(Protocol):
 
     async def observed(self) -> list[NodeMeasurement]:
         """The measurements of nodes by runs."""
+
+    async def learn(self, costs: CostModel) -> None:
+        """Takes learned costs, by which plans are placed until runs have shown better ones."""
 
     async def replan(self) -> None:
         """Forgets all plans; the next ones are placed by what runs have shown."""

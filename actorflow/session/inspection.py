@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.placement.measuring import NodeMeasurement
-from actorflow.placement.study.study import PlacementStudy
 from actorflow.runtime.actors import TaskState
 from actorflow.session.engine import Engine
 from actorflow.session.statistics import EdgeReport, SessionStatistics
+
+if TYPE_CHECKING:
+    from actorflow.placement.study.study import PlacementStudy
 
 
 class Inspection:
@@ -70,6 +72,8 @@ class Inspection:
         Raises:
             FailedPreconditionError: nothing has run yet.
         """
+        from actorflow.placement.study.study import PlacementStudy
+
         self._engine.open()
         found = await self._engine.posed()
         if found is None:

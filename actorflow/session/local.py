@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from actorflow.device.base import Device
 from actorflow.graph.graph import Graph
@@ -25,6 +26,9 @@ from actorflow.session.step_runner import StepRunner
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadlock import DeadlockDetector
 from actorflow.session.waiting.diagnosis import ResourceUsers
+
+if TYPE_CHECKING:
+    from actorflow.placement.learned_costs import CostModel
 
 
 class LocalEngine:
@@ -101,6 +105,9 @@ class LocalEngine:
 
     async def observed(self) -> list[NodeMeasurement]:
         return [one for compiled in self.planner.plans() for plan in compiled.plans for one in node_measurements(plan)]
+
+    async def learn(self, costs: CostModel) -> None:
+        self.planner.learn(costs.predicted(self.planner.graph, self._devices[0].type), costs.links)
 
     async def replan(self) -> None:
         self.planner.forget(await self.observed())

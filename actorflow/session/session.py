@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
@@ -38,6 +38,9 @@ from actorflow.session.waiting.deadline import deadline, report_failure, reporti
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 from actorflow.variables.updates import warn_of_left_behind
+
+if TYPE_CHECKING:
+    from actorflow.placement.learned_costs import CostModel
 
 TARGET = "ACTORFLOW_TARGET"
 """The environment's variable that gives sessions their target."""
@@ -405,13 +408,20 @@ class Session(Inspection):
             yield
 
     @overload
-    async def replan(self) -> None: ...
+    async def replan(self, *, costs: CostModel | None = None) -> None: ...
 
     @overload
-    async def replan(self, search: float, *, seed: int = 0, trials: int | None = None) -> PlacementTrial: ...
+    async def replan(
+        self, search: float, *, seed: int = 0, trials: int | None = None, costs: CostModel | None = None
+    ) -> PlacementTrial: ...
 
     async def replan(
-        self, search: float | None = None, *, seed: int = 0, trials: int | None = None
+        self,
+        search: float | None = None,
+        *,
+        seed: int = 0,
+        trials: int | None = None,
+        costs: CostModel | None = None,
     ) -> PlacementTrial | None:
         """Lets the next run of each signature make its plan again, and place its nodes by what runs have shown: the times of
         nodes, and the sizes of tensors whose shapes the graph does not tell. A node with state stays on its device.
@@ -433,6 +443,7 @@ class Session(Inspection):
             search: how many seconds to search. Call it after the first steps, so that their costs are known.
             seed: of the search's random numbers.
             trials: how many placements to simulate, in place of seconds: then the same costs give the same placement.
+            costs: learned ones, for nodes that no run has measured, and for links. With them the first plan is a good one.
 
         Returns:
             None, or the trial of what was found, where `search` is given.
@@ -445,6 +456,8 @@ class Session(Inspection):
         if self._trial is not None:
             await self._trial.close()
             self._trial = None
+        if costs is not None:
+            await self._engine.learn(costs)
         if search is None:
             await self._engine.replan()
             self._prepared.clear()

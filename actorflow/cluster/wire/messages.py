@@ -165,6 +165,15 @@ class PrepareTrial(Request):
 
 
 @dataclass(frozen=True, slots=True)
+class LearnCosts(Request):
+    """Brings learned costs of nodes and links, packed: rows as those of `Measured`, and those of links or nil."""
+
+    method = "learn_costs"
+    session: int
+    costs: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class PosePlacement(Request):
     """Asks for the step that runs most, with the devices and its placement. The reply is an encoded `SearchProblem`, or empty."""
 

@@ -18,6 +18,7 @@ from actorflow.compat.v1 import Barrier as Barrier
 from actorflow.compat.v1 import ClusterSpec as ClusterSpec
 from actorflow.compat.v1 import ConditionalAccumulator as ConditionalAccumulator
 from actorflow.compat.v1 import ConfigProto as ConfigProto
+from actorflow.compat.v1 import CostModel as CostModel
 from actorflow.compat.v1 import CriticalSection as CriticalSection
 from actorflow.compat.v1 import DType as DType
 from actorflow.compat.v1 import Defun as Defun
@@ -390,6 +391,7 @@ from actorflow.compat.v1 import matrix_solve_ls as matrix_solve_ls
 from actorflow.compat.v1 import matrix_transpose as matrix_transpose
 from actorflow.compat.v1 import matrix_triangular_solve as matrix_triangular_solve
 from actorflow.compat.v1 import maximum as maximum
+from actorflow.compat.v1 import measure_links as measure_links
 from actorflow.compat.v1 import merge as merge
 from actorflow.compat.v1.summary import merge_all as merge_all_summaries
 from actorflow.compat.v1.summary import merge as merge_summary
@@ -681,6 +683,7 @@ __all__ = [
     "ClusterSpec",
     "ConditionalAccumulator",
     "ConfigProto",
+    "CostModel",
     "CriticalSection",
     "DType",
     "Defun",
@@ -1058,6 +1061,7 @@ __all__ = [
     "matrix_transpose",
     "matrix_triangular_solve",
     "maximum",
+    "measure_links",
     "merge",
     "merge_all_summaries",
     "merge_summary",

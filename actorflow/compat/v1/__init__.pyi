@@ -588,6 +588,7 @@ from actorflow.ops.strings.hash import string_to_hash_bucket_fast as string_to_h
 from actorflow.ops.strings.hash import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from actorflow.ops.strings.split import reduce_join as reduce_join
 from actorflow.ops.strings.split import string_split as string_split
+from actorflow.placement.learned_costs import CostModel as CostModel
 from actorflow.placement.study.study import PlacementStudy as PlacementStudy
 from actorflow.queues.barrier import Barrier as Barrier
 from actorflow.queues.base import QueueBase as QueueBase
@@ -599,6 +600,7 @@ from actorflow.registry.kernel import kernel as kernel
 from actorflow.runtime.actors import TaskState as TaskState
 from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.event_loops.polling import new_event_loop as new_event_loop
+from actorflow.session.link_probe import measure_links as measure_links
 from actorflow.session.planning.trial import PlacementTrial as PlacementTrial
 from actorflow.session.statistics import SessionStatistics as SessionStatistics
 from actorflow.shapes import TensorShape as TensorShape
@@ -671,6 +673,7 @@ __all__ = [
     "ClusterSpec",
     "ConditionalAccumulator",
     "ConfigProto",
+    "CostModel",
     "CriticalSection",
     "DType",
     "Defun",
@@ -1037,6 +1040,7 @@ __all__ = [
     "matrix_transpose",
     "matrix_triangular_solve",
     "maximum",
+    "measure_links",
     "merge",
     "meshgrid",
     "metrics",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.simulator import Timeline
@@ -70,6 +69,11 @@ def svg(drawings: Sequence[tuple[str, SearchProblem, Timeline]], width: int = 90
         'font-size="12"><rect width="100%" height="100%" fill="white"/>'
     )
     return "\n".join([head, *drawn, "</svg>"])
+
+
+def escape(text: str) -> str:
+    """The text as SVG wants it. The module `html` would be imported with each session."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _short(name: str) -> str:

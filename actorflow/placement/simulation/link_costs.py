@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.placement.feasible import Candidate
@@ -60,8 +61,34 @@ class LinkCosts:
 
 
 DEFAULT_LINKS = LinkCosts()
+_KINDS = ("process", "memory", "host", "network")
 
 
 def task_of(spec: DeviceSpec) -> DeviceSpec:
     """The task in the name of a device."""
     return DeviceSpec(job=spec.job, replica=spec.replica, task=spec.task)
+
+
+def links_to_rows(links: LinkCosts) -> dict[str, Any]:
+    """In JSON's types; endless bandwidth is None."""
+
+    def row(link: LinkCost) -> list[float | None]:
+        return [link.latency, None if math.isinf(link.bandwidth) else link.bandwidth, link.overhead]
+
+    made: dict[str, Any] = {name: row(getattr(links, name)) for name in _KINDS}
+    made["between"] = [[source, there, row(link)] for (source, there), link in sorted(links.between.items())]
+    return made
+
+
+def links_from_rows(found: Mapping[str, Any]) -> LinkCosts:
+    """The way back. Raises ValueError, KeyError, TypeError where it is none."""
+
+    def link(row: Any) -> LinkCost:
+        latency, bandwidth, overhead = row
+        return LinkCost(float(latency), math.inf if bandwidth is None else float(bandwidth), float(overhead))
+
+    def between() -> Iterator[tuple[tuple[str, str], LinkCost]]:
+        for source, there, row in found["between"]:
+            yield (str(source), str(there)), link(row)
+
+    return LinkCosts(**{name: link(found[name]) for name in _KINDS}, between=dict(between()))

@@ -27,6 +27,7 @@ from actorflow.placement.search.apart import search_apart
 from actorflow.placement.search.problem import SearchProblem, SearchResult
 from actorflow.placement.search.search import search
 from actorflow.placement.search.searched import Searched
+from actorflow.placement.simulation.link_costs import LinkCosts
 from actorflow.session.planning.builder import PlanBuilder
 
 P = TypeVar("P")
@@ -92,7 +93,7 @@ class Planner(Generic[P]):
         """The number of plans that were made."""
         self.placer = Placer(devices, soft=options.soft_placement)
         self.options = options
-        self._graph = graph
+        self.graph = graph
         self._first = devices[0].name
         self._folding = folding
         self._make = make
@@ -114,6 +115,11 @@ class Planner(Generic[P]):
             self.placer.forget(found)
             self._plans.clear()
             self._candidate = None
+
+    def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
+        """Takes costs that other runs have taught; see `Placer.learn`."""
+        with self._lock:
+            self.placer.learn(learned, links)
 
     async def posed(self, found: Sequence[NodeMeasurement]) -> SearchProblem | None:
         """The question to a search, with the placement in force; None where nothing is placed yet."""
@@ -164,7 +170,7 @@ class Planner(Generic[P]):
         )
 
     def _like(self, placer: Placer) -> Planner[P]:
-        made = Planner(self._graph, self._devices, self._folding, self.options, self._make)
+        made = Planner(self.graph, self._devices, self._folding, self.options, self._make)
         made.placer = placer
         return made
 
@@ -202,9 +208,9 @@ class Planner(Generic[P]):
         if found is not None:
             return found
         options = self.options if coalesce else replace(self.options, coalesce=False, fuse=False)
-        if len(self._graph) <= LARGE_GRAPH:
-            return self._planned(key, signature, options, self._graph.nodes)
-        nodes = dict(self._graph.nodes)
+        if len(self.graph) <= LARGE_GRAPH:
+            return self._planned(key, signature, options, self.graph.nodes)
+        nodes = dict(self.graph.nodes)
         return await on_thread(lambda: self._planned(key, signature, options, nodes))
 
     def _planned(self, key: Any, signature: Signature, options: Options, nodes: Mapping[str, Node]) -> P:

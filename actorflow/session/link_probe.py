@@ -1,0 +1,125 @@
+"""`measure_links`: what transfers between the tasks of a cluster cost, by steps that do nothing else.
+
+A tensor goes to and fro between two devices, in a chain within one step. That counts all that a transfer costs: its Send, its
+Recv, and turns of the event loops. Small tensors that go at one time count what an event loop works for each of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.device.base import Device
+from actorflow.graph.graph import Graph
+from actorflow.graph.graph import device as device_scope
+from actorflow.graph.tensor import Operation
+from actorflow.ops.flow.control import group, identity
+from actorflow.ops.random.distributions import random_uniform
+from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts, task_of
+from actorflow.public import public
+from actorflow.session.session import Session
+
+_HOPS = 8
+_LARGE = 1 << 18
+"""Elements of the tensor by which bandwidth is measured: 1 MB."""
+_FAN = 32
+_MOST_PAIRS = 21
+"""The pairs of up to seven tasks. Of more tasks, each one's link to the first is measured."""
+_WARM = 6
+_SHORTEST = 1e-6
+_FASTEST = 64e9
+"""Bytes a second from which on the size of a tensor makes no difference that could be measured."""
+
+
+@public("af")
+async def measure_links(target: str, *, rounds: int = 21, credentials: Any = None) -> LinkCosts:
+    """Measures what transfers between the tasks of a cluster cost: latency, bandwidth, and the time of event loops. It runs some
+    hundred short steps in sessions of its own, about a second for each pair of tasks. Nothing else should run meanwhile.
+
+    Args:
+        target: as of a `Session`.
+        rounds: how many steps of each kind are timed. The median counts.
+        credentials: as of a `Session`.
+
+    Returns:
+        The links, for `CostModel.links`. Those between hosts and those within a host are the medians of the measured ones.
+    """
+    async with Session(target, Graph(), credentials=credentials) as session:
+        await session.warmup([])
+        devices = _first_of_tasks(session.list_devices())
+    pairs = list(itertools.combinations(devices, 2))
+    if len(pairs) > _MOST_PAIRS:
+        pairs = [(devices[0], other) for other in devices[1:]]
+    between: dict[tuple[str, str], LinkCost] = {}
+    for one, other in pairs:
+        found = await _measured(target, credentials, one.name, other.name, rounds)
+        between[one.name, other.name] = between[other.name, one.name] = found
+    if not between:
+        return LinkCosts()
+    usual = _typical(list(between.values()))
+    return LinkCosts(host=usual, network=usual, between=between)
+
+
+async def _measured(target: str, credentials: Any, one: str, other: str, rounds: int) -> LinkCost:
+    graph = Graph()
+    with graph.as_default():
+        small, large = (_chain(one, other, elements) for elements in (1, _LARGE))
+        fan = _fan(one, other)
+    steps = [step for chain in (small, large, fan) for step in chain]
+    took: dict[int, list[float]] = {k: [] for k in range(len(steps))}
+    async with Session(target, graph, credentials=credentials) as session:
+        for number in range(_WARM + rounds):
+            for k, step in enumerate(steps):
+                begun = time.perf_counter()
+                await session.run(step)
+                if number >= _WARM:
+                    took[k].append(time.perf_counter() - begun)
+    # differences within a round: what slows the machine for a while slows both
+    hop, far, more = (
+        statistics.median(b - a for a, b in zip(took[2 * k], took[2 * k + 1])) / count
+        for k, count in enumerate((_HOPS, _HOPS, _FAN - 1))
+    )
+    overhead = max(0.0, min(more, hop / 3)) / 2
+    seconds = max(far - hop, 4 * _LARGE / _FASTEST)
+    return LinkCost(max(hop - 2 * overhead, _SHORTEST), 4 * _LARGE / seconds, overhead)
+
+
+def _chain(one: str, other: str, elements: int) -> tuple[Operation, Operation]:
+    """A step that makes a tensor, and one whose tensor also goes to and fro."""
+    ends: list[Operation] = []
+    for hops in (0, _HOPS):
+        with device_scope(one):
+            value = random_uniform([elements])
+        for k in range(hops):
+            with device_scope(one if k % 2 else other):
+                value = identity(value)
+        with device_scope(one):
+            ends.append(group(value))
+    return ends[0], ends[1]
+
+
+def _fan(one: str, other: str) -> tuple[Operation, Operation]:
+    """Steps in which one tensor goes to the other device, and in which many do, all at one time."""
+    ends: list[Operation] = []
+    for count in (1, _FAN):
+        with device_scope(one):
+            values = [random_uniform([1]) for _ in range(count)]
+        with device_scope(other):
+            ends.append(group(*[identity(value) for value in values]))
+    return ends[0], ends[1]
+
+
+def _first_of_tasks(devices: Sequence[Device]) -> list[Device]:
+    found: dict[Any, Device] = {}
+    for device in devices:
+        found.setdefault(task_of(device.spec), device)
+    return list(found.values())
+
+
+def _typical(links: Sequence[LinkCost]) -> LinkCost:
+    return LinkCost(
+        *(statistics.median(getattr(link, name) for link in links) for name in ("latency", "bandwidth", "overhead"))
+    )
