@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.errors import UnimplementedError
+from actorflow.errors import UnimplementedError, with_topic
 from actorflow.public import public
 
 
@@ -209,7 +209,7 @@ def _numpy_type(name: str) -> np.dtype[Any]:
         except ImportError:
             raise UnimplementedError(
                 f"{name} needs the package ml_dtypes, which is not installed.",
-                hint="Install it with: pip install 'actorflow[bfloat16]'",
+                hint=with_topic("Install it with: pip install 'actorflow[bfloat16]'", "extra-missing"),
             ) from None
         found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
         return found

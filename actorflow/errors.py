@@ -226,6 +226,16 @@ def _revived(kind: type[OpError], args: tuple[Any, ...]) -> OpError:
     return error
 
 
+def with_topic(text: str, topic: str) -> str:
+    """A sentence of an error, or its hint, with the line that says where the mistake is with_topic.
+
+    Args:
+        text: the sentence.
+        topic: a heading of `errors.md`, beside this module: cause and cure, with an example.
+    """
+    return f"{text}\n  More: actorflow explain {topic}"
+
+
 def describe(
     message: str,
     *,

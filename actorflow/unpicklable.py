@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 
+from actorflow.errors import with_topic
+
 
 def unpicklable(sentence: str) -> Callable[[Any, SupportsIndex], Any]:
     """The method `__reduce_ex__` of a class whose objects are neither pickled nor copied by `copy`.
@@ -16,6 +18,6 @@ def unpicklable(sentence: str) -> Callable[[Any, SupportsIndex], Any]:
     """
 
     def __reduce_ex__(self: Any, protocol: SupportsIndex) -> Any:
-        raise TypeError(sentence.format(self=self))
+        raise TypeError(with_topic(sentence.format(self=self), "not-pickled"))
 
     return __reduce_ex__

@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow import machine
 from actorflow.dtypes import string
-from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError
+from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError, with_topic
 from actorflow.formats import base
 from actorflow.formats.base import ReadRequest
 from actorflow.formats.regions import Region
@@ -268,7 +268,8 @@ def read_manifest(store: Store, name: str) -> Manifest:
         data = read_all(store, name + SUFFIX, MAX_SIZE)
     except NotFoundError:
         raise NotFoundError(
-            f"There is no checkpoint {store.where(name)!r}.", hint=f"Its manifest would be the file {where}."
+            f"There is no checkpoint {store.where(name)!r}.",
+            hint=with_topic(f"Its manifest would be the file {where}.", "no-checkpoint"),
         ) from None
     except InvalidArgumentError as error:
         raise DataLossError(f"The manifest {where!r} can't be one: {error.message}") from None

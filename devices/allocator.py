@@ -17,7 +17,7 @@ import numpy as np
 
 from actorflow.device.base import AllocatorStatistics, BlockSource
 from actorflow.device.memory import owned_buffer
-from actorflow.errors import ResourceExhaustedError
+from actorflow.errors import ResourceExhaustedError, with_topic
 
 THRESHOLD = 64 * 1024
 
@@ -139,7 +139,10 @@ class PoolAllocator:
         raise ResourceExhaustedError(
             f"{self._owner} has a memory budget of {self.budget:,} bytes, of which {self._live:,} are in use; "
             f"{wanted} more would exceed it.",
-            hint="Use smaller batches, drop results that are kept, use af.recompute for layers, or raise the device's budget.",
+            hint=with_topic(
+                "Use smaller batches, drop results that are kept, use af.recompute for layers, or raise the device's budget.",
+                "memory-budget",
+            ),
         )
 
     def _count(self, array: np.ndarray[Any, Any], block: memoryview | None, nbytes: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.errors import UnavailableError
+from actorflow.errors import UnavailableError, with_topic
 
 
 def not_reached(address: str, seconds: float, reached: str) -> UnavailableError:
@@ -13,4 +13,4 @@ def not_reached(address: str, seconds: float, reached: str) -> UnavailableError:
     else:
         what = f"{address} does not answer: it has not accepted a channel within {seconds:g} s"
         hint = "The process there is starting, stopped or busy, or its machine is. A longer time limit waits longer."
-    return UnavailableError(f"{what}; it got as far as: {reached}.", hint=hint)
+    return UnavailableError(f"{what}; it got as far as: {reached}.", hint=with_topic(hint, "task-not-reached"))

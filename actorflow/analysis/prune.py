@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from actorflow.analysis.cooperative import yield_interpreter
 from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, with_topic
 from actorflow.graph.node import Node, TensorId
 
 
@@ -72,7 +72,7 @@ def _cycle(nodes: Mapping[str, Node], name: str, stack: list[tuple[str, bool]]) 
         op=nodes[name].op,
         where=nodes[name].where,
         details=lines,
-        hint="Remove one of these edges.",
+        hint=with_topic("Remove one of these edges.", "cycle"),
     )
 
 

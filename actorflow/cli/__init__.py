@@ -3,6 +3,7 @@
 __main__.py   `python -m actorflow.cli` is the command `actorflow`
 check.py      `actorflow worker --check`: tries what a task will need, and says what it found
 dump.py       `actorflow dump`: what waits on the tasks of a running cluster, and what they do, for a report of a problem
+explain.py    `actorflow explain`: cause and cure of an error, from `errors.md`
 keys.py       `actorflow keys init|show`: makes the keys of a cluster or of a person, and shows what may be shown of them
 local.py      what `up` and `run` share: a local cluster from a command line, its keys in a file, and what its tasks write
 main.py       the command `actorflow` and its subcommands, which are found through entry points (group `actorflow.commands`)

@@ -45,7 +45,7 @@ from actorflow.cluster.wire.messages import (
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_inline, encode_signature
-from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError
+from actorflow.errors import DeadlineExceededError, FailedPreconditionError, OpError, UnimplementedError, with_topic
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
@@ -180,7 +180,9 @@ class RemoteEngine(StepCounts):
         if self.closed:
             raise FailedPreconditionError(
                 "The session is closed.",
-                hint="Open another one: async with af.Session(target, graph=graph) as session: ...",
+                hint=with_topic(
+                    "Open another one: async with af.Session(target, graph=graph) as session: ...", "session-is-closed"
+                ),
             )
         running_loop()
         if self._links is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from actorflow.cli import queries
 from actorflow.cli.main import Command
-from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError, with_topic
 from actorflow.graph.graph import Graph
 
 
@@ -85,7 +85,9 @@ def _uvicorn() -> Any:
     except ImportError:
         raise UnimplementedError(
             "The page needs the package uvicorn, which is not installed.",
-            hint="Install it with: pip install 'actorflow[dashboard]'. `actorflow top` needs nothing.",
+            hint=with_topic(
+                "Install it with: pip install 'actorflow[dashboard]'. `actorflow top` needs nothing.", "extra-missing"
+            ),
         ) from None
     return uvicorn
 

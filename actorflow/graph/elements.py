@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from actorflow.errors import UnknownNameError, describe
+from actorflow.errors import UnknownNameError, describe, with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.scoping import Scoped
 from actorflow.graph.tensor import Operation, Tensor
@@ -40,7 +40,9 @@ class Elements(Scoped):
         """Raises UnknownNameError (a KeyError) with the nearest names where there is none."""
         found = self._operations.get(name)
         if found is None:
-            raise UnknownNameError(f"The graph has no operation {name!r}.{self._similar(name)}")
+            raise UnknownNameError(
+                with_topic(f"The graph has no operation {name!r}.{self._similar(name)}", "no-such-name")
+            )
         return found
 
     def get_tensor_by_name(self, name: str) -> Tensor:
@@ -95,8 +97,11 @@ class Elements(Scoped):
                     describe(
                         f"{found.name} belongs to another graph than the one it is used with.",
                         where=found.where,
-                        hint="A session runs one graph, by default the one that is the default where it is made; for another "
-                        "say so: af.Session(graph=graph).",
+                        hint=with_topic(
+                            "A session runs one graph, by default the one that is the default where it is made; for "
+                            "another say so: af.Session(graph=graph).",
+                            "another-graph",
+                        ),
                     )
                 )
             return found

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from actorflow import shapes
 from actorflow.dtypes import DType, float32
-from actorflow.errors import describe
+from actorflow.errors import describe, with_topic
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.interchange import Interchange
@@ -119,7 +119,10 @@ class Graph(Interchange):
                         op=op_type,
                         where=where,
                         details=[f"{tensor.name} was made at {tensor.where}"],
-                        hint="Build what belongs together inside of one graph: with graph.as_default(): ...",
+                        hint=with_topic(
+                            "Build what belongs together inside of one graph: with graph.as_default(): ...",
+                            "another-graph",
+                        ),
                     )
                 )
         controls = self._controls(scope, inputs)
@@ -316,7 +319,12 @@ class Graph(Interchange):
 
     def _check_open(self) -> None:
         if self._finalized:
-            raise RuntimeError("The graph is finalized: nothing can be added or changed. Build it before finalize().")
+            raise RuntimeError(
+                with_topic(
+                    "The graph is finalized: nothing can be added or changed. Build it before finalize().",
+                    "graph-is-finalized",
+                )
+            )
 
     def finalize(self) -> None:
         """Makes each later addition an error."""
@@ -339,9 +347,6 @@ class Graph(Interchange):
 
     def __repr__(self) -> str:
         return f"<actorflow.Graph of {len(self._nodes)} nodes at version {self.version}>"
-
-    def _repr_html_(self) -> str:
-        return f"<b>Graph</b> of {len(self._nodes)} nodes, version {self.version}"
 
 
 def _kinds(inputs: Sequence[Tensor]) -> list[str]:

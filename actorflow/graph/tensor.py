@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from actorflow import shapes
+from actorflow import markup, shapes
 from actorflow.dtypes import DType
+from actorflow.errors import with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.overloads import Overloads
 from actorflow.public import public
@@ -205,20 +206,28 @@ class Tensor(Overloads):
         return f"<actorflow.Tensor '{self.name}' shape={shapes.show(self.static_shape)} dtype={self.dtype}>"
 
     def _repr_html_(self) -> str:
-        return f"<code>{self.name}</code> {self.dtype} {shapes.show(self.static_shape)}"
+        facts = {"type": self.dtype, "shape": shapes.show(self.static_shape), "op": self.op.type}
+        where = f"{self.where}  {self.where.source()}" if self.where else ""
+        return markup.card(f"Tensor {self.name}", facts, markup.text(where) if where else "")
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"The tensor {self.name} has no truth value while the graph is built: it gets one in a run. "
-            "Use af.cond to choose between two parts of a graph, or af.logical_and/or/not to combine conditions."
+            with_topic(
+                f"The tensor {self.name} has no truth value while the graph is built: it gets one in a run. "
+                "Use af.cond to choose between two parts of a graph, or af.logical_and/or/not to combine conditions.",
+                "tensor-as-condition",
+            )
         )
 
     def __iter__(self) -> Iterator[Tensor]:
         static = self.static_shape
         if not static or static[0] is None:
             raise TypeError(
-                f"The tensor {self.name} can't be iterated over: its first dimension is not known here. "
-                "af.map_fn applies a function to each row, and af.unstack(x, num) gives the rows where their number is known."
+                with_topic(
+                    f"The tensor {self.name} can't be iterated over: its first dimension is not known here. af.map_fn "
+                    "applies a function to each row, and af.unstack(x, num) gives the rows where their number is known.",
+                    "tensor-as-list",
+                )
             )
         return (self[i] for i in range(static[0]))
 
@@ -227,7 +236,11 @@ class Tensor(Overloads):
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
-            f"The tensor {self.name} is symbolic and can't become a numpy array: fetch it with session.run({self.name!r})."
+            with_topic(
+                f"The tensor {self.name} is symbolic and can't become a numpy array: fetch it with "
+                f"session.run({self.name!r}).",
+                "tensor-as-list",
+            )
         )
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:

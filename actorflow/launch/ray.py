@@ -24,7 +24,7 @@ from actorflow.cluster.config.spec import ClusterSpec, parse_task
 from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.process import make_server
 from actorflow.cluster.processes.task_config import TaskConfig, from_message, to_message
-from actorflow.errors import InvalidArgumentError, UnavailableError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, UnavailableError, UnimplementedError, with_topic
 
 START_SECONDS = 60.0
 _STOP_SECONDS = 5.0
@@ -152,6 +152,7 @@ def _ray() -> Any:
         import ray
     except ImportError:
         raise UnimplementedError(
-            "Ray is not installed, and tasks on Ray need it.", hint="pip install 'actorflow[ray]'"
+            "Ray is not installed, and tasks on Ray need it.",
+            hint=with_topic("Install it with: pip install 'actorflow[ray]'", "extra-missing"),
         ) from None
     return ray

@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import DType, as_dtype
+from actorflow.errors import with_topic
 from actorflow.graph.convert import as_array, convert_to_tensor, is_symbolic, read_reference, symbolic_dtype
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -94,8 +95,11 @@ def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Gra
         except (TypeError, ValueError) as error:
             if wanted is not None and wanted.is_integer and isinstance(value, (float, np.floating)):
                 raise TypeError(
-                    f"Input {spec.name!r} is {value!r}, a float, but the other inputs have type {wanted}; convert those: "
-                    "af.cast(x, af.float32)."
+                    with_topic(
+                        f"Input {spec.name!r} is {value!r}, a float, but the other inputs have type {wanted}; convert "
+                        "those: af.cast(x, af.float32).",
+                        "different-types",
+                    )
                 ) from None
             raise type(error)(f"Input {spec.name!r}: {error}") from None
     dtype = tensor.dtype
@@ -106,8 +110,11 @@ def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Gra
         dtype = tensor.dtype
     if wanted is not None and dtype is not wanted:
         raise TypeError(
-            f"Input {spec.name!r} ({tensor.name}) has type {dtype}, but the other inputs have {wanted}; convert one: "
-            f"af.cast(x, af.{wanted})."
+            with_topic(
+                f"Input {spec.name!r} ({tensor.name}) has type {dtype}, but the other inputs have {wanted}; convert one: "
+                f"af.cast(x, af.{wanted}).",
+                "different-types",
+            )
         )
     if dtype not in spec.allowed:
         raise TypeError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from actorflow.dtypes import DType
-from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError, with_topic
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
 from actorflow.registry import kernel, opdef
@@ -133,7 +133,7 @@ def _refusal(
                 *(f"{n.name} asks for {n.device}, made at {n.where}" for n in group if n.device),
                 "there are: " + ", ".join(d.name for d in devices),
             ],
-            hint=f"Change the af.device(...) scopes, or {_ways_to_more(devices)}.",
+            hint=with_topic(f"Change the af.device(...) scopes, or {_ways_to_more(devices)}.", "no-device-fits"),
         )
     available = [kernel.devices_of(node.op, dtypes) for node, dtypes in zip(group, types)]
     first = fitting[0].type
@@ -151,5 +151,7 @@ def _refusal(
         op=lacking.op,
         device=fitting[0].name,
         where=lacking.where,
-        hint="Place it on such a device with af.device(...), or register a kernel with @kernel(...).",
+        hint=with_topic(
+            "Place it on such a device with af.device(...), or register a kernel with @kernel(...).", "no-kernel"
+        ),
     )

@@ -19,6 +19,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, NoReturn
 
+from actorflow.errors import with_topic
 from actorflow.session.engine import Engine
 from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.structure.composites import spread_values
@@ -93,7 +94,7 @@ def _told(run: RunCoroutine) -> str:
 
 
 def _refuse(run: RunCoroutine, *_: Any, **__: Any) -> NoReturn:
-    message = f"{_told(run)}."
+    message = with_topic(f"{_told(run)}.", "run-not-awaited")
     run.close()  # the error says it; Python need not warn of it too
     raise TypeError(message)
 
@@ -155,8 +156,11 @@ def refuse_await(session: str) -> None:
         frame = frame.f_back
     if _awaits(frame.f_code, frame.f_lasti):
         raise TypeError(
-            f"A blocking {session} gives its results at once: leave `await` out. To let the event loop do other work "
-            "meanwhile, use `async with af.Session(...) as session:` and `await session.run(...)`."
+            with_topic(
+                f"A blocking {session} gives its results at once: leave `await` out. To let the event loop do other work "
+                "meanwhile, use `async with af.Session(...) as session:` and `await session.run(...)`.",
+                "blocking-or-async",
+            )
         )
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from actorflow.device.base import Device
-from actorflow.errors import FailedPreconditionError
+from actorflow.errors import FailedPreconditionError, with_topic
 from actorflow.graph.graph import Graph
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
@@ -259,7 +259,10 @@ class Session:
     def _call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._closed:
             raise FailedPreconditionError(
-                "The session is closed.", hint="Open another one: with af.blocking.Session(graph=graph) as session: ..."
+                "The session is closed.",
+                hint=with_topic(
+                    "Open another one: with af.blocking.Session(graph=graph) as session: ...", "session-is-closed"
+                ),
             )
         try:
             if asyncio._get_running_loop() is not None:
@@ -271,8 +274,11 @@ class Session:
 
     async def __aenter__(self) -> NoReturn:
         raise TypeError(
-            "A blocking session is entered with `with`: write `with af.blocking.Session(...) as session:`, or use "
-            "`async with af.Session(...) as session:` and `await session.run(...)`."
+            with_topic(
+                "A blocking session is entered with `with`: write `with af.blocking.Session(...) as session:`, or use "
+                "`async with af.Session(...) as session:` and `await session.run(...)`.",
+                "blocking-or-async",
+            )
         )
 
     async def __aexit__(self, *exc: object) -> None:
@@ -292,3 +298,6 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<blocking {self._session!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._session._repr_html_()

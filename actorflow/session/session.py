@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
-from actorflow.errors import (
-    UnimplementedError,
-    describe,
-)
+from actorflow.errors import UnimplementedError, describe, with_topic
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.public import public
@@ -479,8 +476,11 @@ class Session(Inspection):
 
     def __enter__(self) -> NoReturn:
         raise TypeError(
-            "A Session is entered with `async with`: write `async with af.Session(...) as session:`, or use "
-            "`with af.blocking.Session(...) as session:` in code without `await`."
+            with_topic(
+                "A Session is entered with `async with`: write `async with af.Session(...) as session:`, or use "
+                "`with af.blocking.Session(...) as session:` in code without `await`.",
+                "blocking-or-async",
+            )
         )
 
     def __exit__(self, *exc: object) -> None:

@@ -9,7 +9,14 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from actorflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError, OpError, StarvationError
+from actorflow.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OpError,
+    StarvationError,
+    with_topic,
+)
 from actorflow.graph.node import Node, TensorId
 from actorflow.reports import StepReport
 from actorflow.runtime import actors
@@ -84,7 +91,10 @@ class StepRunner(StepCounts):
         """Binds this to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another."""
         if self.closed:
             raise FailedPreconditionError(
-                "The session is closed.", hint="Open another one: async with af.Session(graph=graph) as session: ..."
+                "The session is closed.",
+                hint=with_topic(
+                    "Open another one: async with af.Session(graph=graph) as session: ...", "session-is-closed"
+                ),
             )
         loop = running_loop()
         if self._loop is None:
@@ -95,7 +105,8 @@ class StepRunner(StepCounts):
 
     def _wrong_loop(self) -> FailedPreconditionError:
         return FailedPreconditionError(
-            "The session belongs to another event loop than this one.", hint="Make one session for each event loop."
+            "The session belongs to another event loop than this one.",
+            hint=with_topic("Make one session for each event loop.", "event-loop"),
         )
 
     async def run(
@@ -345,7 +356,10 @@ class StepRunner(StepCounts):
                 StarvationError(
                     f"Step {victim.id} can't go on: it waits for {'itself' if stuck == [victim] else 'steps that wait for it'}.",
                     details=[line for step in stuck for line in self.report(step)],
-                    hint="Let all steps take several mutexes in one order, and no step one that it has already.",
+                    hint=with_topic(
+                        "Let all steps take several mutexes in one order, and no step one that it has already.",
+                        "step-starves",
+                    ),
                 )
             )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
-from actorflow.errors import describe
+from actorflow.errors import describe, with_topic
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import get_default_graph
 from actorflow.ops.array.index import slice_
@@ -217,6 +217,7 @@ def _taken(found: Variable, name: str, shape: Shape, dtype: DType, reuse: Reuse)
                 "VarScope?",
                 where=user_line(),
                 details=[f"Originally defined at: {found.op.where}"],
+                hint=with_topic("A name is one variable.", "variable-exists"),
             )
         )
     for what, given, known in (

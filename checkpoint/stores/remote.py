@@ -16,6 +16,7 @@ from actorflow.errors import (
     PermissionDeniedError,
     UnavailableError,
     UnimplementedError,
+    with_topic,
 )
 
 from ..format.layout import Buffer
@@ -33,7 +34,7 @@ class RemoteStore:
         except ImportError:
             raise UnimplementedError(
                 f"Checkpoints at {url!r} need the package fsspec, which is not installed.",
-                hint="Install it with: pip install 'actorflow[remote]'",
+                hint=with_topic("Install it with: pip install 'actorflow[remote]'", "extra-missing"),
             ) from None
         with _named("Opening", url):
             self._system, self._root = fsspec.core.url_to_fs(url)

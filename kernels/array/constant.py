@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import STRING
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, with_topic
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import ELEMENTWISE, HANDS_ON, Gpu
 from actorflow.shapes import show
@@ -24,7 +24,7 @@ def const(xp: Any, *, value: Any) -> Any:
 def placeholder(xp: Any, *, dtype: Any, shape: Any) -> Any:
     raise InvalidArgumentError(
         f"You must feed a value for placeholder tensor of type {dtype} and shape {show(shape)}: the run does not feed it.",
-        hint="Add it to the feeds: session.run(fetches, {placeholder: value}).",
+        hint=with_topic("Add it to the feeds: session.run(fetches, {placeholder: value}).", "placeholder-not-fed"),
     )
 
 

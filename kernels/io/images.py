@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType, uint8, uint16
-from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
 from actorflow.registry.kernel import kernel
 
 from ..strings.objects import as_arrays
@@ -26,7 +26,7 @@ def _pillow() -> Any:
     except ImportError:
         raise UnimplementedError(
             "Images need the package Pillow, which is not installed.",
-            hint="Install it with: pip install 'actorflow[images]'",
+            hint=with_topic("Install it with: pip install 'actorflow[images]'", "extra-missing"),
         ) from None
     return Image
 

@@ -13,7 +13,7 @@ from actorflow.data.node import Node, decode
 from actorflow.data.resource import IteratorResource, Pulling
 from actorflow.data.stage import EndOfSequence
 from actorflow.dtypes import DType
-from actorflow.errors import InvalidArgumentError, NotFoundError, OutOfRangeError
+from actorflow.errors import InvalidArgumentError, NotFoundError, OutOfRangeError, with_topic
 from actorflow.ops.io.iterators import check_single
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
@@ -100,7 +100,9 @@ async def iterator_get_next(
         with step.waits_for(iterator.reason):
             element = await iterator.next()
     except EndOfSequence:
-        raise OutOfRangeError("End of sequence.") from None
+        raise OutOfRangeError(
+            "End of sequence.", hint=with_topic("All elements were taken: this is how an input ends.", "end-of-input")
+        ) from None
     return element[0] if len(element) == 1 else element
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
 from actorflow.registry.kernel import kernel
 
 from .matrix import check_square
@@ -29,7 +29,7 @@ def matrix_square_root(xp: Any, x: Any) -> Any:
     except ImportError:
         raise UnimplementedError(
             "Roots of matrices need scipy.linalg, which is not installed.",
-            hint="Install it with: pip install 'actorflow[special]'",
+            hint=with_topic("Install it with: pip install 'actorflow[special]'", "extra-missing"),
         ) from None
     result = np.empty(x.shape, x.dtype)
     for at in np.ndindex(*x.shape[:-2]):

@@ -7,7 +7,7 @@ import importlib
 import math
 from typing import Any
 
-from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
 from actorflow.registry.kernel import kernel
 
 
@@ -19,7 +19,7 @@ def _library(xp: Any) -> Any:
     except ImportError:
         raise UnimplementedError(
             f"Special functions need {name}, which is not installed.",
-            hint="Install it with: pip install 'actorflow[special]'",
+            hint=with_topic("Install it with: pip install 'actorflow[special]'", "extra-missing"),
         ) from None
 
 

@@ -228,7 +228,9 @@ def test_what_belongs_to_this_process_says_so(kind: type, way: str) -> None:
     assert isinstance(made, kind)
     with pytest.raises(TypeError) as caught:
         WAYS[way](made)
-    assert re.fullmatch(r"[A-Z].* (is|are) not pickled.*\.", str(caught.value)), caught.value
+    assert re.fullmatch(
+        r"[A-Z].* (is|are) not pickled.*\.\n  More: actorflow explain not-pickled", str(caught.value)
+    ), caught.value
 
 
 @pytest.mark.parametrize("way", WAYS)

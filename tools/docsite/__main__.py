@@ -20,6 +20,8 @@ from docsite.links import dead_links
 from docsite.staging import DOCS, ROOT, stage
 
 AT_ONCE = 2
+OUTSIDE = ("actorflow/errors.md",)
+"""Pages with examples outside of docs/; README.md and CONTRIBUTING.md have tests of their own."""
 
 
 def with_examples(pages: Iterable[Path]) -> list[Path]:
@@ -57,9 +59,12 @@ def main() -> int:
     reading.add_argument("--out", type=Path, default=ROOT / "build" / "docs", help="the folder of what is made")
     reading.add_argument("--no-examples", action="store_true", help="make the site alone")
     reading.add_argument("--no-site", action="store_true", help="run the examples alone")
-    reading.add_argument("pages", nargs="*", type=Path, help="whose examples are run; all pages of docs/ unless given")
+    reading.add_argument("pages", nargs="*", type=Path, help="whose examples are run; all pages unless given")
     arguments = reading.parse_args()
-    pages = [page.resolve() for page in arguments.pages] or sorted(DOCS.rglob("*.md"))
+    pages = [page.resolve() for page in arguments.pages] or [
+        *sorted(DOCS.rglob("*.md")),
+        *(ROOT / page for page in OUTSIDE),
+    ]
     faults = [] if arguments.no_examples else run_examples(with_examples(pages))
     if not arguments.no_site:
         faults += make_site(arguments.out.resolve())

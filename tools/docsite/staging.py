@@ -19,6 +19,7 @@ PROJECT_PAGES = {
     "CHANGELOG.md": "project/changelog.md",
     "SECURITY.md": "project/security.md",
     "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
+    "actorflow/errors.md": "reference/errors.md",
     "benchmarks/README.md": "project/benchmarks.md",
     "benchmarks/results/README.md": "project/results.md",
 }

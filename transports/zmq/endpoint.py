@@ -15,7 +15,7 @@ import anyio
 import zmq
 from anyio.lowlevel import checkpoint
 
-from actorflow.errors import UnavailableError
+from actorflow.errors import UnavailableError, with_topic
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
 from actorflow.transport.factory import KeyPair
@@ -156,7 +156,7 @@ class ZmqEndpoint(BaseEndpoint):
         if found == "NULL" and self.keys is None:
             return  # the two could talk: it was ending, perhaps
         why, hint = refusal(self.keys is not None, found)
-        raise HandshakeRejected(f"{address} refuses the connection: {why}.", hint=hint)
+        raise HandshakeRejected(f"{address} refuses the connection: {why}.", hint=with_topic(hint, "keys-or-address"))
 
     def socket(self, kind: int) -> Socket:
         """A socket with the options that all have."""

@@ -27,6 +27,7 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
     UnimplementedError,
+    with_topic,
 )
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.step_runner import DeferredCall
@@ -294,5 +295,8 @@ class Rpc:
             why = f"{self.ended or 'the connection is being closed here'}".rstrip(".") + "."
         return UnavailableError(
             f"{self.peer} is lost: {why}",
-            hint="Its process has ended, hangs, or can't be reached; the next run tries to reach it again.",
+            hint=with_topic(
+                "Its process has ended, hangs, or can't be reached; the next run tries to reach it again.",
+                "task-is-lost",
+            ),
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, with_topic
 from actorflow.graph.node import Node
 from actorflow.registry import opdef
 from actorflow.runtime.diagnostics.misfit import given
@@ -99,8 +99,11 @@ def _error(what: str, value: Any, node: Node, inputs: Sequence[Any]) -> NotFinit
     return NotFiniteError(
         f"{node.op} {what} ({np.size(value):,} numbers, {given(value)}), from finite inputs.",
         details=shown,
-        hint="Keep its inputs in the range where it is defined and does not overflow: af.clip_by_value, af.maximum, a smaller "
-        "learning rate. Its gradient has a NaN too, whichever branch of af.where is taken.",
+        hint=with_topic(
+            "Keep its inputs in the range where it is defined and does not overflow: af.clip_by_value, af.maximum, a "
+            "smaller learning rate. Its gradient has a NaN too, whichever branch of af.where is taken.",
+            "not-a-number",
+        ),
     )
 
 

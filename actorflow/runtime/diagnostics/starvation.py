@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actorflow.dtypes import resource
-from actorflow.errors import StarvationError
+from actorflow.errors import StarvationError, with_topic
 from actorflow.reports import StepReport, WaitingNode
 from actorflow.runtime.plan import SINK
 from actorflow.runtime.tokens import EMPTY
@@ -52,7 +52,7 @@ def error(step: Step) -> StarvationError:
     return StarvationError(
         f"Step {step.id} can't go on: nothing of it runs or is ready, and {len(waiting)} nodes still wait.",
         details=waiting,
-        hint="Each line names the channel that is empty and the node that should fill it.",
+        hint=with_topic("Each line names the channel that is empty and the node that should fill it.", "step-starves"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from actorflow.errors import FailedPreconditionError
+from actorflow.errors import FailedPreconditionError, with_topic
 
 
 def running_loop() -> asyncio.AbstractEventLoop:
@@ -25,11 +25,15 @@ def without_loop() -> FailedPreconditionError:
     if _in_trio():
         return FailedPreconditionError(
             "actorflow runs on asyncio only, and this is trio.",
-            hint="Start the program with anyio.run(main) or asyncio.run(main()), without backend='trio'.",
+            hint=with_topic(
+                "Start the program with anyio.run(main) or asyncio.run(main()), without backend='trio'.", "event-loop"
+            ),
         )
     return FailedPreconditionError(
         "No event loop of asyncio is running here, and this needs one.",
-        hint="Use it inside of a coroutine that asyncio.run or anyio.run runs, or use af.blocking.Session.",
+        hint=with_topic(
+            "Use it inside of a coroutine that asyncio.run or anyio.run runs, or use af.blocking.Session.", "event-loop"
+        ),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from actorflow.device.base import Allocator
 from actorflow.device.memory import owned_buffer
 from actorflow.dtypes import DType
-from actorflow.errors import FailedPreconditionError, InvalidArgumentError
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, with_topic
 from actorflow.shapes import Shape, compatible, show
 
 
@@ -152,7 +152,10 @@ class VariableState:
     def _uninitialized(self) -> FailedPreconditionError:
         return FailedPreconditionError(
             f"Attempting to use uninitialized value {self.name}: the variable has no value yet.",
-            hint="Run its initializer first: await session.run(af.global_variables_initializer()).",
+            hint=with_topic(
+                "Run its initializer first: await session.run(af.global_variables_initializer()).",
+                "variable-without-value",
+            ),
         )
 
     def __repr__(self) -> str:

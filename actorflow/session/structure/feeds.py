@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorflow import shapes
-from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError
+from actorflow.errors import FeedError, InvalidArgumentError, UnknownNameError, with_topic
 from actorflow.graph.convert import host_array, shared_read
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
@@ -168,6 +168,7 @@ class Feed:
             op=self.tensor.op.type,
             where=self.tensor.where,
             details=[f"the value: {text if len(text) < 60 else text[:57] + '...'}"],
+            hint=with_topic("Feed an array of the placeholder's type and shape.", "feed-does-not-fit"),
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType, resource
-from actorflow.errors import describe
+from actorflow.errors import describe, with_topic
 from actorflow.graph.convert import is_symbolic, shared_read
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
@@ -56,7 +56,11 @@ class Fetches:
             return lambda values: made([part(values) for part in parts])
         if structure is None:
             raise TypeError(
-                describe(f"None can't be fetched. {_FETCHED}", details=map(str, self._graph.none_gradients))
+                describe(
+                    f"None can't be fetched. {_FETCHED}",
+                    details=map(str, self._graph.none_gradients),
+                    hint=with_topic("A gradient is None where nothing leads to it.", "gradient-is-none"),
+                )
             )
         if is_composite(structure):
             inner = self._parse(structure.__tensor_components__())
@@ -81,10 +85,18 @@ class Fetches:
             return self._graph.as_graph_element(fetch)
         if callable(fetch):
             name = getattr(fetch, "__name__", repr(fetch))
-            raise TypeError(f"{name} is a function and can't be fetched: call it, and fetch the tensor that it gives.")
+            raise TypeError(
+                with_topic(
+                    f"{name} is a function and can't be fetched: call it, and fetch the tensor that it gives.",
+                    "not-fetchable",
+                )
+            )
         raise TypeError(
-            f"{fetch!r:.60} (of type {type(fetch).__name__}) can't be fetched. {_FETCHED} Values are fed, in the second "
-            "argument: session.run(fetches, feeds)."
+            with_topic(
+                f"{fetch!r:.60} (of type {type(fetch).__name__}) can't be fetched. {_FETCHED} Values are fed, in the second "
+                "argument: session.run(fetches, feeds).",
+                "not-fetchable",
+            )
         )
 
     def _position(self, tensor: Tensor) -> int:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from actorflow.errors import FailedPreconditionError, Overloaded
+from actorflow.errors import FailedPreconditionError, Overloaded, with_topic
 from actorflow.session.waiting.deadline import note
 
 
@@ -88,7 +88,10 @@ class Admission:
             raise Overloaded(
                 f"The session has {self.inflight} steps running and {len(self._queue)} waiting, its limit.",
                 retry_after=max(0.001, self.seconds_per_step * (len(self._queue) + 1) / self._limit),
-                hint="Try again after error.retry_after seconds, or raise max_inflight_steps or max_queued_steps.",
+                hint=with_topic(
+                    "Try again after error.retry_after seconds, or raise max_inflight_steps or max_queued_steps.",
+                    "overloaded",
+                ),
             )
         place = asyncio.get_running_loop().create_future()
         self._queue.append(place)
@@ -135,7 +138,7 @@ class Admission:
                 f"The session has {self.waiting} steps that wait in asynchronous kernels, its limit, and this step would be "
                 "one more.",
                 retry_after=max(0.001, self.seconds_per_step),
-                hint="Run what ends their waits, or raise max_waiting_steps.",
+                hint=with_topic("Run what ends their waits, or raise max_waiting_steps.", "overloaded"),
             )
         self.waiting += 1
         self.leave()

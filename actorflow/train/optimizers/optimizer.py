@@ -10,7 +10,7 @@ from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.reasons import why_none
 from actorflow.autodiff.walk import together
 from actorflow.dtypes import DType
-from actorflow.errors import describe
+from actorflow.errors import describe, with_topic
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -166,8 +166,11 @@ class Optimizer:
                 describe(
                     "No variables to optimize.",
                     where=user_line(),
-                    hint="Make what is to be learned with af.Variable or af.get_variable, with trainable=True, in the graph of "
-                    "the loss.",
+                    hint=with_topic(
+                        "Make what is to be learned with af.Variable or af.get_variable, with trainable=True, in the graph "
+                        "of the loss.",
+                        "nothing-to-train",
+                    ),
                 )
             )
         for variable in variables:

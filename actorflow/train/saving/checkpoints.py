@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actorflow.errors import DataLossError, NotFoundError
+from actorflow.errors import DataLossError, NotFoundError, with_topic
 from actorflow.formats import installed
 from actorflow.formats.base import Reader
 from actorflow.formats.compare import RestoreRequest, compare
@@ -161,7 +161,10 @@ def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
         return path
     latest = latest_checkpoint(path)
     if latest is None:
-        raise NotFoundError(f"There is no checkpoint {path!r}, and no folder of that name with one.")
+        raise NotFoundError(
+            f"There is no checkpoint {path!r}, and no folder of that name with one.",
+            hint=with_topic("af.train.latest_checkpoint gives the newest one of a folder, or None.", "no-checkpoint"),
+        )
     return latest
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow import blocking, machine
 from actorflow.dtypes import string
-from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError
+from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError, with_topic
 from actorflow.formats import installed
 from actorflow.formats.compare import RestoreRequest
 from actorflow.graph.graph import Graph, get_default_graph
@@ -412,8 +412,11 @@ class Saver:
         def check() -> None:
             if not checkpoint_exists(path):
                 raise ValueError(
-                    f"The passed save_path is not a valid checkpoint: {path}. "
-                    "There is no such checkpoint; af.train.latest_checkpoint(folder) gives the newest of a folder."
+                    with_topic(
+                        f"The passed save_path is not a valid checkpoint: {path}. There is no such checkpoint; "
+                        "af.train.latest_checkpoint(folder) gives the newest of a folder.",
+                        "no-checkpoint",
+                    )
                 )
             wanted = [RestoreRequest(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
             check_fits(path, wanted, strict=strict, reshape=self._reshape)

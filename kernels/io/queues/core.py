@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from actorflow.errors import CancelledError, OpError, OutOfRangeError
+from actorflow.errors import CancelledError, OpError, OutOfRangeError, with_topic
 
 from .stores import Element, Store
 
@@ -103,7 +103,8 @@ class Take(Attempt):
                 return self.finish(
                     OutOfRangeError(
                         f"{queue} is closed and has insufficient elements (requested {self.count}, current size "
-                        f"{len(store)})."
+                        f"{len(store)}).",
+                        hint=with_topic("All elements were taken: this is how an input ends.", "end-of-input"),
                     )
                 )
             self.count = len(store)
