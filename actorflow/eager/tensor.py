@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from actorflow import shapes
+from actorflow import markup, shapes
 from actorflow.dtypes import DType, as_dtype
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.scope import graph_for_values
@@ -167,7 +167,8 @@ class EagerTensor(Tensor):
         return str(self._value) if self._dtype.is_ref or self._dtype.kind == "V" else form(self.numpy())
 
     def _repr_html_(self) -> str:
-        return f"<code>{self!s}</code>"
+        facts = {"type": self._dtype, "shape": self.static_shape}
+        return markup.card("Tensor", facts, markup.text(self._text()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Raises NotImplementedError: there is no session in it; `numpy()` gives the value."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import markup
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.eager.graph import GRAPH
@@ -253,6 +254,10 @@ class EagerVariable(Variable):
 
     def __repr__(self) -> str:
         return f"<actorflow.Variable {self.name!r} shape={show(self.static_shape)} dtype={self.dtype}, numpy={self.numpy()!r}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"type": self.dtype, "shape": show(self.static_shape), "trainable": self.trainable}
+        return markup.card(f"Variable {self.name}", facts, markup.text(str(self.numpy())))
 
 
 class EagerSlice(EagerTensor):

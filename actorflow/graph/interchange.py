@@ -1,9 +1,11 @@
-"""`Interchange`: the part of a `Graph` that hands it to others: as bytes, as TensorFlow's message, to the lint."""
+"""`Interchange`: the part of a `Graph` that hands it to others: as bytes, as TensorFlow's message, to the lint, to notebooks."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
+from actorflow import markup
 from actorflow.graph.elements import Elements
 from actorflow.graph.node import Node
 from actorflow.graph.tensor import Operation
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from actorflow.graphdef.protos import GraphDef
     from actorflow.lint.forgotten_updates import ForgottenUpdates
     from actorflow.lint.races import Race
+
+
+_DRAWN = 60
+"""The most nodes that a notebook shows as a picture."""
 
 
 class Interchange(Elements):
@@ -106,3 +112,26 @@ class Interchange(Elements):
             raise ValueError(f"The graph has nodes of these names already: {', '.join(taken[:5])}.")
         check_nodes(nodes, self._nodes)
         return [self.add_node(node) for node in nodes]
+
+    def _repr_html_(self) -> str:
+        """For notebooks: counts, ops, scopes and variables; a small graph is drawn."""
+        nodes = list(self._nodes.values())
+        variables = self.get_collection("variables")
+        ops = Counter(node.op for node in nodes)
+        scopes = Counter(node.name.partition("/")[0] + "/" for node in nodes if "/" in node.name)
+        drawn = ""
+        if len(nodes) <= _DRAWN:
+            edges = [(edge.node, node.name) for node in nodes for edge in node.inputs]
+            drawn = markup.picture({node.name: node.name for node in nodes}, edges)
+        return markup.card(
+            "Graph",
+            {"nodes": f"{len(nodes):,}", "variables": len(variables)},
+            markup.fold("picture", drawn, opened=True),
+            markup.fold("ops", markup.table(["op", "nodes"], ops.most_common(), 20)),
+            markup.fold("scopes", markup.table(["scope", "nodes"], scopes.most_common(), 30)),
+            markup.fold("variables", markup.table(["name", "type", "shape"], map(_of_variable, variables), 40)),
+        )
+
+
+def _of_variable(variable: Any) -> tuple[str, str, str]:
+    return str(variable.name), str(variable.dtype), str(variable.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from actorflow import markup
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
@@ -94,3 +95,22 @@ class Inspection:
     def statistics(self) -> SessionStatistics:
         """The session's counters."""
         return self._engine.statistics()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it counts, its devices, and what its steps wait for."""
+        closed = self._engine.closed
+        found = self.statistics()
+        where = f"Session on {target}" if (target := str(getattr(self._engine, "target", ""))) else "Session"
+        facts: dict[str, object] = {"state": "closed" if closed else "open", "steps": f"{found.steps:,}"}
+        facts |= {"running": found.inflight, "waiting": found.waiting, "failed": found.failed, "plans": found.plans}
+        heads = ["device", "kernels on the loop", "on threads", "live memory", "peak"]
+        rows = [
+            (name, d.inline, d.threaded, markup.size(d.memory.live_bytes), markup.size(d.memory.peak_bytes))
+            for name, d in found.devices.items()
+        ]
+        waits = (
+            ""
+            if closed or not found.inflight + found.waiting
+            else markup.fold("steps in flight", markup.text(self.pending()), opened=True)
+        )
+        return markup.card(where, facts, markup.table(heads, rows), waits)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from actorflow import frames
 from actorflow.device.base import Device, DeviceStatistics
 from actorflow.public import public
 from actorflow.session.waiting.admission import Admission
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @public("af")
@@ -41,6 +46,21 @@ class SessionStatistics:
     plans: int
     nodes: int | None
     devices: dict[str, DeviceStatistics]
+
+    def to_pandas(self) -> DataFrame:
+        """The devices as a table of pandas: a row for each, with its kernels and its memory in bytes.
+
+        Raises:
+            UnimplementedError: pandas is not installed.
+        """
+        found = list(self.devices.values())
+        columns: dict[str, list[Any]] = {"device": list(self.devices)}
+        columns |= {
+            name: [getattr(each, name) for each in found]
+            for name in ("launches", "inline", "threaded", "swapped_out", "swapped_in", "shared_out", "shared_in")
+        }
+        columns |= {name: [getattr(each.memory, name) for each in found] for name in ("live_bytes", "peak_bytes")}
+        return frames.frame(columns)
 
 
 @dataclass(frozen=True, slots=True)

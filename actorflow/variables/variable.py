@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from actorflow import markup
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -424,6 +425,12 @@ class Variable(Overloads):
 
     def __repr__(self) -> str:
         return f"<actorflow.Variable {self.name!r} shape={show(self.static_shape)} dtype={self.dtype}>"
+
+    def _repr_html_(self) -> str:
+        where = self.op.where
+        facts = {"type": self.dtype, "shape": show(self.static_shape), "trainable": self.trainable}
+        facts |= {"device": self.device} if self.device else {}
+        return markup.card(f"Variable {self.name}", facts, markup.text(f"{where}  {where.source()}") if where else "")
 
 
 _kinds: dict[type[Graph], type[Variable]] = {}

@@ -98,3 +98,6 @@ class LocalCluster:
 
     def __repr__(self) -> str:
         return f"<blocking {self._cluster!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._cluster._repr_html_()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from actorflow import markup
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
 from actorflow.cluster.processes.launcher import Launcher, require_python
@@ -364,6 +365,23 @@ class LocalCluster:
         said = ", ".join(f"{job}={count}" for job, count in self._jobs.items())
         running = sum(p.returncode is None for p in self._processes.values()) + len(self._here)
         return f"<LocalCluster {said}: {running} tasks run>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its tasks, and the target for sessions."""
+        rows = [
+            (
+                task,
+                config.address,
+                str(self._processes[task].pid) if task in self._processes else "this one",
+                self._state(task),
+            )
+            for task, config in self._config.items()
+        ]
+        shown = markup.table(["task", "address", "process", "state"], rows)
+        return markup.card("LocalCluster", {"tasks": sum(self._jobs.values()), "open": self._open}, shown)
+
+    def _state(self, task: str) -> str:
+        return "runs" if task in self._here or self.runs(task) else "has ended"
 
 
 def _threads_each(tasks: int) -> dict[str, str]:

@@ -6,16 +6,23 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
+from actorflow import frames, markup
 from actorflow.passes.coalesce import members_of
 from actorflow.public import public
 from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_order
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import PlanNode
     from actorflow.runtime.timeline.critical import Stretch
+
+_DRAWN = 250
+"""The most events that a notebook shows as blocks: those that ran the longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +255,41 @@ class Trace:
         data = self.to_chrome().encode() if os.fspath(path).endswith(".json") else self.to_perfetto()
         with open(path, "wb") as file:
             file.write(data)
+
+    def to_pandas(self) -> DataFrame:
+        """The events as a table of pandas: a row for each kernel that ran. Times are nanoseconds, counted from the first event.
+
+            frame = trace.to_pandas()
+            frame.groupby("op")["running"].sum().nlargest(10)
+
+        Raises:
+            UnimplementedError: pandas is not installed.
+        """
+        first = min((event.arrived or event.ready for event in self.events), default=0)
+        columns: dict[str, list[Any]] = {
+            name: [getattr(event, name) for event in self.events]
+            for name in ("node", "op", "device", "waiting", "queued", "running", "thread")
+        }
+        columns |= {
+            name: [getattr(event, name) - first for event in self.events] for name in ("ready", "begun", "ended")
+        }
+        return frames.frame(columns)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the summary, and a line of time for each device."""
+        if not self.events:
+            return markup.card("Trace", {"events": 0})
+        first, last = min(e.begun for e in self.events), max(e.ended for e in self.events)
+        whole = max(1, last - first)
+        by_device: defaultdict[str, list[Event]] = defaultdict(list)
+        for event in sorted(self.events, key=lambda event: -event.running)[:_DRAWN]:
+            by_device[event.device].append(event)
+        lanes = ""
+        for device, events in sorted(by_device.items()):
+            blocks = [((e.begun - first) / whole, (e.ended - first) / whole, f"{e.node} ({e.op})") for e in events]
+            lanes += f"<div>{escape(device)}</div>{markup.bar(blocks, '#3a8f6e')}"
+        facts = {"events": f"{len(self.events):,}", "devices": len(by_device)}
+        return markup.card("Trace", facts, lanes, markup.fold("summary", markup.text(self.summary()), opened=True))
 
     def _crossings(self) -> list[tuple[str, Event, Event]]:
         """The key, Send and Recv of each token that went from one device to another."""
