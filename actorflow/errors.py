@@ -257,9 +257,10 @@ def describe(
         if source := where.source():
             lines.append(f"    {source}")
     lines.extend(f"  {line}" for line in details)
-    if len(lines) > _MAX_LINES - 1:
-        left_out = len(lines) - (_MAX_LINES - 2)
-        lines = [*lines[: _MAX_LINES - 2], f"  ... and {left_out} lines more"]
+    room = _MAX_LINES - 1 - (hint or "").count("\n")
+    if len(lines) > room:
+        left_out = len(lines) - (room - 1)
+        lines = [*lines[: room - 1], f"  ... and {left_out} lines more"]
     if hint:
         lines.append(f"  {hint}")
     return "\n".join(line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 4]} ..." for line in lines)

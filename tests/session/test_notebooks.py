@@ -1,4 +1,4 @@
-"""What notebooks show of graphs, tensors, variables, sessions, clusters and traces, and the tables of pandas.
+"""Notebooks show graphs, tensors, variables, sessions, clusters and traces; traces and statistics become tables of pandas.
 
 All of it is HTML without scripts, well-formed and escaped, and not larger than a notebook likes.
 """
