@@ -12,7 +12,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "completion": "actorflow.cli.shell.completion:COMMAND",
         "dashboard": "actorflow.dashboard.serving:COMMAND",
         "dump": "actorflow.cli.dump:COMMAND",
-        "explain": "actorflow.cli.explain:COMMAND",
+        "explain": "actorflow.cli.shell.explain:COMMAND",
         "keys": "actorflow.cli.keys:COMMAND",
         "place": "actorflow.cli.place:COMMAND",
         "run": "actorflow.cli.run:COMMAND",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import actorflow as af
-from actorflow.cli.explain import topics
+from actorflow.cli.shell.explain import topics
 from actorflow.cli.main import main
 from actorflow.errors import with_topic
 
