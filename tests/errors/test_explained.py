@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import actorflow as af
-from actorflow.cli.shell.explain import topics
 from actorflow.cli.main import main
+from actorflow.cli.shell.explain import topics
 from actorflow.errors import with_topic
 
 ROOT = Path(__file__).resolve().parents[2]
