@@ -7,9 +7,11 @@
 
 A `Dataset` is an immutable description: a tree of frozen records, each with its kind, its values, and its function, traced into a
 graph. One table has a small class for each kind, an asynchronous pull with its state. The same classes run on a client, and in
-the iterators of graphs, whose kernel for the next element is asynchronous: an iterator that waits holds no thread. A stage keeps
-in itself, whenever it waits, all that it has taken and not given yet. So a pull that is cancelled takes nothing away, and a
-checkpoint can be made in the midst of a pull: a run that goes on there sees the next element.
+the iterators of graphs, whose kernel for the next element is asynchronous: an iterator that waits holds no thread.
+
+Elements go from stage to stage in blocks, as many as those who pull can take. A function whose ops all work row by row is called
+once for a block. A stage keeps in itself, whenever it waits, all that it has taken and not given yet. So a pull that is cancelled
+takes nothing away, and a checkpoint can be made in the midst of a pull: a run that goes on there sees the next element.
 
 calling.py      how stages call functions: compiled plans, and coroutine functions
 dataset.py      `Dataset` and its stages; `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
@@ -20,6 +22,7 @@ iterator.py     `Iterator`: the iterators of graphs
 node.py         `Node`: one stage of a description, and descriptions on the wire
 random.py       TensorFlow's random numbers, for its order of shuffling
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
+rowwise.py      functions of blocks of elements, made of those of one element
 sources.py      where datasets come from
 spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them

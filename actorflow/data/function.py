@@ -9,12 +9,13 @@ from typing import Any
 
 from actorflow import machine
 from actorflow.data.node import Node, bind, decode, decode_spec, encode, encode_spec, unbound, value_of
-from actorflow.data.spec import DatasetSpec, Element, Spec, parse
+from actorflow.data.rowwise import of_rows
+from actorflow.data.spec import DatasetSpec, Element, Spec, parse, size_of, stack
 from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.eager.functions.signature import TensorSpec
 from actorflow.eager.tapes.recording import only
 from actorflow.eager.tensor import EagerTensor
-from actorflow.errors import describe
+from actorflow.errors import OpError, describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import NO_ATTRS
@@ -24,6 +25,11 @@ from actorflow.ops.array.constant import placeholder_op
 from actorflow.records.roots import FileRoots
 from actorflow.session.session import Session
 from actorflow.user_line import Where, user_line
+
+STACKED_BYTES = 1 << 16
+"""How large the elements of a block may be together: larger arrays gain nothing, and leave the cache of the processor."""
+_MOST_MISFITS = 3
+"""The number of blocks in turn that do not go together, after which a function is called for each element."""
 
 
 class TracedGraph(FuncGraph):
@@ -100,6 +106,8 @@ class Function:
             passed is not None for passed in self._passed
         )
         self._calls: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+        self._of_rows: tuple[Function, list[bool]] | None = None
+        self._is_row_wise = not self.effects and all(isinstance(leaf, int) for leaf in self.leaves)
 
     async def prepare(self, roots: FileRoots) -> Any:
         """The compiled plan on the running loop, or None where nothing is to be computed."""
@@ -115,6 +123,20 @@ class Function:
                 made = await session.make_callable(self._fetches, [*feeds, *self.captured])
             plans[key] = made, session  # which closes its devices when no one holds it
         return plans[key][0]
+
+    def of_rows(self) -> tuple[Function, list[bool]] | None:
+        """The function for a block of elements, which are stacked, and which of its outputs are stacks; None where there is none
+        (see `rowwise`)."""
+        if self._of_rows is None and self._is_row_wise:
+            with only(()):
+                found = of_rows(self.arguments, self.captured, self.outputs)
+            if found is None:
+                self._is_row_wise = False
+            else:
+                graph, arguments, captured, outputs, stacked = found
+                made = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
+                self._of_rows = made, stacked
+        return self._of_rows
 
     def encode(self, tensors: dict[Any, int]) -> list[Any]:
         """The function in terms of msgpack. `tensors`: see `node.encode`."""
@@ -172,6 +194,50 @@ class Caller:
         self._function, self._captured, self._roots = function, tuple(captured), roots
         self._call: Any = None
         self._prepared = False
+        self._several: Caller | None = None
+        self._stacked: list[bool] = []
+        self._is_row_wise = True
+        self._misfits = 0
+        self._size = 0
+
+    async def rows(self, elements: Sequence[Element]) -> list[Element] | None:
+        """The results for the first elements of a sequence, computed at once. None where they are to be computed one by one: the
+        function is not row-wise, or the elements are large or differ in their shapes, or one of them has an error."""
+        first = elements[0]
+        self._size = max(self._size, size_of(first))
+        count = min(len(elements), STACKED_BYTES // max(self._size, 1))
+        if count < 2 or not self._is_row_wise or not self._has_rows():
+            return None
+        assert self._several is not None
+        given = [elements[index] for index in range(count)]
+        function = self._function
+        try:
+            stacks = [stack([element[index] for element in given]) for index in range(len(first))]
+            values = await self._several.values(tuple(stacks))
+        except (OpError, ValueError):  # the call of the element that is the cause raises it
+            self._misfits += 1
+            self._is_row_wise = self._misfits < _MOST_MISFITS
+            return None
+        self._misfits = 0
+        columns: list[Any] = []
+        for value, stacked, passed in zip(values, self._stacked, function._passed):
+            if passed is not None:
+                columns.append([element[passed] for element in given])
+            else:
+                columns.append(list(value) if stacked else [value] * count)
+        results = list(zip(*[columns[leaf] for leaf in function.leaves]))  # type: ignore[index]
+        self._size = max(self._size, size_of(results[0]))
+        return results
+
+    def _has_rows(self) -> bool:
+        if self._several is None:
+            found = self._function.of_rows()
+            if found is None:
+                self._is_row_wise = False
+            else:
+                function, self._stacked = found
+                self._several = Caller(function, self._captured, self._roots)
+        return self._is_row_wise
 
     async def __call__(self, element: Element) -> Element:
         """The leaves of the result."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from actorflow.dtypes import DType, as_dtype
 from actorflow.eager.functions.signature import TensorSpec
 from actorflow.public import public
@@ -75,6 +77,29 @@ class Spec:
 
     def __repr__(self) -> str:
         return repr(self.structure)
+
+
+def stack(column: Sequence[Any]) -> Any:
+    """Leaves of several elements as one array. Raises ValueError where their shapes differ."""
+    first = column[0]
+    if isinstance(first, bytes):
+        made = np.empty(len(column), object)
+        made[:] = column
+        return made
+    if isinstance(first, np.generic):
+        return np.array(column, first.dtype)
+    return np.stack(column)
+
+
+def size_of(element: Element) -> int:
+    """The bytes of the tensors of an element."""
+    total = 0
+    for value in element:
+        if isinstance(value, bytes):
+            total += len(value)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            total += sum(map(len, value.flat)) if value.dtype == object else value.nbytes
+    return total
 
 
 def parse(structure: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:

@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from actorflow.data.node import Node
-from actorflow.data.spec import Element
+from actorflow.data.spec import Element, size_of
 from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, Stage, pack, pack_error, stage, unpack, unpack_error
 
 AUTOTUNE = -1
@@ -144,11 +144,11 @@ class Prefetch(Ahead):
 
     def enter(self, slot: Slot) -> None:
         slot.result, slot.ready = slot.element, True
-        self.bytes += size_of(slot)
+        self.bytes += size_of(slot.result or ())
         super().enter(slot)
 
     def leave(self, slot: Slot) -> None:
-        self.bytes -= size_of(slot)
+        self.bytes -= size_of(slot.result or ())
 
     def starved(self) -> None:
         if self.grows and self.given and self.limit < _MOST:
@@ -159,18 +159,7 @@ class Prefetch(Ahead):
 
     def set_own(self, state: Any) -> None:
         super().set_own(state)
-        self.bytes = sum(map(size_of, self.slots))
-
-
-def size_of(slot: Slot) -> int:
-    """The bytes of the tensors of an element that was pulled ahead."""
-    total = 0
-    for value in slot.result or ():
-        if isinstance(value, bytes):
-            total += len(value)
-        elif not isinstance(value, Node):
-            total += sum(map(len, value.flat)) if value.dtype == object else value.nbytes
-    return total
+        self.bytes = sum([size_of(slot.result or ()) for slot in self.slots])
 
 
 def prefetched(below: Stage, count: int) -> Stage:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.data.node import Node, array
-from actorflow.data.spec import Element
+from actorflow.data.spec import Element, stack
 from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, pack, stage, unpack
 from actorflow.errors import InvalidArgumentError
 
@@ -54,16 +54,10 @@ class Batch(OneInput):
 
 def _stacked(column: Sequence[Any], index: int) -> Any:
     first = column[0]
-    if isinstance(first, bytes):
-        made = np.empty(len(column), object)
-        made[:] = column
-        return made
     if isinstance(first, Node):
         raise InvalidArgumentError("Datasets are not batched: take their elements out with flat_map first.")
-    if isinstance(first, np.generic):
-        return np.array(column, first.dtype)
     try:
-        return np.stack(column)
+        return stack(column)
     except ValueError:
         for number, value in enumerate(column):
             if value.shape != first.shape:

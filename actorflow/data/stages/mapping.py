@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -39,6 +40,8 @@ class Calls:
         self.seconds = 0.0
         """How long a call takes in the mean of the latest ones."""
         self._made = 0
+        self.joined = False
+        """Whether the latest call was for several elements at once."""
 
     async def next(self, below: Any, most: int) -> list[Element]:
         """One to `most` results: calls end with the block, or with the first error, or when the turn is over."""
@@ -48,20 +51,27 @@ class Calls:
                 taken.extend(await below.block(most if self.call.is_traced else 1))
             began = perf_counter()
             while taken and len(ready) < most:
-                await self.one()
+                await self.some()
                 if isinstance(ready[-1], Exception) or perf_counter() - began > TURN:
                     break
             self._measure((perf_counter() - began) / len(ready), len(ready))
         return taken_from(ready, most)
 
-    async def one(self) -> None:
-        """The call of the first element."""
+    async def some(self) -> None:
+        """One call: of the first element, or of several at once."""
+        found = await self.call.rows(self.taken) if len(self.taken) > 1 else None
+        self.joined = found is not None
+        if found is not None:
+            for _ in found:
+                self.taken.popleft()
+            self.ready.extend(found)
+            return
         try:
-            found: Entry = await self.call(self.taken[0])
+            entry: Entry = await self.call(self.taken[0])
         except Exception as error:
-            found = error
+            entry = error
         self.taken.popleft()
-        self.ready.append(found)
+        self.ready.append(entry)
 
     def _measure(self, seconds: float, count: int) -> None:
         if self._made:  # the first one compiles
@@ -121,6 +131,11 @@ class Kept:
         (found,) = await self.call(element)
         return element if found else ()
 
+    async def rows(self, elements: Sequence[Element]) -> list[Element] | None:
+        """The same for the first elements, computed at once, or None."""
+        found = await self.call.rows(elements)
+        return found and [element if holds else () for element, (holds,) in zip(elements, found)]
+
 
 @stage("parallel_map")
 class ParallelMap(Ahead):
@@ -144,7 +159,7 @@ class ParallelMap(Ahead):
         if calls is None:
             return await super().next(most)
         found = await calls.next(self.input, most)
-        if calls.seconds > CHEAP:
+        if calls.seconds > CHEAP and not calls.joined:
             self._use_tasks(calls)
         return found
 
