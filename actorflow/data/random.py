@@ -31,6 +31,18 @@ class Numbers:
         self.drawn += 1
         return self._words[self._at - 1]
 
+    def several(self, count: int) -> list[int]:
+        """The next numbers."""
+        found: list[int] = []
+        while len(found) < count:
+            if self._at == len(self._words):
+                self._words, self._at = self._blocks(), 0
+            part = self._words[self._at : self._at + count - len(found)]
+            self._at += len(part)
+            found += part
+        self.drawn += count
+        return found
+
     def skip(self, count: int) -> None:
         """Goes on as if `count` numbers had been drawn from the beginning."""
         self.drawn = count

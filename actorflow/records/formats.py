@@ -6,7 +6,9 @@ wants to go on, and with how many bytes. It does not know the reader of the byte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from actorflow.records import tfrecord
@@ -19,20 +21,17 @@ class Position(NamedTuple):
     number: int
 
 
-class Record(NamedTuple):
-    """`label` makes the record's key, with the file's name; `next` is the place after it."""
-
-    label: str
-    value: bytes
-    next: Position
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The contents of some bytes. `wanted` bytes from `next` on may hold the next record; `finished`: there are no
-    more. `damage` says what is wrong with the data at `next`."""
+    """The contents of some bytes: the records' `values`, the offsets at which each of them ends, and the numbers that make their
+    keys with the file's name (none where a file is one record).
 
-    records: list[Record]
+    `wanted` bytes from `next` on may hold the next record; `finished`: there are no more. `damage` says what is wrong with the data
+    at `next`."""
+
+    values: Sequence[bytes]
+    ends: Sequence[int]
+    labels: Sequence[int] | None
     next: Position
     wanted: int = 0
     finished: bool = False
@@ -50,11 +49,11 @@ class WholeFile:
 
     def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
         if at.number:
-            return Piece([], at, finished=True)
+            return Piece((), (), None, at, finished=True)
         if not at_end:
-            return Piece([], at, wanted=2 * len(data) + 1)
-        end = Position(at.offset + len(data), 1)
-        return Piece([Record("", data, end)], end, finished=True)
+            return Piece((), (), None, at, wanted=2 * len(data) + 1)
+        end = at.offset + len(data)
+        return Piece([data], [end], None, Position(end, 1), finished=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +67,14 @@ class Lines:
         rest = lines.pop()
         if at_end and rest:
             lines.append(rest)
-        records: list[Record] = []
-        offset, number = at
-        for line in lines:
-            offset = min(offset + len(line) + 1, at.offset + len(data))
-            number += 1
-            if number > self.skip:
-                value = line[:-1] if line.endswith(b"\r") else line
-                records.append(Record(f":{number}", value, Position(offset, number)))
-        return Piece(records, Position(offset, number), wanted=2 * len(rest) + 1, finished=at_end)
+        ends = [end + at.offset for end in accumulate([len(line) + 1 for line in lines])]
+        if at_end and rest:
+            ends[-1] -= 1
+        after = Position(ends[-1] if ends else at.offset, at.number + len(lines))
+        left_out = min(len(lines), max(0, self.skip - at.number))
+        values = [line[:-1] if line.endswith(b"\r") else line for line in lines[left_out:]]
+        labels = range(at.number + left_out + 1, after.number + 1)
+        return Piece(values, ends[left_out:], labels, after, wanted=2 * len(rest) + 1, finished=at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +99,15 @@ class FixedLength:
         object.__setattr__(self, "hop", self.hop_bytes or self.record_bytes)
 
     def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
-        records: list[Record] = []
-        number = at.number
-        while True:
-            begin = self.header_bytes + number * self.hop - at.offset
-            end = begin + self.record_bytes
-            if end + self.footer_bytes > len(data):
-                break
-            number += 1
-            after = Position(self.header_bytes + number * self.hop, number)
-            records.append(Record(f":{number - 1}", data[begin:end], after))
-        start = Position(self.header_bytes + number * self.hop, number)
-        return Piece(records, start, self.record_bytes + self.footer_bytes, finished=at_end)
+        first = self.header_bytes + at.number * self.hop - at.offset
+        last = len(data) - self.footer_bytes - self.record_bytes  # where a record may begin
+        begins = range(first, last + 1, self.hop)
+        after = at.number + len(begins)
+        start = Position(self.header_bytes + after * self.hop, after)
+        values = [data[begin : begin + self.record_bytes] for begin in begins]
+        ends = [at.offset + begin + self.hop for begin in begins]
+        wanted = self.record_bytes + self.footer_bytes
+        return Piece(values, ends, range(at.number, after), start, wanted, finished=at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +116,9 @@ class TFRecords:
 
     def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
         frames = tfrecord.split(data, at_end)
-        ends = [*frames.starts[1:], frames.end]
-        records = [
-            Record(f":{at.offset + start}", value, Position(at.offset + end, at.number + i + 1))
-            for i, (start, end, value) in enumerate(zip(frames.starts, ends, frames.records))
-        ]
-        place = Position(at.offset + frames.end, at.number + len(records))
-        return Piece(records, place, frames.wanted, at_end and frames.damage is None, frames.damage)
+        starts = [at.offset + start for start in frames.starts]
+        place = Position(at.offset + frames.end, at.number + len(starts))
+        finished = at_end and frames.damage is None
+        return Piece(
+            frames.records, [*starts[1:], place.offset], starts, place, frames.wanted, finished, frames.damage
+        )

@@ -6,8 +6,9 @@ All numbers are little-endian; the length has eight bytes, a checksum four.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from actorflow.records.crc32c import crc32c_each, mask, masked_crc32c
 
@@ -15,6 +16,9 @@ HEADER = 12
 FOOTER = 4
 _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")
+_DAMAGES = (None, "the checksum of its length is wrong", "the checksum of its data is wrong")
+Cut: TypeAlias = Callable[[bytes], "tuple[list[bytes], list[int], int, int]"]
+_provided: list[Cut] = []
 
 
 def frame(record: bytes) -> bytes:
@@ -56,39 +60,48 @@ def split(data: bytes, at_end: bool) -> Frames:
 
     A damaged or cut record ends them: those before it are given, and `damage` describes it.
     """
-    size = len(data)
-    starts: list[int] = []
-    records: list[bytes] = []
-    position, wanted = 0, HEADER
-    while position + HEADER <= size:
-        end = position + HEADER + _LENGTH.unpack_from(data, position)[0] + FOOTER
-        if end > size:
-            wanted = end - position
-            break
-        starts.append(position)
-        records.append(data[position + HEADER : end - FOOTER])
-        position = end
-    good, damage = _first_damage(data, starts, records)
-    if damage is not None:
-        return Frames(records[:good], starts[:good], starts[good], HEADER, damage)
-    left = size - position
-    if left >= HEADER and _stored(data, position + 8) != masked_crc32c(data[position : position + 8]):
-        damage = "the checksum of its length is wrong"
-    elif at_end and left:
+    records, starts, position, code = _provided[0](data) if _provided else cut(data)
+    damage, wanted, left = _DAMAGES[code], HEADER, len(data) - position
+    if damage is None and left >= HEADER:
+        wanted += _LENGTH.unpack_from(data, position)[0] + FOOTER
+        if _stored(data, position + 8) != masked_crc32c(data[position : position + 8]):
+            damage = _DAMAGES[1]
+    if damage is None and at_end and left:
         damage = f"it is cut off: {left} bytes are left of {wanted if wanted > HEADER else 'its header'}"
     return Frames(records, starts, position, wanted, damage)
 
 
-def _first_damage(data: bytes, starts: list[int], records: list[bytes]) -> tuple[int, str | None]:
-    """The number of the first damaged record, and what is wrong with it."""
+def provide(function: Cut) -> None:
+    """Declares a function that does what `cut` does.
+
+    Args:
+        function: takes the bytes.
+    """
+    _provided[:] = [function]
+
+
+def cut(data: bytes) -> tuple[list[bytes], list[int], int, int]:
+    """The whole records that `data` starts with, where each starts, where the last one ends, and what is wrong with the one there:
+    0 nothing, 1 the checksum of its length, 2 that of its data."""
+    starts: list[int] = []
+    records: list[bytes] = []
+    position = 0
+    while position + HEADER <= len(data):
+        end = position + HEADER + _LENGTH.unpack_from(data, position)[0] + FOOTER
+        if end > len(data):
+            break
+        starts.append(position)
+        records.append(data[position + HEADER : end - FOOTER])
+        position = end
     lengths = crc32c_each([data[start : start + 8] for start in starts])
     bodies = crc32c_each(records)
     for index, (start, length, body) in enumerate(zip(starts, lengths, bodies)):
-        if _stored(data, start + 8) != mask(length):
-            return index, "the checksum of its length is wrong"
-        if _stored(data, start + HEADER + len(records[index])) != mask(body):
-            return index, "the checksum of its data is wrong"
-    return len(starts), None
+        code = 1 if _stored(data, start + 8) != mask(length) else 0
+        if not code and _stored(data, start + HEADER + len(records[index])) != mask(body):
+            code = 2
+        if code:
+            return records[:index], starts[:index], start, code
+    return records, starts, position, 0
 
 
 def _stored(data: bytes, position: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
-from actorflow.records import crc32c
+from actorflow.records import crc32c, tfrecord
 
 LEVELS = ("avx512", "avx2", "plain")
 """Sets of instructions, the best first."""
@@ -39,6 +39,7 @@ def loaded() -> Any:
     if wanted and not library.use_level(wanted):
         return _without(f"this processor has no {wanted}")
     crc32c.provide(library.crc32c)
+    tfrecord.provide(library.cut_records)
     return library
 
 

@@ -70,7 +70,10 @@ class Shuffle(OneInput):
             self._fill()
             if not self.count:
                 break
-            found.append(self._draw(self.numbers.next() % self.count))
+            if self.count == self.size:
+                self._exchange(self.numbers.several(min(most - len(found), len(self.pulled) + 1)), found)
+            else:
+                found.append(self._draw(self.numbers.next() % self.count))
         if not found:
             raise EndOfSequence
         return found
@@ -94,6 +97,21 @@ class Shuffle(OneInput):
         else:
             self.ring[place] = element
         self.count += 1
+
+    def _exchange(self, numbers: list[int], found: list[Element]) -> None:
+        """Draws elements of the full buffer, each of which makes a place for the next one that was pulled."""
+        ring, start, size, pulled = self.ring, self.start, self.size, self.pulled
+        for number in numbers:
+            place = (start + number % size) % size
+            found.append(ring[place])
+            ring[place] = ring[start]
+            if pulled:
+                ring[start] = pulled.popleft()
+            else:
+                ring[start] = ()
+                self.count -= 1
+            start = (start + 1) % size
+        self.start = start
 
     def _draw(self, offset: int) -> Element:
         """The element `offset` places after the first one, which takes its place."""

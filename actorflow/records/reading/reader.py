@@ -16,7 +16,7 @@ from typing import Any
 from actorflow.errors import DataLossError, InvalidArgumentError, OpError
 from actorflow.fair_lock import FairLock
 from actorflow.records import wire
-from actorflow.records.formats import Format, Piece, Position, Record
+from actorflow.records.formats import Format, Piece, Position
 from actorflow.records.reading.opening import on_thread, opened, read_fully
 from actorflow.records.roots import FileRoots
 from actorflow.records.unpacking import Unpacker
@@ -104,7 +104,12 @@ class ReaderState:
         self._want = CHUNK
         self._finished = False
         self._damage: str | None = None
-        self._records: deque[Record] = deque()
+        self._pieces: deque[Piece] = deque()
+        """Those whose records are not all taken."""
+        self._at = 0
+        """How many records of the first piece were taken."""
+        self._ready = 0
+        """How many records were read, and not taken yet."""
         self._version = object()  # a chunk that was asked for before is of no use any more
 
     def at_work(self) -> str:
@@ -131,7 +136,7 @@ class ReaderState:
                         self.produced += 1
                         return [name], [name]
                 await self._fill(count, roots)
-                if self._records:
+                if self._ready:
                     return self._take(count)
                 if self._stream is None:  # it was reset meanwhile
                     continue
@@ -145,17 +150,17 @@ class ReaderState:
 
     def take_ready(self, most: int) -> list[bytes]:
         """Up to `most` records, as far as they were read already."""
-        return [record.value for record in self._taken_off(most)] if self._records else []
+        return self._taken_off(most)[1] if self._ready else []
 
     def leave_damaged(self) -> None:
         """Goes on with the next file, where the next record of this one is damaged."""
-        if self._damage is not None and not self._records:
+        if self._damage is not None and not self._ready:
             self.completed += 1
             self._leave()
 
     async def _fill(self, count: int, roots: FileRoots) -> None:
         """Reads until there are `count` records, or no more of the file."""
-        while len(self._records) < count and not self._finished and self._damage is None:
+        while self._ready < count and not self._finished and self._damage is None:
             version, stream = self._version, self._stream
             assert stream is not None and self.how is not None
             try:
@@ -170,7 +175,9 @@ class ReaderState:
                     return
                 continue
             self._stream, piece = loaded
-            self._records.extend(piece.records)
+            if piece.values:
+                self._pieces.append(piece)
+                self._ready += len(piece.values)
             self._read_to = piece.next
             self._want = max(CHUNK, piece.wanted)
             self._finished, self._damage = piece.finished, piece.damage
@@ -179,17 +186,29 @@ class ReaderState:
         stream = self._stream
         assert stream is not None
         path = os.fsencode(stream.path)
-        taken = self._taken_off(count)
-        return [path + record.label.encode() for record in taken], [record.value for record in taken]
+        labels, values = self._taken_off(count)
+        return [path + label for label in labels], values
 
-    def _taken_off(self, most: int) -> list[Record]:
-        taken = [self._records.popleft() for _ in range(min(most, len(self._records)))]
-        self._taken = taken[-1].next
-        self.produced += len(taken)
-        if self._finished and not self._records:
+    def _taken_off(self, most: int) -> tuple[list[bytes], list[bytes]]:
+        """The labels and values of the next records, `most` if there are as many."""
+        labels: list[bytes] = []
+        values: list[bytes] = []
+        while self._pieces and len(values) < most:
+            piece, begin = self._pieces[0], self._at
+            end = min(len(piece.values), begin + most - len(values))
+            values += piece.values[begin:end]
+            labels += [b""] * (end - begin) if piece.labels is None else [b":%d" % n for n in piece.labels[begin:end]]
+            self._taken = Position(piece.ends[end - 1], piece.next.number - len(piece.values) + end)
+            self._at = end
+            if end == len(piece.values):
+                self._pieces.popleft()
+                self._at = 0
+        self._ready -= len(values)
+        self.produced += len(values)
+        if self._finished and not self._ready:
             self.completed += 1
             self._leave()
-        return taken
+        return labels, values
 
     def state(self) -> bytes:
         """The reader's place: TensorFlow's ReaderBaseState, and in fields 5 and 6 the place in the file."""

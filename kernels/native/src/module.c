@@ -7,6 +7,7 @@
 #include "kernels.h"
 
 #include "crc32c.h"
+#include "records.h"
 
 NumpyLoop numpy_loops[NUMPY_LOOPS][2];
 static const Kernel *table = kernels_plain;
@@ -266,6 +267,7 @@ static PyMethodDef methods[] = {
     {"pool_threads", pool_threads, METH_NOARGS, NULL},
     FAST("crc32c", py_crc32c),
     FAST("crc32c_by_tables", py_crc32c_by_tables),
+    {"cut_records", cut_records, METH_O, NULL},
     {"use_level", use_level, METH_O, NULL},
     {"level", level_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
