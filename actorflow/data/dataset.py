@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from actorflow.data.function import trace
+from actorflow.data.functions.tracing import trace
 from actorflow.data.iteration import Iterable
 from actorflow.data.node import Node, known_integer, parameter, spec_of
 from actorflow.data.sources import Sources, is_coroutine_function, record_files

@@ -128,7 +128,7 @@ class Iterable:
 
     def _reduced(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
         from actorflow.data.dataset import Dataset
-        from actorflow.data.function import trace
+        from actorflow.data.functions.tracing import trace
         from actorflow.data.sources import Sources
 
         first = Sources.from_tensors(initial_state).node

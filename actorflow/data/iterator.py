@@ -7,7 +7,7 @@ from typing import Any
 
 import msgpack
 
-from actorflow.data.function import Function
+from actorflow.data.functions.function import Function
 from actorflow.data.iteration import Iterable
 from actorflow.data.node import Node, encode, unbound, value_of
 from actorflow.data.spec import Spec, declared, shapes_of, tensor_leaves, types_of

@@ -165,7 +165,7 @@ def decode(record: Sequence[Any], tensors: Sequence[Any]) -> Node:
         if isinstance(called, str):
             function = function_of(called)
         elif called is not None:
-            from actorflow.data.function import Function
+            from actorflow.data.functions.function import Function
 
             function = Function.decode(called, tensors)
         return Node(

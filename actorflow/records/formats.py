@@ -26,8 +26,8 @@ class Piece:
     """The contents of some bytes: the records' `values`, the offsets at which each of them ends, and the numbers that make their
     keys with the file's name (none where a file is one record).
 
-    `wanted` bytes from `next` on may hold the next record; `finished`: there are no more. `damage` says what is wrong with the data
-    at `next`."""
+    `wanted` bytes from `next` on may hold the next record; `finished`: there are no more. `damage` says what is wrong with the
+    data at `next`."""
 
     values: Sequence[bytes]
     ends: Sequence[int]
@@ -119,6 +119,4 @@ class TFRecords:
         starts = [at.offset + start for start in frames.starts]
         place = Position(at.offset + frames.end, at.number + len(starts))
         finished = at_end and frames.damage is None
-        return Piece(
-            frames.records, [*starts[1:], place.offset], starts, place, frames.wanted, finished, frames.damage
-        )
+        return Piece(frames.records, [*starts[1:], place.offset], starts, place, frames.wanted, finished, frames.damage)

@@ -81,8 +81,8 @@ def provide(function: Cut) -> None:
 
 
 def cut(data: bytes) -> tuple[list[bytes], list[int], int, int]:
-    """The whole records that `data` starts with, where each starts, where the last one ends, and what is wrong with the one there:
-    0 nothing, 1 the checksum of its length, 2 that of its data."""
+    """The whole records that `data` starts with, where each starts, where the last one ends, and what is wrong with the one
+    there: 0 nothing, 1 the checksum of its length, 2 that of its data."""
     starts: list[int] = []
     records: list[bytes] = []
     position = 0

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.data.function import Function, trace
-from actorflow.data.rowwise import RULES
+from actorflow.data.functions.function import Function
+from actorflow.data.functions.rowwise import RULES
+from actorflow.data.functions.tracing import trace
 
 Dataset = af.data.Dataset
 COUNT = 37

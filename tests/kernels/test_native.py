@@ -26,7 +26,7 @@ from actorflow.kernels.nn import normalization, pool
 from actorflow.kernels.nn.conv import depthwise
 from actorflow.kernels.shared import threads
 from actorflow.kernels.state import scatter as numpy_scatter
-from actorflow.records import crc32c
+from actorflow.records import crc32c, tfrecord
 from actorflow.registry import kernel, library
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
@@ -672,3 +672,13 @@ def test_small_calls_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "governed", lambda *given: pytest.fail("a small call is measured"))
     x = np.ones((10, 10), "f4")
     assert same(elementwise._add(x, x.T), x + x.T)
+
+
+def test_records_are_cut_as_in_python(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(TRIES):
+        data = bytearray(tfrecord.join([rng.bytes(int(n)) for n in rng.integers(0, 40, rng.integers(0, 9))]))
+        if len(data) and rng.random() < 0.6:
+            data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+        cut = bytes(data[: int(rng.integers(len(data) + 1))]) if rng.random() < 0.5 else bytes(data)
+        assert loaded().cut_records(cut) == tfrecord.cut(cut)

@@ -257,7 +257,8 @@ def _read(form: Format, data: bytes, sizes: list[int]) -> list[tuple[str, bytes]
         want = max(wanted, sizes[turn % len(sizes)])
         chunk = data[at.offset : at.offset + want]
         piece = form.split(chunk, at, at_end=len(chunk) < want)
-        found += [(record.label, record.value) for record in piece.records]
+        labels = [""] * len(piece.values) if piece.labels is None else [f":{label}" for label in piece.labels]
+        found += zip(labels, piece.values)
         assert piece.damage is None
         if piece.finished:
             return found

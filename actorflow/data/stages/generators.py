@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from actorflow import machine
-from actorflow.data.calling import converted
+from actorflow.data.functions.conversion import converted
 from actorflow.data.node import array
 from actorflow.data.spec import Element
 from actorflow.data.stage import EndOfSequence, Stage, stage

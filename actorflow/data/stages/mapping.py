@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from actorflow.data.calling import caller
+from actorflow.data.functions.callers import caller
 from actorflow.data.spec import Element
 from actorflow.data.stage import (
     BLOCK,

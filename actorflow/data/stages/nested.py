@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from actorflow.data.calling import caller
+from actorflow.data.functions.callers import caller
 from actorflow.data.spec import Element
 from actorflow.data.stage import EndOfSequence, OneInput, Stage, pack, stage, unpack
 from actorflow.data.stages.ahead import prefetched

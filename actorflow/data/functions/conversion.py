@@ -1,51 +1,15 @@
-"""How stages call their functions: traced ones by a compiled plan, coroutine functions by awaiting them."""
+"""Results of functions and generators of Python, as the leaves of an element of the types that were stated."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from actorflow.data.function import Caller
-from actorflow.data.node import Node, array
 from actorflow.data.spec import Element, Spec, fits, parse
-from actorflow.data.stage import Running
 from actorflow.dtypes import string
-from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.errors import InvalidArgumentError
 from actorflow.graph.convert import as_array
-from actorflow.ops.flow.py_func import PythonFunction, raised
-
-
-class CoroutineCaller:
-    """A coroutine function with the structure of its arguments and its result."""
-
-    is_traced = False
-
-    def __init__(self, function: PythonFunction, given: Spec, spec: Spec) -> None:
-        self._function, self._given, self._spec = function, given, spec
-        self._unpacks = isinstance(given.structure, tuple)
-
-    async def __call__(self, element: Element) -> Element:
-        """The leaves of the result. Raises an OpError for what the function raises, and for a result of other types."""
-        given = self._given.of(
-            [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
-        )
-        try:
-            found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
-        except OpError:
-            raise
-        except Exception as error:
-            raise raised(self._function, error) from error
-        return converted(found, self._spec, f"the function {self._function.name}")
-
-
-def caller(node: Node, running: Running) -> Any:
-    """The caller of a node's function."""
-    if isinstance(node.function, PythonFunction):
-        return CoroutineCaller(node.function, node.inputs[0].spec, node.spec)
-    count = len(node.function.captured)
-    return Caller(node.function, node.tensors[len(node.tensors) - count :], running.roots)
 
 
 def converted(value: Any, spec: Spec, who: str) -> Element:
@@ -92,9 +56,3 @@ def _leaf(given: Any, leaf: Any, who: str, index: int) -> Any:
             hint="State output_types and output_shapes, or output_signature, as the elements are.",
         )
     return made if made.ndim else made[()]
-
-
-def check_structure(values: Sequence[Any]) -> None:
-    """Raises ValueError where there is nothing in a structure."""
-    if not values:
-        raise ValueError("A dataset's elements have at least one component.")

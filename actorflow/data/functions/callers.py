@@ -1,0 +1,147 @@
+"""How stages call functions: traced ones by a compiled plan, for a block of elements where they work row by row; coroutine
+functions by awaiting them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow.data.functions.conversion import converted
+from actorflow.data.functions.function import Function
+from actorflow.data.node import Node, array, bind
+from actorflow.data.spec import Element, Spec, size_of, stack
+from actorflow.data.stage import Running
+from actorflow.errors import OpError
+from actorflow.ops.flow.py_func import PythonFunction, raised
+from actorflow.records.roots import FileRoots
+
+STACKED_BYTES = 1 << 16
+"""How large the elements of a block may be together: larger arrays gain nothing, and leave the cache of the processor."""
+_MOST_MISFITS = 3
+"""The number of blocks in turn that do not go together, after which a function is called for each element."""
+
+
+class Caller:
+    """A function with the values that it captured, ready to be called by a stage."""
+
+    is_traced = True
+
+    def __init__(self, function: Function, captured: Sequence[Any], roots: FileRoots) -> None:
+        self._function, self._captured, self._roots = function, tuple(captured), roots
+        self._call: Any = None
+        self._prepared = False
+        self._several: Caller | None = None
+        self._stacked: list[bool] = []
+        self._is_row_wise = True
+        self._misfits = 0
+        self._size = 0
+
+    async def rows(self, elements: Sequence[Element]) -> list[Element] | None:
+        """The results for the first elements of a sequence, computed at once. None where they are to be computed one by one: the
+        function is not row-wise, or the elements are large or differ in their shapes, or one of them has an error."""
+        first = elements[0]
+        self._size = max(self._size, size_of(first))
+        count = min(len(elements), STACKED_BYTES // max(self._size, 1))
+        if count < 2 or not self._is_row_wise or not self._has_rows():
+            return None
+        assert self._several is not None
+        given = [elements[index] for index in range(count)]
+        function = self._function
+        try:
+            stacks = [stack([element[index] for element in given]) for index in range(len(first))]
+            values = await self._several.values(tuple(stacks))
+        except (OpError, ValueError):  # the call of the element that is the cause raises it
+            self._misfits += 1
+            self._is_row_wise = self._misfits < _MOST_MISFITS
+            return None
+        self._misfits = 0
+        columns: list[Any] = []
+        for value, stacked, passed in zip(values, self._stacked, function._passed):
+            if passed is not None:
+                columns.append([element[passed] for element in given])
+            else:
+                columns.append(list(value) if stacked else [value] * count)
+        results = list(zip(*[columns[leaf] for leaf in function.leaves]))  # type: ignore[index]
+        self._size = max(self._size, size_of(results[0]))
+        return results
+
+    def _has_rows(self) -> bool:
+        if self._several is None:
+            found = self._function.of_rows()
+            if found is None:
+                self._is_row_wise = False
+            else:
+                function, self._stacked = found
+                self._several = Caller(function, self._captured, self._roots)
+        return self._is_row_wise
+
+    async def __call__(self, element: Element) -> Element:
+        """The leaves of the result."""
+        values = await self.values(element)
+        return tuple(values) if self._function._plain else self.result(element, values)
+
+    async def values(self, element: Element) -> list[Any]:
+        """The values of the function's outputs."""
+        function = self._function
+        if not self._prepared:
+            self._call, self._prepared = await function.prepare(self._roots), True
+        found: list[Any] = []
+        if self._call is not None:
+            if len(function._feeds) == len(element):
+                found = await self._call(*element, *self._captured)
+            else:
+                found = await self._call(*[element[index] for index in function._feeds], *self._captured)
+        if function._plain:
+            return found[: len(function.outputs)]
+        computed = iter(found)
+        return [next(computed) if passed is None else element[passed] for passed in function._passed]
+
+    def result(self, element: Element, values: Sequence[Any]) -> Element:
+        """The leaves of the result, from the values of the outputs."""
+        function = self._function
+        known: dict[Any, Any] | None = None
+        leaves = []
+        for leaf in function.leaves:
+            if isinstance(leaf, int):
+                leaves.append(values[leaf])
+            else:
+                if known is None:
+                    known = dict(zip(function.outputs, values))
+                    known.update(
+                        (key, given) for key, given in zip(function.arguments, element) if isinstance(key, str)
+                    )
+                leaves.append(bind(leaf, known))
+        return tuple(leaves)
+
+
+class CoroutineCaller:
+    """A coroutine function with the structure of its arguments and its result."""
+
+    is_traced = False
+
+    def __init__(self, function: PythonFunction, given: Spec, spec: Spec) -> None:
+        self._function, self._given, self._spec = function, given, spec
+        self._unpacks = isinstance(given.structure, tuple)
+
+    async def __call__(self, element: Element) -> Element:
+        """The leaves of the result. Raises an OpError for what the function raises, and for a result of other types."""
+        given = self._given.of(
+            [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
+        )
+        try:
+            found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
+        except OpError:
+            raise
+        except Exception as error:
+            raise raised(self._function, error) from error
+        return converted(found, self._spec, f"the function {self._function.name}")
+
+
+def caller(node: Node, running: Running) -> Any:
+    """The caller of a node's function."""
+    if isinstance(node.function, PythonFunction):
+        return CoroutineCaller(node.function, node.inputs[0].spec, node.spec)
+    count = len(node.function.captured)
+    return Caller(node.function, node.tensors[len(node.tensors) - count :], running.roots)

@@ -1,0 +1,147 @@
+"""How a function of Python becomes a graph: it is called once, with nodes for the leaves of an element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorflow import machine
+from actorflow.data.functions.function import Function
+from actorflow.data.node import Node, bind, unbound
+from actorflow.data.spec import DatasetSpec, Spec, parse
+from actorflow.eager.functions.func_graph import FuncGraph
+from actorflow.eager.functions.signature import TensorSpec
+from actorflow.eager.tapes.recording import only
+from actorflow.eager.tensor import EagerTensor
+from actorflow.errors import describe
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.node import NO_ATTRS
+from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.array.constant import placeholder_op
+from actorflow.user_line import Where, user_line
+
+
+class TracedGraph(FuncGraph):
+    """The graph to which a function of a dataset adds its nodes. Tensors of graphs around become parameters of it: their values
+    are those of the moment in which the iterator is made."""
+
+    takes_outer = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, may_make=False)
+        self.outer: dict[Tensor, Tensor] = {}
+
+    def inside(self, tensor: Tensor) -> Tensor:
+        """The node that stands for a tensor of a graph around."""
+        found = self.outer.get(tensor)
+        if found is None:
+            if tensor.dtype.is_ref:
+                raise NotImplementedError(
+                    describe(
+                        f"The function uses {tensor.name}, which is no value but a {tensor.op.type} of another graph.",
+                        where=user_line(),
+                        hint="Use it on the elements of the iterator, after get_next().",
+                    )
+                )
+            found = self.outer[tensor] = self._placeholder(tensor.dtype, tensor.static_shape, "outer")
+        return found
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor] = (),
+        attrs: Mapping[str, Any] = NO_ATTRS,
+        name: str | None = None,
+        where: Where | None = None,
+    ) -> Operation:
+        """Adds a node, whose inputs may come from around.
+
+        Args:
+            op_type, inputs, attrs, name, where: see `Graph.create_op`.
+        """
+        own = [t if isinstance(t, EagerTensor) or t.graph is self else self.inside(t) for t in inputs]
+        return super().create_op(op_type, own, attrs, name, where)
+
+    def _placeholder(self, dtype: Any, shape: Any, name: str) -> Tensor:
+        with self.control_dependencies(None):
+            return super().create_op("Placeholder", (), {"dtype": dtype, "shape": shape}, name).outputs[0]
+
+
+def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | None = None) -> tuple[Function, list[Any]]:
+    """A function of Python as a graph, called once with nodes for the leaves of an element; and what it takes from around, to be
+    the last tensors of its node.
+
+    Args:
+        function: the function. A tuple's parts are its arguments; other elements are one argument.
+        spec: what elements look like.
+        what: what it is called for, for errors.
+        extra: what an argument before the element looks like, such as the state of a reduction.
+    """
+    from actorflow.data.dataset import Dataset
+
+    name = getattr(function, "__name__", type(function).__name__)
+    graph = TracedGraph("function" if name == "<lambda>" else name)
+    arguments: list[Tensor | str] = []
+
+    def argument(leaf: Any) -> Any:
+        if isinstance(leaf, DatasetSpec):
+            key = machine.fresh_hex(8)
+            arguments.append(key)
+            return Dataset(Node("argument", leaf.spec, options={"key": key}))
+        made = placeholder_op(dtype=leaf.dtype, shape=leaf.static_shape, name="element")
+        arguments.append(made)
+        return made
+
+    with graph.as_default(), only(()):
+        before = [] if extra is None else [extra.of([argument(leaf) for leaf in extra.leaves])]
+        given = spec.of([argument(leaf) for leaf in spec.leaves])
+        try:
+            result = function(*before, *given) if isinstance(given, tuple) else function(*before, given)
+        except Exception as error:
+            error.add_note(f"  while {name} was traced for {what} at {user_line()}")
+            raise
+        parts, rebuild = parse(result)
+        outputs: dict[Tensor, int] = {}
+        leaves: list[int | Node] = []
+        specs: list[Any] = []
+        for part in parts:
+            leaf: int | Node
+            if isinstance(part, Dataset):
+                leaf = _description(graph, part.node, outputs)
+                specs.append(DatasetSpec(part.node.spec))
+            else:
+                tensor = _tensor(graph, part, name)
+                leaf = outputs.setdefault(tensor, len(outputs))
+                specs.append(TensorSpec(tensor.static_shape, tensor.dtype))
+            leaves.append(leaf)
+    captures = list(graph.captures.values())
+    effects = [e for e in graph.effects() if not any(t in outputs for t in e.outputs)]
+    taken = [symbol for _, symbol in captures] + list(graph.outer.values())
+    values = [tensor.numpy() for tensor, _ in captures] + list(graph.outer)
+    made = Function(name, graph, arguments, taken, list(outputs), effects, leaves, Spec(rebuild(specs)))
+    return made, values
+
+
+def _tensor(graph: TracedGraph, part: Any, name: str) -> Tensor:
+    """A leaf of a result as a tensor of the graph."""
+    if part is None:
+        raise TypeError(f"The function {name} gave None in its result, which is no tensor.")
+    if isinstance(part, SparseTensor):
+        raise NotImplementedError(
+            f"The function {name} gave a SparseTensor: a dataset's elements are dense. Take af.sparse_tensor_to_dense, or parse "
+            "with FixedLenFeature."
+        )
+    tensor = convert_to_tensor(part)
+    if isinstance(tensor, EagerTensor):
+        return graph.capture(tensor)
+    return tensor if tensor.graph is graph else graph.inside(tensor)
+
+
+def _description(graph: TracedGraph, node: Node, outputs: dict[Tensor, int]) -> Node:
+    """A description of a dataset that a function made, whose tensors become outputs of the function."""
+    needed = unbound(node)
+    node = bind(node, {tensor: graph.inside(tensor) for tensor in needed if tensor.graph is not graph})
+    for tensor in unbound(node):
+        outputs.setdefault(tensor, len(outputs))
+    return node
