@@ -10,7 +10,16 @@ from setuptools import Extension, find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
 SOURCES = "kernels/native/src"
-COMPILED = ("module.c", "pool.c", "crc32c.c", "records.c", "level_plain.c", "level_avx2.c", "level_avx512.c")
+COMPILED = (
+    "module.c",
+    "pool.c",
+    "crc32c.c",
+    "records.c",
+    "examples.c",
+    "level_plain.c",
+    "level_avx2.c",
+    "level_avx512.c",
+)
 OPTIONS = [
     "-std=gnu11",
     "-O3",

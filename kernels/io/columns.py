@@ -1,5 +1,5 @@
-"""Many Example messages read at once: numpy goes through all of them in step, so Python works for each feature of a batch, not
-for each message.
+"""Many Example messages read at once, by the library in C, or by numpy, which goes through all of them in step. So Python works
+for each feature of a batch, not for each message.
 
 Messages of one data set have the same structure almost always: fields in the order in which writers put them, packed lists, each
 name once. `read_columns` reads those. It leaves all others, broken ones among them, to the reader of single messages, which
@@ -17,6 +17,8 @@ import numpy as np
 from actorflow.dtypes import DType, int64, string
 from actorflow.records.features import NUMBERS
 from actorflow.records.wire import BYTES, BrokenMessageError, varints
+
+from ..native.library import loaded
 
 FEWEST = 8
 """From this number of messages on it is quicker than message by message."""
@@ -54,10 +56,30 @@ def read_columns(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict
     Returns:
         A column for each feature; None where a message has another structure or type than usual, which is no error yet.
     """
+    library = loaded()
+    if library is None:
+        return read_by_numpy(messages, wanted)
+    found = library.example_columns(
+        list(messages), [key.encode() for key in wanted], [NUMBERS[dtype] for dtype in wanted.values()]
+    )
+    return found and {
+        key: Column(lengths, _objects(values) if dtype is string else values)
+        for (key, dtype), (lengths, values) in zip(wanted.items(), found)
+    }
+
+
+def read_by_numpy(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict[str, Column] | None:
+    """`read_columns` where the library in C is not there."""
     try:
         return _Messages(messages).columns(wanted)
     except (_Irregular, BrokenMessageError):
         return None
+
+
+def _objects(values: list[bytes]) -> Any:
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
 
 
 class _Messages:

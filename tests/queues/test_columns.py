@@ -10,7 +10,7 @@ import pytest
 
 from actorflow.dtypes import float32, int64, string
 from actorflow.errors import InvalidArgumentError
-from actorflow.kernels.io import parsing
+from actorflow.kernels.io import columns, parsing
 from actorflow.kernels.io.columns import FEWEST, read_columns
 from actorflow.records.features import write_feature
 from actorflow.records.wire import write_field, write_int
@@ -25,6 +25,13 @@ DENSE: dict[str, tuple[Any, Any]] = {
     "nothing": ((0,), np.zeros(0, np.float32)),
 }
 SPARSE = {"ids": int64, "some": string, LONG: float32}
+
+
+@pytest.fixture(autouse=True, params=["C", "numpy"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader in C, where there is the library, and the one that does without."""
+    if request.param == "numpy":
+        monkeypatch.setattr(columns, "loaded", lambda: None)
 
 
 def entry(name: str, feature: bytes) -> bytes:

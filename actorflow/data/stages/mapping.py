@@ -41,7 +41,7 @@ class Calls:
         """How long a call takes in the mean of the latest ones."""
         self._made = 0
         self.joined = False
-        """Whether the latest call was for several elements at once."""
+        """Whether the latest block was given to one call."""
 
     async def next(self, below: Any, most: int) -> list[Element]:
         """One to `most` results: calls end with the block, or with the first error, or when the turn is over."""
@@ -59,13 +59,14 @@ class Calls:
 
     async def some(self) -> None:
         """One call: of the first element, or of several at once."""
-        found = await self.call.rows(self.taken) if len(self.taken) > 1 else None
-        self.joined = found is not None
-        if found is not None:
-            for _ in found:
-                self.taken.popleft()
-            self.ready.extend(found)
-            return
+        if len(self.taken) > 1:
+            found = await self.call.rows(self.taken)
+            self.joined = found is not None
+            if found is not None:
+                for _ in found:
+                    self.taken.popleft()
+                self.ready.extend(found)
+                return
         try:
             entry: Entry = await self.call(self.taken[0])
         except Exception as error:

@@ -47,6 +47,7 @@ class Records(OneInput):
             except OpError:
                 self.reader.leave_damaged()
                 raise
+            records += self.reader.take_ready(most - 1)
         return [(record,) for record in records]
 
     async def _next_file(self) -> str:

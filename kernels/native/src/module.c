@@ -268,6 +268,7 @@ static PyMethodDef methods[] = {
     FAST("crc32c", py_crc32c),
     FAST("crc32c_by_tables", py_crc32c_by_tables),
     {"cut_records", cut_records, METH_O, NULL},
+    FAST("example_columns", example_columns),
     {"use_level", use_level, METH_O, NULL},
     {"level", level_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
