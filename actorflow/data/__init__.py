@@ -13,13 +13,15 @@ Elements go from stage to stage in blocks, as many as those who pull can take. A
 once for a block. A stage keeps in itself, whenever it waits, all that it has taken and not given yet. So a pull that is cancelled
 takes nothing away, and a checkpoint can be made in the midst of a pull: a run that goes on there sees the next element.
 
-dataset.py      `Dataset` and its stages; `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
+dataset.py      `Dataset` and its stages
 experimental.py names that TensorFlow 1.15 keeps in `tf.data.experimental`
 functions/      functions of elements: traced into graphs, or awaited
 iteration.py    how a dataset is gone through: `async for`, `for`, and the iterators of graphs
 iterator.py     `Iterator`: the iterators of graphs
 node.py         `Node`: one stage of a description, and descriptions on the wire
+padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
+readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
 sources.py      where datasets come from
 spec.py         what elements look like

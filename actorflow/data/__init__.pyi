@@ -9,18 +9,21 @@
 
 A `Dataset` is an immutable description: a tree of frozen records, each with its kind, its values, and its function, traced into a
 graph. One table has a small class for each kind, an asynchronous pull with its state. The same classes run on a client, and in
-the iterators of graphs, whose kernel for the next element is asynchronous: an iterator that waits holds no thread. A stage keeps
-in itself, whenever it waits, all that it has taken and not given yet. So a pull that is cancelled takes nothing away, and a
-checkpoint can be made in the midst of a pull: a run that goes on there sees the next element.
+the iterators of graphs, whose kernel for the next element is asynchronous: an iterator that waits holds no thread.
 
-calling.py      how stages call functions: compiled plans, and coroutine functions
-dataset.py      `Dataset` and its stages; `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
+Elements go from stage to stage in blocks, as many as those who pull can take. A function whose ops all work row by row is called
+once for a block. A stage keeps in itself, whenever it waits, all that it has taken and not given yet. So a pull that is cancelled
+takes nothing away, and a checkpoint can be made in the midst of a pull: a run that goes on there sees the next element.
+
+dataset.py      `Dataset` and its stages
 experimental.py names that TensorFlow 1.15 keeps in `tf.data.experimental`
-function.py     `Function`: a function of Python that is called for each element, traced once
+functions/      functions of elements: traced into graphs, or awaited
 iteration.py    how a dataset is gone through: `async for`, `for`, and the iterators of graphs
 iterator.py     `Iterator`: the iterators of graphs
 node.py         `Node`: one stage of a description, and descriptions on the wire
+padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
+readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
 sources.py      where datasets come from
 spec.py         what elements look like
@@ -31,11 +34,11 @@ stages/         the stages, one small class each
 
 from actorflow.data.dataset import AUTOTUNE as AUTOTUNE
 from actorflow.data.dataset import Dataset as Dataset
-from actorflow.data.dataset import FixedLengthRecordDataset as FixedLengthRecordDataset
-from actorflow.data.dataset import TFRecordDataset as TFRecordDataset
-from actorflow.data.dataset import TextLineDataset as TextLineDataset
 from actorflow.data.iteration import DatasetIterator as DatasetIterator
 from actorflow.data.iterator import Iterator as Iterator
+from actorflow.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
+from actorflow.data.readers import TFRecordDataset as TFRecordDataset
+from actorflow.data.readers import TextLineDataset as TextLineDataset
 from actorflow.data.spec import DatasetSpec as DatasetSpec
 from actorflow.data.statistics import IteratorStatistics as IteratorStatistics
 

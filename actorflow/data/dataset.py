@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from actorflow.data import padding
 from actorflow.data.functions.tracing import trace
 from actorflow.data.iteration import Iterable
-from actorflow.data.node import Node, known_integer, parameter, spec_of
-from actorflow.data.sources import Sources, is_coroutine_function, record_files
-from actorflow.data.spec import DatasetSpec, Spec, batched, most_specific, parse, tensor_leaves
+from actorflow.data.node import Node, known_integer, parameter
+from actorflow.data.sources import Sources, is_coroutine_function
+from actorflow.data.spec import DatasetSpec, Spec, batched, most_specific, tensor_leaves
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.dtypes import int64, string
 from actorflow.eager.functions.signature import TensorSpec
@@ -17,10 +18,9 @@ from actorflow.graph.tensor import Tensor
 from actorflow.ops.flow.py_func import PythonFunction
 from actorflow.ops.random.distributions import get_seed
 from actorflow.public import public
-from actorflow.shapes import as_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 AUTOTUNE = -1
 public("af.data", of="AUTOTUNE")
@@ -232,14 +232,14 @@ class Dataset(Sources, Iterable):
             TypeError: a padding value has another type.
         """
         leaves = tensor_leaves(self.node.spec)
-        shapes = _padded_shapes(self.node.spec, padded_shapes)
-        paddings = _paddings(self.node.spec, padding_values)
+        shapes = padding.padded_shapes(self.node.spec, padded_shapes)
+        values = padding.paddings(self.node.spec, padding_values)
         size, drop = parameter(batch_size, int64), parameter(drop_remainder, bool_dtype)
         always = known_integer(size) if not isinstance(drop, Tensor) and bool(drop) else None
         kinds = [TensorSpec((always, *shape), leaf.dtype) for leaf, shape in zip(leaves, shapes)]
         spec = Spec(self.node.spec.rebuild(kinds))
         options = {"shapes": [list(shape) for shape in shapes]}
-        return self._then("padded_batch", spec, tensors=(size, drop, *paddings), options=options)
+        return self._then("padded_batch", spec, tensors=(size, drop, *values), options=options)
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of each element, one after another: what `batch` did is undone.
@@ -422,161 +422,3 @@ class Dataset(Sources, Iterable):
             options, name: accepted for compatibility, without effect.
         """
         return self
-
-
-def _padded_shapes(spec: Spec, given: Any) -> list[tuple[int | None, ...]]:
-    """The padded shape of each leaf. Raises ValueError for other ranks."""
-    leaves = tensor_leaves(spec)
-    if given is None:
-        wanted: list[Any] = [None] * len(leaves)
-    elif isinstance(spec.structure, TensorSpec):
-        wanted = [given]
-    else:
-        wanted = _like(spec.structure, given)
-    made = []
-    for leaf, shape in zip(leaves, wanted):
-        known = leaf.static_shape
-        if shape is None:
-            if known is None:
-                raise ValueError("You must provide `padded_shapes` where the rank of a component is not known.")
-            made.append(tuple([None] * len(known)) if None in known else known)
-            continue
-        sizes = as_shape([None if size in (-1, None) else int(size) for size in shape])
-        assert sizes is not None
-        if known is not None and len(known) != len(sizes):
-            raise ValueError(f"The padded shape {sizes} is not compatible with the shape {known} of the component.")
-        if known is not None and any(a is not None and b is not None and a < b for a, b in zip(sizes, known)):
-            raise ValueError(f"The padded shape {sizes} is smaller than the shape {known} of the component.")
-        made.append(tuple(sizes))
-    return made
-
-
-def _like(structure: Any, given: Any) -> list[Any]:
-    if isinstance(structure, dict):
-        return [one for key in sorted(structure) for one in _like(structure[key], given[key])]
-    if isinstance(structure, tuple):
-        if not isinstance(given, (tuple, list)) or len(given) != len(structure):
-            raise TypeError(f"{given!r} has another structure than the elements.")
-        return [one for part, its in zip(structure, given) for one in _like(part, its)]
-    return [given]
-
-
-def _paddings(spec: Spec, given: Any) -> list[Any]:
-    leaves = spec.leaves
-    if given is None:
-        values: Sequence[Any] = [None] * len(leaves)
-    elif isinstance(given, (tuple, dict)):
-        values = parse(given)[0]
-        if len(values) != len(leaves):
-            raise TypeError(f"padding_values has {len(values)} values, but the elements have {len(leaves)} components.")
-    else:
-        values = [given] * len(leaves)
-    made = []
-    for leaf, value in zip(leaves, values):
-        if value is None:
-            value = parameter("" if leaf.dtype is string else 0, leaf.dtype)
-        else:
-            value = parameter(value)
-        if spec_of(value).dtype is not leaf.dtype:
-            if isinstance(value, Tensor) or leaf.dtype is string or spec_of(value).dtype is string:
-                raise TypeError(
-                    f"Mismatched type between padding value {spec_of(value).dtype} and component {leaf.dtype}."
-                )
-            value = parameter(value.item(), leaf.dtype)
-        made.append(value)
-    return made
-
-
-@public("af.data")
-class TFRecordDataset(Dataset):
-    """The records of TFRecord files, as scalar strings (`tf.data.TFRecordDataset`).
-
-    Args:
-        filenames: a name, several, a tensor, or a dataset of names.
-        compression_type: "", "ZLIB" or "GZIP".
-        buffer_size: accepted for compatibility, without effect.
-        num_parallel_reads: how many files are read at once, their records in turn; one after another unless given.
-        name: accepted for compatibility, without effect.
-
-    Raises in a run:
-        NotFoundError: there is no such file.
-        DataLossError: a record is damaged or cut off; the error names the file and the offset, and the next file comes after it.
-    """
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(record_files(filenames, "tfrecord", compression_type, ahead=_at_once(num_parallel_reads)))
-
-
-@public("af.data")
-class TextLineDataset(Dataset):
-    """The lines of files without their ends, as scalar strings (`tf.data.TextLineDataset`).
-
-    Args:
-        filenames: a name, several, a tensor, or a dataset of names.
-        compression_type: "", "ZLIB" or "GZIP".
-        buffer_size: accepted for compatibility, without effect.
-        num_parallel_reads: how many files are read at once, their lines in turn; one after another unless given.
-        name: accepted for compatibility, without effect.
-
-    Raises in a run:
-        NotFoundError: there is no such file.
-    """
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(record_files(filenames, "lines", compression_type, ahead=_at_once(num_parallel_reads)))
-
-
-@public("af.data")
-class FixedLengthRecordDataset(Dataset):
-    """Records of one length, as scalar strings (`tf.data.FixedLengthRecordDataset`).
-
-    Args:
-        filenames: a name, several, a tensor, or a dataset of names.
-        record_bytes: the size of a record.
-        header_bytes, footer_bytes: what is left out at a file's begin and end.
-        buffer_size: accepted for compatibility, without effect.
-        compression_type: "", "ZLIB" or "GZIP".
-        num_parallel_reads: how many files are read at once, their records in turn; one after another unless given.
-        name: accepted for compatibility, without effect.
-
-    Raises in a run:
-        NotFoundError: there is no such file.
-    """
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        filenames: Any,
-        record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
-        compression_type: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        sizes = (record_bytes, header_bytes or 0, footer_bytes or 0)
-        super().__init__(record_files(filenames, "fixed", compression_type, sizes, _at_once(num_parallel_reads)))
-
-
-def _at_once(reads: Any) -> int | None:
-    return None if reads is None else DEFAULT_CYCLE if reads == AUTOTUNE else int(reads)

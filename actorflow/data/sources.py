@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from actorflow.data.node import Node, parameter, spec_of
 from actorflow.data.spec import Spec, declared, parse
 from actorflow.dtypes import DTypeLike, int64, string
 from actorflow.eager.functions.signature import TensorSpec
-from actorflow.graph.tensor import Tensor
 from actorflow.ops.flow.py_func import PythonFunction
 
 if TYPE_CHECKING:
@@ -187,50 +185,6 @@ def _given(structure: Any) -> tuple[tuple[Any, ...], Spec]:
         raise ValueError("A dataset's elements have at least one component.")
     values = tuple([parameter(part) for part in parts])
     return values, Spec(rebuild([spec_of(value) for value in values]))
-
-
-def record_files(
-    filenames: Any, kind: str, compression_type: Any, sizes: Sequence[Any] = (), ahead: int | None = None
-) -> Node:
-    """The node that reads the records of files.
-
-    Args:
-        filenames: a name, a vector of names, a tensor of them, or a dataset of them.
-        kind: how the files fall into records.
-        compression_type: "", "ZLIB" or "GZIP", or a tensor.
-        sizes: those of records of a fixed length.
-        ahead: how many files are read at once, their records in turn.
-    """
-    from actorflow.data.dataset import Dataset
-
-    if isinstance(filenames, os.PathLike):
-        filenames = os.fspath(filenames)
-    if isinstance(filenames, (list, tuple)):
-        filenames = [os.fspath(name) if isinstance(name, os.PathLike) else name for name in filenames]
-    if isinstance(filenames, Dataset):
-        names = filenames
-        if [leaf.dtype for leaf in names.node.spec.leaves] != [string]:
-            raise TypeError(f"The names of files are strings, but the dataset has elements of {names.element_spec!r}.")
-    else:
-        value = parameter(filenames, None if isinstance(filenames, Tensor) else string)
-        if spec_of(value).dtype is not string:
-            raise TypeError(f"The `filenames` argument must contain strings, but it has {spec_of(value).dtype}.")
-        shape = spec_of(value).static_shape
-        names = Sources.from_tensors(value) if shape == () else Sources.from_tensor_slices(value)
-    numbers = tuple([parameter(size, int64) for size in sizes])
-    packing = (
-        parameter(compression_type or "", string) if not isinstance(compression_type, Tensor) else compression_type
-    )
-    spec = Spec(TensorSpec((), string))
-
-    def records_of(one: Dataset) -> Dataset:
-        return Dataset(Node("records", spec, (one.node,), (packing, *numbers), {"format": kind}))
-
-    if ahead is None:
-        return records_of(names).node
-    return names.interleave(
-        lambda name: records_of(Sources.from_tensors(name)), cycle_length=ahead, num_parallel_calls=ahead
-    ).node
 
 
 def is_coroutine_function(function: Any) -> bool:
