@@ -9,6 +9,7 @@ run_config.py   `RunConfig`: where and how an Estimator runs
 inputs/         input functions, and what they give
 programs/       `train`, `evaluate` and `predict`, as programs over the graphs that are kept
 warm_start.py   a training that begins with values of a checkpoint
+vocabulary.py   `VocabInfo`: rows of an embedding follow their words
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
 progress.py     the live line of a training, in a terminal or a notebook
@@ -16,6 +17,7 @@ export/         `export_saved_model`: what a served model takes and gives
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator` and `blocking.Predictor`
+experimental.py names that TensorFlow 1.15 keeps in `tf.estimator.experimental`
 canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """

@@ -11,6 +11,7 @@ run_config.py   `RunConfig`: where and how an Estimator runs
 inputs/         input functions, and what they give
 programs/       `train`, `evaluate` and `predict`, as programs over the graphs that are kept
 warm_start.py   a training that begins with values of a checkpoint
+vocabulary.py   `VocabInfo`: rows of an embedding follow their words
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
 progress.py     the live line of a training, in a terminal or a notebook
@@ -18,6 +19,7 @@ export/         `export_saved_model`: what a served model takes and gives
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator` and `blocking.Predictor`
+experimental.py names that TensorFlow 1.15 keeps in `tf.estimator.experimental`
 canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
@@ -37,20 +39,26 @@ from actorflow.estimator.alternating.exporters import LatestExporter as LatestEx
 from actorflow.estimator.alternating.run import train_and_evaluate as train_and_evaluate
 from actorflow.estimator.alternating.specs import EvalSpec as EvalSpec
 from actorflow.estimator.alternating.specs import TrainSpec as TrainSpec
+from actorflow.estimator.canned.class_heads import BinaryClassHead as BinaryClassHead
+from actorflow.estimator.canned.class_heads import MultiClassHead as MultiClassHead
+from actorflow.estimator.canned.class_heads import MultiLabelHead as MultiLabelHead
 from actorflow.estimator.canned.classes import BaselineClassifier as BaselineClassifier
+from actorflow.estimator.canned.classes import BaselineEstimator as BaselineEstimator
 from actorflow.estimator.canned.classes import BaselineRegressor as BaselineRegressor
 from actorflow.estimator.canned.classes import DNNClassifier as DNNClassifier
+from actorflow.estimator.canned.classes import DNNEstimator as DNNEstimator
 from actorflow.estimator.canned.classes import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.estimator.canned.classes import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from actorflow.estimator.canned.classes import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
 from actorflow.estimator.canned.classes import DNNRegressor as DNNRegressor
 from actorflow.estimator.canned.classes import LinearClassifier as LinearClassifier
+from actorflow.estimator.canned.classes import LinearEstimator as LinearEstimator
 from actorflow.estimator.canned.classes import LinearRegressor as LinearRegressor
-from actorflow.estimator.canned.heads import BinaryClassHead as BinaryClassHead
-from actorflow.estimator.canned.heads import LogisticRegressionHead as LogisticRegressionHead
-from actorflow.estimator.canned.heads import MultiClassHead as MultiClassHead
-from actorflow.estimator.canned.heads import MultiLabelHead as MultiLabelHead
-from actorflow.estimator.canned.heads import PoissonRegressionHead as PoissonRegressionHead
-from actorflow.estimator.canned.heads import RegressionHead as RegressionHead
+from actorflow.estimator.canned.head import Head as Head
+from actorflow.estimator.canned.multi_head import MultiHead as MultiHead
+from actorflow.estimator.canned.number_heads import LogisticRegressionHead as LogisticRegressionHead
+from actorflow.estimator.canned.number_heads import PoissonRegressionHead as PoissonRegressionHead
+from actorflow.estimator.canned.number_heads import RegressionHead as RegressionHead
 from actorflow.estimator.estimator import Estimator as Estimator
 from actorflow.estimator.events import Evaluated as Evaluated
 from actorflow.estimator.events import Exported as Exported
@@ -62,15 +70,19 @@ from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
+from actorflow.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
     "BaselineClassifier",
+    "BaselineEstimator",
     "BaselineRegressor",
     "BestExporter",
     "BinaryClassHead",
     "DNNClassifier",
+    "DNNEstimator",
     "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator",
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
@@ -80,12 +92,15 @@ __all__ = [
     "Exported",
     "Exporter",
     "FinalExporter",
+    "Head",
     "LatestExporter",
     "LinearClassifier",
+    "LinearEstimator",
     "LinearRegressor",
     "LogisticRegressionHead",
     "ModeKeys",
     "MultiClassHead",
+    "MultiHead",
     "MultiLabelHead",
     "PoissonRegressionHead",
     "Predictor",
@@ -96,6 +111,7 @@ __all__ = [
     "TrainSpec",
     "TrainingBegun",
     "TrainingEnded",
+    "VocabInfo",
     "WarmStartSettings",
     "export",
     "inputs",

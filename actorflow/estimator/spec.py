@@ -148,8 +148,9 @@ def _checked_metrics(metrics: Any) -> Mapping[str, Any]:
                 f"Values of eval_metric_ops must be (metric_value, update_op) tuples, given: {value} for key: {key}"
             )
         for element in value:
-            if hasattr(element, "graph"):
-                _here(f"eval_metric_ops[{key}]", element)
+            if not hasattr(element, "graph"):
+                raise TypeError(f"eval_metric_ops[{key}] must be tensors or operations, given: {element!r:.80}")
+            _here(f"eval_metric_ops[{key}]", element)
     return dict(metrics)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actorflow.estimator.vocabulary import VocabInfo, begin_with_words
 from actorflow.graph.graph import get_default_graph
 from actorflow.logs import get_logger
 from actorflow.public import public
@@ -25,7 +26,7 @@ class WarmStartSettings:
         ckpt_to_initialize_from: the checkpoint, or a folder of checkpoints.
         vars_to_warm_start: a regular expression of names (all trainable variables unless given), a list of names or of
             variables, or None for none.
-        var_name_to_vocab_info: not supported: has to be None.
+        var_name_to_vocab_info: the `VocabInfo` of variables whose vocabulary has changed, by their names.
         var_name_to_prev_var_name: names in the checkpoint, by the names now, where they differ.
 
     Raises:
@@ -34,17 +35,12 @@ class WarmStartSettings:
 
     ckpt_to_initialize_from: str
     vars_to_warm_start: str | Sequence[Any] | None = ".*"
-    var_name_to_vocab_info: Mapping[str, Any] | None = None
+    var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None
     var_name_to_prev_var_name: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if not self.ckpt_to_initialize_from:
             raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
-        if self.var_name_to_vocab_info:
-            raise NotImplementedError(
-                "A warm start with another vocabulary is not supported: make the new embedding's initializer take the "
-                "rows of the old one."
-            )
 
 
 def warm_start_settings(given: Any) -> WarmStartSettings | None:
@@ -60,7 +56,7 @@ def warm_start_settings(given: Any) -> WarmStartSettings | None:
 def warm_start_from(
     ckpt_to_initialize_from: str,
     vars_to_warm_start: str | Sequence[Any] | None = ".*",
-    var_name_to_vocab_info: Mapping[str, Any] | None = None,
+    var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
     """Makes the initializers of variables of the default graph take values of a checkpoint (`tf.train.warm_start`).
@@ -71,7 +67,7 @@ def warm_start_from(
 
     Raises:
         NotFoundError: the checkpoint lacks variables; all are listed.
-        ValueError: there is no variable of a name.
+        ValueError: there is no variable of a name, or a vocabulary does not fit.
     """
     warm_start(
         WarmStartSettings(
@@ -82,25 +78,49 @@ def warm_start_from(
 
 def warm_start(settings: WarmStartSettings) -> None:
     """Makes the initializers of the default graph's variables take the checkpoint's values."""
-    graph = get_default_graph()
-    theirs = settings.var_name_to_prev_var_name or {}
+    theirs, words = settings.var_name_to_prev_var_name or {}, settings.var_name_to_vocab_info or {}
+    trainable = _by_name(GraphKeys.TRAINABLE_VARIABLES)
     wanted = settings.vars_to_warm_start
-    key = GraphKeys.TRAINABLE_VARIABLES if isinstance(wanted, str) else GraphKeys.GLOBAL_VARIABLES
-    variables = {variable.op.name: variable for variable in graph.get_collection(key)}
+    chosen = _chosen(wanted, trainable if isinstance(wanted, str) else _by_name(GraphKeys.GLOBAL_VARIABLES))
+    if wanted is None:
+        chosen = {name: variables for name, variables in trainable.items() if name in words}
+    for argument, names in (("var_name_to_prev_var_name", theirs), ("var_name_to_vocab_info", words)):
+        if unused := sorted(set(names) - set(chosen)):
+            raise ValueError(
+                f"You provided the following variables in {argument} that were not used: {unused}. Perhaps you misspelled "
+                f"them? Here is the list of viable variable names: {sorted(chosen)}"
+            )
+    path = settings.ckpt_to_initialize_from
+    _LOG.info("warm start", path=path, variables=sorted(chosen))
+    for name, variables in chosen.items():
+        key = theirs.get(name, name)
+        if name in words:
+            for variable in variables:
+                begin_with_words(variable, words[name], path, key)
+        else:
+            init_from_checkpoint(path, {key: variables[0] if len(variables) == 1 else list(variables)})
+
+
+def _by_name(collection: str) -> dict[str, list[Any]]:
+    """The variables of a collection by name; the slices of one stand together."""
+    found: dict[str, list[Any]] = {}
+    for variable in get_default_graph().get_collection(collection):
+        info = variable._save_slice_info
+        found.setdefault(variable.op.name if info is None else info.full_name, []).append(variable)
+    return found
+
+
+def _chosen(wanted: Any, known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """The variables that are asked for: by a regular expression, by several, or themselves."""
     if isinstance(wanted, str):
-        chosen = {name: variable for name, variable in variables.items() if re.match(wanted, name)}
-    else:
-        chosen = {}
-        for one in wanted or ():
-            if not isinstance(one, str):
-                chosen[one.op.name] = one
-                continue
-            matching = {name: variable for name, variable in variables.items() if re.match(one, name)}
-            if not matching:
-                raise ValueError(f"There is no variable {one!r} to warm-start.")
-            chosen |= matching
-    _LOG.info("warm start", path=settings.ckpt_to_initialize_from, variables=sorted(chosen))
-    if chosen:
-        init_from_checkpoint(
-            settings.ckpt_to_initialize_from, {theirs.get(name, name): variable for name, variable in chosen.items()}
-        )
+        return {name: variables for name, variables in known.items() if re.match(wanted, name)}
+    chosen: dict[str, list[Any]] = {}
+    for one in wanted or ():
+        if not isinstance(one, str):
+            chosen[one.op.name] = [one]
+            continue
+        matching = {name: variables for name, variables in known.items() if re.match(one, name)}
+        if not matching:
+            raise ValueError(f"There is no variable {one!r} to warm-start.")
+        chosen |= matching
+    return chosen

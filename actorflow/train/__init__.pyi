@@ -2,6 +2,7 @@
 
 """`af.train`: optimizers, moving averages, the global step, learning rates."""
 
+from actorflow.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.estimator.warm_start import warm_start_from as warm_start
 from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
 from actorflow.graphdef.meta_graph import import_meta_graph as import_meta_graph
@@ -165,6 +166,7 @@ __all__ = [
     "StopAtStepHook",
     "SummarySaverHook",
     "SyncReplicasOptimizer",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",

@@ -33,7 +33,7 @@ def weights(values: dict[str, Any], folder: Path) -> str:
 def test_f115_a_canned_estimator_does_what_tensorflows_does(name: str, tmp_path: Path) -> None:
     expected = ANSWERS[name]
     begin = weights(expected["begin"], tmp_path)
-    found = observe(tf, name, ["a", "x"], str(tmp_path / "model"), begin)
+    found = observe(tf, name, str(tmp_path), begin)
     np.testing.assert_allclose(found["losses"], expected["losses"], rtol=1e-4)
     assert found["metrics"] == pytest.approx(expected["metrics"], rel=1e-4, abs=1e-5)
     assert len(found["answers"]) == len(expected["answers"])
@@ -101,7 +101,7 @@ async def test_heads_make_models_of_ones_own(head: Any, label: Any, keys: set[st
         def train(loss: Any) -> Any:
             return af.train.AdamOptimizer(0.1).minimize(loss, global_step=af.train.get_global_step())
 
-        return made.create_estimator_spec(features, mode, logits, labels, train)
+        return made.create_estimator_spec(features, mode, logits, labels, train_op_fn=train)
 
     x = np.array([[1.0, 2.0], [0.5, 1.0], [0.0, 1.0], [2.0, 2.0]], np.float32)
     made = af.estimator.Estimator(model, str(tmp_path))
@@ -112,24 +112,50 @@ async def test_heads_make_models_of_ones_own(head: Any, label: Any, keys: set[st
         assert set(answer) == keys
 
 
-REFUSALS: list[tuple[Any, type[Exception], str]] = [
-    (lambda: af.estimator.DNNClassifier([3], []), ValueError, "Empty iterable feature_columns"),
-    (lambda: af.estimator.DNNClassifier([3], "a"), TypeError, "feature_columns is a list"),
-    (lambda: af.estimator.MultiClassHead(2), ValueError, "n_classes must be > 2: 2"),
-    (lambda: af.estimator.RegressionHead(label_dimension=0), ValueError, "Invalid label_dimension 0"),
-    (lambda: af.estimator.DNNLinearCombinedClassifier(), ValueError, "Either linear_feature_columns or dnn"),
-    (
-        lambda: af.estimator.DNNLinearCombinedRegressor(dnn_feature_columns=["a"]),
-        ValueError,
-        "dnn_hidden_units must be defined",
-    ),
-]
+async def test_a_head_of_ones_own_words(tmp_path: Path) -> None:
+    """A loss function, thresholds, an optimizer, and a model of another head."""
+    features = {"x": np.array([[1.0, 2.0], [0.5, 1.0], [-1.0, 1.0], [-2.0, 2.0]], np.float32)}
+    labels = np.array([1, 1, 0, 0])
+
+    def absolute(labels: Any, logits: Any) -> Any:
+        return af.abs(labels - af.sigmoid(logits))
+
+    head = af.estimator.BinaryClassHead(thresholds=[0.25], loss_fn=absolute)
+    made = af.estimator.DNNEstimator(head, [4], ["x"], str(tmp_path), af.train.AdamOptimizer(0.1))
+    await made.train([(features, labels)], epochs=30)
+    metrics = await made.evaluate([(features, labels)])
+    assert metrics["accuracy/positive_threshold_0.25"] == metrics["recall/positive_threshold_0.25"] == 1.0
+    assert metrics["loss"] < 0.2
+    with pytest.raises(ValueError, match="loss_fn must contain argument: logits"):
+        af.estimator.BinaryClassHead(loss_fn=lambda labels: labels)
+    with pytest.raises(ValueError, match=r"thresholds must be in \(0, 1\) range"):
+        af.estimator.BinaryClassHead(thresholds=[1.5])
 
 
-@pytest.mark.parametrize(("make", "kind", "text"), REFUSALS)
-def test_refusals(make: Any, kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind, match=text):
-        make()
+async def test_a_canned_step_runs_the_updates_of_batch_normalization(tmp_path: Path) -> None:
+    """With TensorFlow's names too, where a training step of one's own leaves UPDATE_OPS behind."""
+    features, labels = data("DNNClassifier")
+    made = tf.estimator.DNNClassifier([3], [tf.feature_column.numeric_column("a")], str(tmp_path), batch_norm=True)
+    made.train(lambda: [({"a": features["a"]}, labels)], steps=1)
+    name = "dnn/hiddenlayer_0/batchnorm_0/moving_variance"
+    assert (made.get_variable_value(name) != 1.0).all()
+
+
+def test_a_linear_model_combines_and_a_deep_one_is_cut(tmp_path: Path) -> None:
+    words = af.feature_column.categorical_column_with_vocabulary_list("word", ["red", "green"])
+    features = {"word": np.array([["red", "green"], ["red", "red"]])}
+    made = af.blocking.LinearRegressor([words], str(tmp_path / "linear"), optimizer="SGD", sparse_combiner="mean")
+    made.train(lambda: [(features, np.array([1.0, 1.0], np.float32))], steps=1)
+    np.testing.assert_allclose(made.get_variable_value("linear/linear_model/word/weights"), [[0.6], [0.2]], rtol=1e-5)
+    deep = af.blocking.DNNRegressor(
+        [2],
+        [af.feature_column.embedding_column(words, 2)],
+        str(tmp_path / "deep"),
+        input_layer_partitioner=af.fixed_size_partitioner(2),
+    )
+    deep.train(lambda: [(features, np.array([1.0, 1.0], np.float32))], steps=1)
+    name = "dnn/input_from_feature_columns/input_layer/word_embedding/embedding_weights"
+    assert deep.get_variable_value(name).shape == (2, 2)
 
 
 async def test_mistakes_of_the_input_are_told(tmp_path: Path) -> None:

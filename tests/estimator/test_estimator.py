@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,45 @@ async def test_warm_start(tmp_path: Path) -> None:
     assert second.get_variable_value("global_step") == 2
 
 
+async def test_words_that_move_take_their_rows_along(tmp_path: Path) -> None:
+    """A warm start with another vocabulary: known words keep their rows, others begin with initial values."""
+    (tmp_path / "old.txt").write_text("red\ngreen\nblue\n")
+    (tmp_path / "new.txt").write_text("blue\ngrey\nred\n")
+    (tmp_path / "swapped.txt").write_text("green\nred\n")
+    rows = np.arange(8, dtype=np.float32).reshape(4, 2)
+    info = af.estimator.VocabInfo(
+        tmp_path / "new.txt", 3, 1, tmp_path / "old.txt", backup_initializer=af.constant_initializer(9.0)
+    )
+    columns = af.estimator.VocabInfo(tmp_path / "swapped.txt", 2, 0, tmp_path / "old.txt", 2, axis=1)
+
+    def model(embedding: Any, kernel: Any, partitions: int = 1) -> Any:
+        def build(features: Any, labels: Any, mode: str) -> Any:
+            cut = af.fixed_size_partitioner(partitions)
+            e = af.get_variable("e", initializer=embedding, partitioner=cut) if partitions > 1 else None
+            e = af.get_variable("e", initializer=embedding) if e is None else af.convert_to_tensor(e)
+            k = af.get_variable("k", initializer=kernel)
+            loss = af.reduce_sum(e) + af.reduce_sum(k)
+            step = af.assign_add(af.train.get_global_step(), 1)
+            return af.estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+
+        return build
+
+    kernel = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    old = af.estimator.Estimator(model(rows[:3], kernel), str(tmp_path / "old"), quiet())
+    await old.train(batches, steps=1)
+    for partitions in (1, 2):
+        settings = af.estimator.WarmStartSettings(str(tmp_path / "old"), None, {"e": info, "k": columns})
+        new = af.estimator.Estimator(
+            model(np.zeros((4, 2), np.float32), np.zeros((2, 2), np.float32), partitions),
+            str(tmp_path / f"new{partitions}"),
+            quiet(),
+            warm_start_from=settings,
+        )
+        await new.train(batches, steps=1)
+        np.testing.assert_array_equal(new.get_variable_value("e"), [rows[2], [9, 9], rows[0], [9, 9]])
+        np.testing.assert_array_equal(new.get_variable_value("k"), [[2, 1], [4, 3]])
+
+
 @pytest.mark.parametrize("what", ["train", "evaluate", "predict"])
 async def test_cancelled_at_any_instant_the_folder_is_whole(what: str, tmp_path: Path, seed: int) -> None:
     """The next call goes on from the last checkpoint, to the bits of a training that nothing has disturbed."""
@@ -312,128 +352,6 @@ def test_f117_rows_of_tables() -> None:
     assert features["a"].tolist() == [1, 2] and features["s"].tolist() == ["x", "y"] and labels.tolist() == [0, 1]
 
 
-def spec(**fields: Any) -> Callable[[], Any]:
-    def make() -> Any:
-        graph = af.Graph()
-        with graph.as_default():
-            values = {key: value() if callable(value) else value for key, value in fields.items()}
-            return af.estimator.EstimatorSpec(**values)
-
-    return make
-
-
-def scalar() -> Any:
-    return af.constant(1.0)
-
-
-def elsewhere() -> Any:
-    with af.Graph().as_default():
-        return af.constant(1.0)
-
-
-def train_with(model: Any, **options: Any) -> Callable[[], Any]:
-    def run() -> Any:
-        from tempfile import TemporaryDirectory
-
-        with TemporaryDirectory() as folder:
-            return anyio.run(lambda: af.estimator.Estimator(model, folder, quiet()).train(batches, **options))
-
-    return run
-
-
-def no_labels(features: Any, mode: str) -> Any:
-    return af.estimator.EstimatorSpec(mode, loss=scalar(), train_op=af.no_op())
-
-
-def named(config: dict[str, Any]) -> Callable[[], Any]:
-    def make() -> Any:
-        import json
-        import os
-
-        os.environ["TF_CONFIG"] = json.dumps(config)
-        try:
-            return af.estimator.RunConfig()
-        finally:
-            del os.environ["TF_CONFIG"]
-
-    return make
-
-
-arrays = af.estimator.inputs.numpy_input_fn
-REFUSALS: list[tuple[Any, type[Exception], str]] = [
-    (lambda: af.estimator.Estimator(None), ValueError, "model_fn must be provided to Estimator"),
-    (lambda: af.estimator.Estimator(lambda labels: 1), ValueError, "must include features argument"),
-    (
-        lambda: af.estimator.Estimator(lambda features: 1, params={"a": 1}),
-        ValueError,
-        "does not include params argument",
-    ),
-    (lambda: af.estimator.Estimator(lambda features, x: 1), ValueError, r"has following not expected args: \['x'\]"),
-    (lambda: af.estimator.Estimator(no_labels, config=1), ValueError, "config must be an instance of `RunConfig`"),
-    (lambda: af.estimator.Estimator(no_labels, "a", quiet(model_dir="b")), ValueError, "`model_dir` are set both"),
-    (
-        lambda: af.estimator.Estimator(no_labels, "a", warm_start_from=3),
-        ValueError,
-        "warm_start_from must be a string or a WarmStartSettings",
-    ),
-    (lambda: af.estimator.WarmStartSettings(""), ValueError, "`ckpt_to_initialize_from` MUST be set"),
-    (spec(mode="train", loss=scalar), ValueError, "Missing train_op"),
-    (spec(mode="train", train_op=af.no_op), ValueError, "Missing loss"),
-    (spec(mode="eval"), ValueError, "Missing loss"),
-    (spec(mode="infer"), ValueError, "Missing predictions"),
-    (spec(mode="eval", loss=lambda: af.constant([1.0, 2.0])), ValueError, "Loss must be scalar"),
-    (spec(mode="eval", loss=3.0), TypeError, "loss must be Tensor, given: 3.0"),
-    (spec(mode="eval", loss=elsewhere), ValueError, "loss must be from the default graph"),
-    (spec(mode="infer", predictions={"a": 1}), TypeError, r"predictions\[a\] must be Tensor"),
-    (spec(mode="train", loss=scalar, train_op=1), TypeError, "train_op must be Operation or Tensor"),
-    (spec(mode="eval", loss=scalar, eval_metric_ops=[1]), TypeError, "eval_metric_ops must be a dict"),
-    (spec(mode="eval", loss=scalar, eval_metric_ops={"a": 1}), TypeError, r"must be \(metric_value, update_op\)"),
-    (spec(mode="eval", loss=scalar, evaluation_hooks=[1]), TypeError, "All hooks must be SessionRunHook instances"),
-    (spec(mode="eval", loss=scalar, scaffold=1), TypeError, "scaffold must be tf.train.Scaffold"),
-    (spec(mode="eval", loss=scalar, export_outputs=1), TypeError, "`export_outputs` must be dict"),
-    (train_with(no_labels), ValueError, "model_fn does not take labels, but input_fn returns labels"),
-    (train_with(lambda features, labels: 3), ValueError, "model_fn should return an EstimatorSpec"),
-    (train_with(line, steps=1, max_steps=1), ValueError, "Can not provide both steps and max_steps"),
-    (train_with(line, steps=0), ValueError, "Must specify steps > 0, given: 0"),
-    (train_with(line, max_steps=-1), ValueError, "Must specify max_steps > 0, given: -1"),
-    (train_with(line, hooks=[1]), TypeError, "Hooks must be a SessionRunHook, given: 1"),
-    (train_with(line, saving_listeners=[1]), TypeError, "saving_listeners must be a list of CheckpointSaverListener"),
-    (lambda: quiet(save_checkpoints_secs=3), ValueError, "`save_checkpoints_steps` and `save_checkpoints_secs` cannot"),
-    (lambda: quiet(save_checkpoints_steps=-1), ValueError, "save_checkpoints_steps should be >= 0"),
-    (lambda: quiet(save_summary_steps=-1), ValueError, "save_summary_steps should be >= 0"),
-    (lambda: quiet(model_dir=""), ValueError, "model_dir should be non-empty"),
-    (lambda: quiet(tf_random_seed=1.5), ValueError, "tf_random_seed must be integer"),
-    (lambda: quiet(keep_checkpoint_max=-1), ValueError, "keep_checkpoint_max should be >= 0"),
-    (lambda: quiet().replace(master="x"), ValueError, "Replacing master is not supported"),
-    (named({"cluster": {"worker": ["a:1"]}, "task": {}}), ValueError, 'must have one "chief" node'),
-    (named({"cluster": {"chief": ["a:1", "b:1"]}, "task": {}}), ValueError, 'must have only one "chief" node'),
-    (named({"cluster": {"chief": ["a:1"]}}), ValueError, "task type must be set"),
-    (named({"cluster": {"chief": ["a:1"]}, "task": {"type": "chief"}}), ValueError, "task index must be set"),
-    (
-        named({"cluster": {"chief": ["a:1"]}, "task": {"type": "ps", "index": 0}}),
-        ValueError,
-        "ps is not a valid task_type",
-    ),
-    (
-        named({"cluster": {"chief": ["a:1"]}, "task": {"type": "chief", "index": 1}}),
-        ValueError,
-        "1 is not a valid task_id for task_type chief",
-    ),
-    (lambda: arrays(X), ValueError, "shuffle must be provided and explicitly set as boolean"),
-    (lambda: arrays([1], shuffle=False), TypeError, "x must be a dict or array; got list"),
-    (lambda: arrays({}, shuffle=False), ValueError, "x cannot be an empty dict"),
-    (lambda: arrays(X, {}, shuffle=False), ValueError, "y cannot be empty dict, use None instead"),
-    (lambda: arrays(X, Y[1:], shuffle=False), ValueError, "Length of tensors in x and y is mismatched"),
-    (lambda: arrays({"a": X}, {"a": Y}, shuffle=False), ValueError, "1 duplicate keys are found in both x and y"),
-]
-
-
-@pytest.mark.parametrize(("make", "kind", "text"), REFUSALS)
-def test_refusals_are_tensorflows(make: Any, kind: type[Exception], text: str) -> None:
-    with pytest.raises(kind, match=text):
-        make()
-
-
 async def test_predictions_that_do_not_fit(tmp_path: Path) -> None:
     def model(features: Any, mode: str) -> Any:
         return af.estimator.EstimatorSpec(mode, {"a": features, "b": features[:1]})
@@ -509,13 +427,18 @@ async def test_an_input_without_batches(tmp_path: Path) -> None:
 
 def test_f107_tf_config(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = {"chief": ["c:1"], "worker": ["w0:1", "w1:1"], "ps": ["p:1"]}
-    made = named({"cluster": cluster, "task": {"type": "worker", "index": 1}, "model_dir": "/m"})()
+
+    def named(config: dict[str, Any]) -> af.estimator.RunConfig:
+        monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+        return af.estimator.RunConfig()
+
+    made = named({"cluster": cluster, "task": {"type": "worker", "index": 1}, "model_dir": "/m"})
     assert (made.task_type, made.task_id, made.is_chief, made.master) == ("worker", 1, False, "tcp://w1:1")
     assert (made.num_ps_replicas, made.num_worker_replicas, made.global_id_in_cluster) == (1, 3, 2)
     assert made.model_dir == "/m"
-    made = named({"cluster": cluster, "task": {"type": "evaluator", "index": 0}})()
+    made = named({"cluster": cluster, "task": {"type": "evaluator", "index": 0}})
     assert (made.is_chief, made.num_worker_replicas, made.global_id_in_cluster) == (False, 0, None)
-    made = named({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})()
+    made = named({"cluster": {"chief": ["c:1"]}, "task": {"type": "chief", "index": 0}})
     assert made.is_chief and made.master is None
     monkeypatch.delenv("TF_CONFIG", raising=False)
     changed = quiet().replace(save_checkpoints_secs=5)

@@ -6,12 +6,16 @@ from actorflow.estimator.alternating.run import train_and_evaluate_blocking as t
 from actorflow.estimator.blocking import Estimator as Estimator
 from actorflow.estimator.blocking import Predictor as Predictor
 from actorflow.estimator.canned.blocking import BaselineClassifier as BaselineClassifier
+from actorflow.estimator.canned.blocking import BaselineEstimator as BaselineEstimator
 from actorflow.estimator.canned.blocking import BaselineRegressor as BaselineRegressor
 from actorflow.estimator.canned.blocking import DNNClassifier as DNNClassifier
+from actorflow.estimator.canned.blocking import DNNEstimator as DNNEstimator
 from actorflow.estimator.canned.blocking import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.estimator.canned.blocking import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from actorflow.estimator.canned.blocking import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
 from actorflow.estimator.canned.blocking import DNNRegressor as DNNRegressor
 from actorflow.estimator.canned.blocking import LinearClassifier as LinearClassifier
+from actorflow.estimator.canned.blocking import LinearEstimator as LinearEstimator
 from actorflow.estimator.canned.blocking import LinearRegressor as LinearRegressor
 from actorflow.monitored.blocking import MonitoredSession as MonitoredSession
 from actorflow.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
@@ -21,13 +25,17 @@ from actorflow.supervisor.blocking import Supervisor as Supervisor
 
 __all__ = [
     "BaselineClassifier",
+    "BaselineEstimator",
     "BaselineRegressor",
     "DNNClassifier",
+    "DNNEstimator",
     "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator",
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
     "LinearClassifier",
+    "LinearEstimator",
     "LinearRegressor",
     "LocalCluster",
     "MonitoredSession",

@@ -1,14 +1,19 @@
 # `make names` writes this file from the marks in the sources.
 
 from actorflow.compat.training.canned import BaselineClassifier as BaselineClassifier
+from actorflow.compat.training.canned import BaselineEstimator as BaselineEstimator
 from actorflow.compat.training.canned import BaselineRegressor as BaselineRegressor
 from actorflow.compat.training.canned import DNNClassifier as DNNClassifier
+from actorflow.compat.training.canned import DNNEstimator as DNNEstimator
 from actorflow.compat.training.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.compat.training.canned import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
 from actorflow.compat.training.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
 from actorflow.compat.training.canned import DNNRegressor as DNNRegressor
 from actorflow.compat.training.canned import LinearClassifier as LinearClassifier
+from actorflow.compat.training.canned import LinearEstimator as LinearEstimator
 from actorflow.compat.training.canned import LinearRegressor as LinearRegressor
 from actorflow.compat.training.estimator import Estimator as Estimator
+from actorflow.estimator import experimental as experimental
 from actorflow.estimator import export as export
 from actorflow.estimator import inputs as inputs
 from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
@@ -24,12 +29,14 @@ from actorflow.estimator.alternating.exporters import LatestExporter as LatestEx
 from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
 from actorflow.estimator.alternating.specs import EvalSpec as EvalSpec
 from actorflow.estimator.alternating.specs import TrainSpec as TrainSpec
-from actorflow.estimator.canned.heads import BinaryClassHead as BinaryClassHead
-from actorflow.estimator.canned.heads import LogisticRegressionHead as LogisticRegressionHead
-from actorflow.estimator.canned.heads import MultiClassHead as MultiClassHead
-from actorflow.estimator.canned.heads import MultiLabelHead as MultiLabelHead
-from actorflow.estimator.canned.heads import PoissonRegressionHead as PoissonRegressionHead
-from actorflow.estimator.canned.heads import RegressionHead as RegressionHead
+from actorflow.estimator.canned.class_heads import BinaryClassHead as BinaryClassHead
+from actorflow.estimator.canned.class_heads import MultiClassHead as MultiClassHead
+from actorflow.estimator.canned.class_heads import MultiLabelHead as MultiLabelHead
+from actorflow.estimator.canned.head import Head as Head
+from actorflow.estimator.canned.multi_head import MultiHead as MultiHead
+from actorflow.estimator.canned.number_heads import LogisticRegressionHead as LogisticRegressionHead
+from actorflow.estimator.canned.number_heads import PoissonRegressionHead as PoissonRegressionHead
+from actorflow.estimator.canned.number_heads import RegressionHead as RegressionHead
 from actorflow.estimator.events import Evaluated as Evaluated
 from actorflow.estimator.events import Exported as Exported
 from actorflow.estimator.events import Saved as Saved
@@ -40,15 +47,19 @@ from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
+from actorflow.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.estimator.warm_start import WarmStartSettings as WarmStartSettings
 
 __all__ = [
     "BaselineClassifier",
+    "BaselineEstimator",
     "BaselineRegressor",
     "BestExporter",
     "BinaryClassHead",
     "DNNClassifier",
+    "DNNEstimator",
     "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedEstimator",
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
@@ -58,12 +69,15 @@ __all__ = [
     "Exported",
     "Exporter",
     "FinalExporter",
+    "Head",
     "LatestExporter",
     "LinearClassifier",
+    "LinearEstimator",
     "LinearRegressor",
     "LogisticRegressionHead",
     "ModeKeys",
     "MultiClassHead",
+    "MultiHead",
     "MultiLabelHead",
     "PoissonRegressionHead",
     "Predictor",
@@ -74,7 +88,9 @@ __all__ = [
     "TrainSpec",
     "TrainingBegun",
     "TrainingEnded",
+    "VocabInfo",
     "WarmStartSettings",
+    "experimental",
     "export",
     "inputs",
     "make_early_stopping_hook",

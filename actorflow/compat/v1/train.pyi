@@ -9,6 +9,7 @@ from actorflow.compat.training.monitored import SessionManager as SessionManager
 from actorflow.compat.training.monitored import SingularMonitoredSession as SingularMonitoredSession
 from actorflow.compat.training.monitored import WorkerSessionCreator as WorkerSessionCreator
 from actorflow.compat.training.supervisor import Supervisor as Supervisor
+from actorflow.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.estimator.warm_start import warm_start_from as warm_start
 from actorflow.graphdef.export import write_graph as write_graph
 from actorflow.graphdef.meta_graph import export_meta_graph as export_meta_graph
@@ -180,6 +181,7 @@ __all__ = [
     "SummaryWriter",
     "Supervisor",
     "SyncReplicasOptimizer",
+    "VocabInfo",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",

@@ -49,6 +49,12 @@ class _StopOnPredicate(SessionRunHook):
             context.request_stop()
 
 
+def _checked(estimator: Any) -> Core:
+    if not isinstance(estimator, Core):
+        raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`. Got: {type(estimator)}")
+    return estimator
+
+
 @public("af.estimator")
 def make_early_stopping_hook(
     estimator: Core,
@@ -68,8 +74,7 @@ def make_early_stopping_hook(
         TypeError: an argument is of another type.
         ValueError: both pauses, or none, are given.
     """
-    if not isinstance(estimator, Core):
-        raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`. Got: {type(estimator)}")
+    _checked(estimator)
     if run_every_secs is not None and run_every_steps is not None:
         raise ValueError("Only one of `run_every_secs` and `run_every_steps` must be set.")
     return _StopOnPredicate(should_stop_fn, run_every_secs, run_every_steps)
@@ -107,7 +112,7 @@ def _threshold(
     run_every_secs: float | None,
     run_every_steps: int | None,
 ) -> SessionRunHook:
-    folder = eval_dir or estimator.eval_dir()
+    folder = eval_dir or _checked(estimator).eval_dir()
 
     def stops() -> bool:
         return any(better(value, threshold) for _, value in _past(read_eval_metrics(folder), metric_name, min_steps))
@@ -125,7 +130,7 @@ def _improvement(
     run_every_secs: float | None,
     run_every_steps: int | None,
 ) -> SessionRunHook:
-    folder = eval_dir or estimator.eval_dir()
+    folder = eval_dir or _checked(estimator).eval_dir()
 
     def stops() -> bool:
         best: tuple[int, float] | None = None

@@ -1,9 +1,16 @@
 """Canned Estimators: models that are ready (`tf.estimator.DNNClassifier` and the like).
 
-heads.py      `Head`: from logits to a loss, predictions and metrics
-columns.py    features as one matrix, or as a linear sum
-logits.py     from features to logits: deep, linear, both, or a bias alone
-models.py     a model function out of logits, a head and optimizers, and the constructors of all canned Estimators
-classes.py    the Estimators themselves
-blocking.py   the same without `await`
+head.py          `Head`: from logits to a loss, predictions and metrics
+class_heads.py   the heads of classifiers
+number_heads.py  the heads of regressions
+multi_head.py    several heads on one model
+columns.py       features as one matrix, or as a linear sum
+logits.py        from features to logits: deep, linear, or a bias alone
+model_fn.py      a model function out of logits, a head and optimizers
+deep.py          the constructors of deep models
+linear.py        the constructors of linear ones
+combined.py      the constructors of those that are both
+baseline.py      the constructors of those that are a bias alone
+classes.py       the Estimators themselves
+blocking.py      the same without `await`
 """

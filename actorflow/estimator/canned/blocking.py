@@ -3,45 +3,65 @@
 from __future__ import annotations
 
 from actorflow.estimator.blocking import Estimator
-from actorflow.estimator.canned import models
+from actorflow.estimator.canned import baseline, combined, deep, linear
 from actorflow.public import public
 
 
 @public("af.blocking")
-class DNNClassifier(models.DNNClassifierModel, Estimator):
-    __doc__ = models.DNNClassifierModel.__doc__
+class DNNClassifier(deep.DNNClassifierModel, Estimator):
+    __doc__ = deep.DNNClassifierModel.__doc__
 
 
 @public("af.blocking")
-class DNNRegressor(models.DNNRegressorModel, Estimator):
-    __doc__ = models.DNNRegressorModel.__doc__
+class DNNRegressor(deep.DNNRegressorModel, Estimator):
+    __doc__ = deep.DNNRegressorModel.__doc__
 
 
 @public("af.blocking")
-class LinearClassifier(models.LinearClassifierModel, Estimator):
-    __doc__ = models.LinearClassifierModel.__doc__
+class LinearClassifier(linear.LinearClassifierModel, Estimator):
+    __doc__ = linear.LinearClassifierModel.__doc__
 
 
 @public("af.blocking")
-class LinearRegressor(models.LinearRegressorModel, Estimator):
-    __doc__ = models.LinearRegressorModel.__doc__
+class LinearRegressor(linear.LinearRegressorModel, Estimator):
+    __doc__ = linear.LinearRegressorModel.__doc__
 
 
 @public("af.blocking")
-class DNNLinearCombinedClassifier(models.DNNLinearCombinedClassifierModel, Estimator):
-    __doc__ = models.DNNLinearCombinedClassifierModel.__doc__
+class DNNLinearCombinedClassifier(combined.DNNLinearCombinedClassifierModel, Estimator):
+    __doc__ = combined.DNNLinearCombinedClassifierModel.__doc__
 
 
 @public("af.blocking")
-class DNNLinearCombinedRegressor(models.DNNLinearCombinedRegressorModel, Estimator):
-    __doc__ = models.DNNLinearCombinedRegressorModel.__doc__
+class DNNLinearCombinedRegressor(combined.DNNLinearCombinedRegressorModel, Estimator):
+    __doc__ = combined.DNNLinearCombinedRegressorModel.__doc__
 
 
 @public("af.blocking")
-class BaselineClassifier(models.BaselineClassifierModel, Estimator):
-    __doc__ = models.BaselineClassifierModel.__doc__
+class BaselineClassifier(baseline.BaselineClassifierModel, Estimator):
+    __doc__ = baseline.BaselineClassifierModel.__doc__
 
 
 @public("af.blocking")
-class BaselineRegressor(models.BaselineRegressorModel, Estimator):
-    __doc__ = models.BaselineRegressorModel.__doc__
+class BaselineRegressor(baseline.BaselineRegressorModel, Estimator):
+    __doc__ = baseline.BaselineRegressorModel.__doc__
+
+
+@public("af.blocking")
+class DNNEstimator(deep.DNNEstimatorModel, Estimator):
+    __doc__ = deep.DNNEstimatorModel.__doc__
+
+
+@public("af.blocking")
+class LinearEstimator(linear.LinearEstimatorModel, Estimator):
+    __doc__ = linear.LinearEstimatorModel.__doc__
+
+
+@public("af.blocking")
+class DNNLinearCombinedEstimator(combined.DNNLinearCombinedEstimatorModel, Estimator):
+    __doc__ = combined.DNNLinearCombinedEstimatorModel.__doc__
+
+
+@public("af.blocking")
+class BaselineEstimator(baseline.BaselineEstimatorModel, Estimator):
+    __doc__ = baseline.BaselineEstimatorModel.__doc__

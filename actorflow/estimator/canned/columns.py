@@ -9,7 +9,7 @@ import actorflow as af
 from actorflow import feature_column
 from actorflow.graph.tensor import Tensor
 
-_WORDS = "feature_columns is a list of feature columns, or of the names of numeric features"
+_WORDS = "It is a list of feature columns, or of the names of numeric features"
 
 
 def checked(columns: Any, name: str) -> list[Any]:
@@ -23,7 +23,7 @@ def checked(columns: Any, name: str) -> list[Any]:
         raise TypeError(f"{name}: {_WORDS}, but {columns!r:.80} was given.")
     found = list(columns)
     if not found:
-        raise ValueError(f"Empty iterable {name}. Must be given to model: {_WORDS}.")
+        raise ValueError(f"{name} must not be empty. {_WORDS}.")
     kinds = {isinstance(column, str) for column in found}
     if len(kinds) > 1:
         raise TypeError(f"{name}: {_WORDS}, but both are in {found!r:.80}.")
@@ -38,10 +38,10 @@ def input_layer(features: Any, columns: Sequence[Any]) -> Tensor:
     return parts[0] if len(parts) == 1 else af.concat(parts, 1)
 
 
-def linear_model(features: Any, columns: Sequence[Any], units: int) -> Tensor:
+def linear_model(features: Any, columns: Sequence[Any], units: int, sparse_combiner: str) -> Tensor:
     """A weighted sum of all features and a bias, [batch, units]. All weights begin at zero."""
     if not isinstance(columns[0], str):
-        return feature_column.linear_model(features, columns, units=units)
+        return feature_column.linear_model(features, columns, units, sparse_combiner)
     with af.variable_scope("linear_model"):
         terms = []
         for name in sorted(columns):

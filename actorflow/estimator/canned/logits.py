@@ -20,6 +20,7 @@ def deep(
     activation: Callable[[Tensor], Tensor],
     dropout: float | None,
     batch_norm: bool,
+    partitioner: Any = None,
 ) -> Logits:
     """Layers of units, one on the other, in the scope `dnn`."""
 
@@ -27,7 +28,7 @@ def deep(
         training = mode == ModeKeys.TRAIN
         glorot = af.glorot_uniform_initializer()
         with af.variable_scope("dnn"):
-            with af.variable_scope("input_from_feature_columns"):
+            with af.variable_scope("input_from_feature_columns", partitioner=partitioner):
                 net = _columns.input_layer(features, feature_columns)
             for number, size in enumerate(hidden_units):
                 net = af.layers.dense(
@@ -44,12 +45,12 @@ def deep(
     return logits
 
 
-def linear(feature_columns: Sequence[Any]) -> Logits:
+def linear(feature_columns: Sequence[Any], sparse_combiner: str = "sum", partitioner: Any = None) -> Logits:
     """A weighted sum, in the scope `linear`."""
 
     def logits(features: Any, mode: str, units: int) -> Tensor:
-        with af.variable_scope("linear"):
-            return _columns.linear_model(features, feature_columns, units)
+        with af.variable_scope("linear", partitioner=partitioner):
+            return _columns.linear_model(features, feature_columns, units, sparse_combiner)
 
     return logits
 

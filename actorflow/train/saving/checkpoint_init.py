@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from actorflow.errors import NotFoundError
 from actorflow.formats.compare import RestoreRequest
 from actorflow.graph.graph import get_default_graph
 from actorflow.ops.array.constant import constant
@@ -19,12 +20,16 @@ from actorflow.variables.store import store_of
 from actorflow.variables.variable import Variable
 
 
+class MissingVariablesError(NotFoundError, ValueError):
+    """The checkpoint lacks variables. It is a ValueError too, which it is in TensorFlow."""
+
+
 @public("af.train")
 def init_from_checkpoint(
     ckpt_dir_or_file: str | os.PathLike[str], assignment_map: Mapping[str, Any] | list[tuple[str, Any]]
 ) -> None:
     """Makes the initializers of variables take values of a checkpoint, or of the latest one in a folder. Slices of a
-    partitioned variable take theirs of the whole.
+    partitioned variable take theirs of the whole; the list of all slices stands for that variable.
 
     `assignment_map` says which, from names in the checkpoint to what they become: a name to a variable, or to the name of one
     made by `get_variable`; a scope (with `/` at its end; `/` is all) to a scope. Variables of such a scope that the
@@ -39,7 +44,10 @@ def init_from_checkpoint(
     pairs = list(assignment_map.items()) if isinstance(assignment_map, Mapping) else list(assignment_map)
     chosen = [saved for theirs, mine in pairs for saved in _pairs(theirs, mine)]
     wanted = [RestoreRequest(saved.key, saved.variable.dtype, saved.shape, bool(saved.part)) for saved in chosen]
-    check_fits(path, wanted, strict=False, reshape=False)
+    try:
+        check_fits(path, wanted, strict=False, reshape=False)
+    except NotFoundError as error:
+        raise MissingVariablesError(error.message, details=error.details, hint=error.hint) from None
     for saved in chosen:
         _begin_with(saved, path)
 
@@ -48,6 +56,8 @@ def _pairs(theirs: str, mine: Any) -> list[Saved]:
     """The variables with their names in the checkpoint, for one entry of an assignment map."""
     if isinstance(mine, (Variable, PartitionedVariable)):
         return named_variables({theirs: mine})
+    if isinstance(mine, list):
+        return _whole(theirs, mine)
     store = store_of(get_default_graph())
     known: dict[str, Any] = {
         **{name: v for name, v in store.variables.items() if v._save_slice_info is None},
@@ -67,6 +77,11 @@ def _pairs(theirs: str, mine: Any) -> list[Saved]:
     if not found:
         raise ValueError(f"There are no variables in the scope {mine!r}.")
     return named_variables(found)
+
+
+def _whole(theirs: str, slices: list[Any]) -> list[Saved]:
+    """All slices of a variable, under another name."""
+    return [Saved(theirs, part, part._save_slice_info.spec, part._save_slice_info.full_shape) for part in slices]
 
 
 def _begin_with(saved: Saved, path: str) -> None:

@@ -1,0 +1,80 @@
+"""Models that are a bias alone (`tf.estimator.BaselineClassifier` and the like), as constructors that are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.estimator.canned import logits as _logits
+from actorflow.estimator.canned.head import Head
+from actorflow.estimator.canned.model_fn import class_head, model_fn
+from actorflow.estimator.canned.number_heads import RegressionHead
+from actorflow.losses.weighted import Reduction
+
+_RATE = 0.3
+
+
+class BaselineClassifierModel:
+    """A classifier that knows the shares of the classes alone (`tf.estimator.BaselineClassifier`).
+
+    Args:
+        model_dir, config: see `Estimator`.
+        n_classes: how many classes there are.
+        label_vocabulary: the labels, where they are strings.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        loss_reduction: how the losses of a batch become one.
+    """
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        loss_reduction: str = Reduction.SUM,
+    ) -> None:
+        head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
+        part = (_logits.baseline, optimizer, _RATE, "baseline")
+        super().__init__(model_fn(head, [part]), model_dir=model_dir, config=config)  # type: ignore[call-arg]
+
+
+class BaselineRegressorModel:
+    """A regression that knows the mean of the labels alone (`tf.estimator.BaselineRegressor`).
+
+    Args:
+        model_dir, config: see `Estimator`.
+        label_dimension: how many numbers are predicted for an example.
+        weight_column: the key of a feature that weighs examples.
+        optimizer: an optimizer, its name, or a function that makes it.
+        loss_reduction: how the losses of a batch become one.
+    """
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        loss_reduction: str = Reduction.SUM,
+    ) -> None:
+        head = RegressionHead(label_dimension, weight_column, loss_reduction)
+        part = (_logits.baseline, optimizer, _RATE, "baseline")
+        super().__init__(model_fn(head, [part]), model_dir=model_dir, config=config)  # type: ignore[call-arg]
+
+
+class BaselineEstimatorModel:
+    """A model that is a bias alone, with a head of one's own (`tf.estimator.BaselineEstimator`).
+
+    Args:
+        head: a head, such as `af.estimator.MultiLabelHead`.
+        model_dir, config: see `Estimator`.
+        optimizer: an optimizer, its name, or a function that makes it.
+    """
+
+    def __init__(self, head: Head, model_dir: Any = None, optimizer: Any = "Ftrl", config: Any = None) -> None:
+        part = (_logits.baseline, optimizer, _RATE, "baseline")
+        super().__init__(model_fn(head, [part]), model_dir=model_dir, config=config)  # type: ignore[call-arg]

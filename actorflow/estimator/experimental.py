@@ -1,0 +1,22 @@
+"""Names that TensorFlow 1.15 keeps in `tf.estimator.experimental`."""
+
+from __future__ import annotations
+
+from actorflow.estimator.alternating.early_stopping import (
+    make_early_stopping_hook,
+    stop_if_higher_hook,
+    stop_if_lower_hook,
+    stop_if_no_decrease_hook,
+    stop_if_no_increase_hook,
+)
+from actorflow.public import public
+
+public("tf.estimator:experimental")
+
+__all__ = [
+    "make_early_stopping_hook",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
+]
