@@ -246,12 +246,24 @@ async def test_words_that_move_take_their_rows_along(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["train", "evaluate", "predict"])
 async def test_cancelled_at_any_instant_the_folder_is_whole(what: str, tmp_path: Path, seed: int) -> None:
-    """The next call goes on from the last checkpoint, to the bits of a training that nothing has disturbed."""
+    """The next call goes on from the last checkpoint, to the values of a training that nothing has disturbed."""
+    await cancel(what, tmp_path, seed, 15)
+
+
+@pytest.mark.extras
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("what", ["train", "evaluate", "predict"])
+async def test_cancelled_a_thousand_times_the_folder_is_whole(what: str, tmp_path: Path, seed: int) -> None:
+    await cancel(what, tmp_path, seed, 334)
+
+
+async def cancel(what: str, tmp_path: Path, seed: int, times: int) -> None:
+    """Cancels a call at random instants, again and again, and looks at the folder each time."""
     draw = random.Random(seed)
     made = estimator(tmp_path, save_checkpoints_steps=1)
     async with made:
         await made.train(batches, steps=1)
-        for _ in range(15):
+        for _ in range(times):
             spins = draw.randrange(200)
             async with anyio.create_task_group() as group:
 
