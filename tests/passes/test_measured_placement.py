@@ -48,7 +48,7 @@ async def cluster() -> AsyncIterator[list[Server]]:
         yield found
 
 
-LENGTHS = {"long": 0.012, "a": 0.004, "b": 0.0041, "c": 0.0042}
+LENGTHS = {"long": 0.02, "a": 0.004, "b": 0.0041, "c": 0.0042}
 
 
 def pieces() -> tuple[Tensor, Tensor]:

@@ -36,7 +36,7 @@ def _hold(xp: Any, x: Any, *, seconds: float) -> Any:
     return x + 0
 
 
-LENGTHS = {"long": 0.012, "a": 0.004, "b": 0.0041, "c": 0.0042}
+LENGTHS = {"long": 0.02, "a": 0.004, "b": 0.0041, "c": 0.0042}
 BATCH = np.ones(4, np.float32)
 
 
