@@ -24,6 +24,7 @@ FAMILIES = (
     "nodes",
     "planning",
     "placement",
+    "placement_search",
     "loop_lag",
     "concurrency",
     "memory",

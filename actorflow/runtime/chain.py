@@ -60,6 +60,8 @@ class Chain:
                 self._ready.append(node)
             elif consumer in executor.plan.urgent:
                 self.open = False
+        elif consumer in executor.plan.urgent:
+            self.open = False  # what it waits for beside may come any time, and then it must not wait for the chain
 
     def next(self, above: float) -> tuple[PlanNode, list[Any]] | None:
         """The node that the thread goes on with, and its inputs, which are no one else's any more. None where the chain ends, or

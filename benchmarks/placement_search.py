@@ -1,0 +1,174 @@
+"""The search for a placement, by the simulation that also judges it: against the greedy placement, and against a lower bound.
+
+A search has 10 seconds of the processor, or 1 where it is quick. `learned` is of graphs of real ops: costs learned from some
+models place others, which have never run, and measured costs judge that.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+import actorflow as af
+from actorflow.placement.choose import best
+from actorflow.placement.search.problem import SearchProblem
+from actorflow.placement.search.search import search
+from actorflow.placement.simulation.simulator import Simulator
+from benchmarks.definitions import Figure, Measurement, Options
+from benchmarks.loop_lag import ticker
+from benchmarks.placement_graphs import LINKS, STEPS, layered, lstm, problem
+from benchmarks.sides import our_library
+
+_DEVICES = 4
+
+
+def _seconds(options: Options) -> float:
+    return 1.0 if options.quick else 10.0
+
+
+def _against_greedy(options: Options) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for name, (_, make) in STEPS.items():
+        for link, links in LINKS.items():
+            asked = problem(*make(), _DEVICES, links)
+            greedy = best(asked.work, asked.machine, asked.grouping).seconds
+            result = search(asked, _seconds(options), seed=1, clock=time.process_time)
+            found[f"{name}_{link}"] = result.seconds / greedy
+    found["geometric_mean"] = statistics.geometric_mean(found.values())
+    for link, links in LINKS.items():
+        asked = problem(*lstm(), _DEVICES, links)
+        result = search(asked, _seconds(options), seed=1, clock=time.process_time)
+        found[f"lstm_{link}"] = result.seconds / Simulator(asked.work, asked.machine, asked.grouping.group).bound
+    return found
+
+
+async def _beside_a_loop(options: Options) -> Mapping[str, float]:
+    """A search of 1,000 nodes by a session's own way, and how late a ticker in the same event loop gets meanwhile."""
+    asked = problem(*layered(3, 100, 10), _DEVICES, LINKS["bus"])
+    study = af.PlacementStudy(asked)
+    delays: list[float] = []
+    idle: list[float] = []
+    await ticker(time.perf_counter() + 2, idle)
+    begun = time.perf_counter()
+    async with anyio.create_task_group() as group:
+        group.start_soon(ticker, math.inf, delays)
+        found = await anyio.to_thread.run_sync(lambda: study.search(_seconds(options) - 0.5))
+        took = time.perf_counter() - begun
+        group.cancel_scope.cancel()
+    delays.sort()
+    return {
+        "thousand_s": took,
+        "thousand_by_greedy": found.seconds / study.seconds,
+        "hold_p99_ms": delays[int(0.99 * len(delays))],
+        "idle_p99_ms": sorted(idle)[int(0.99 * len(idle))],
+    }
+
+
+def _models(options: Options) -> tuple[list[Any], list[Any]]:
+    """The builds of the models to learn from and to place: every second one each, without the two largest."""
+    from benchmarks.models import TRAINING
+
+    cases = [case for case in TRAINING if not case.name.startswith(("vgg", "unet"))]
+    teachers, pupils = cases[::2], cases[1::2]
+    if options.quick:
+        teachers, pupils = teachers[:5], pupils[:3]
+    return [case.build for case in teachers], [case.build for case in pupils]
+
+
+async def _measured(build: Any, costs: af.CostModel | None) -> tuple[SearchProblem, Any, af.Graph]:
+    """The step of a model on two devices: by what twenty runs have shown, or by learned costs and without any run."""
+    work = build(our_library())
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(af.Session(graph=work.graph, devices={"CPU": 2}))
+        if work.init is not None:
+            await session.run(work.init)
+        feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
+        if costs is not None:
+            await session.replan(costs=costs)
+            await session.warmup(work.fetches, feeds)
+            return (await session.study_placement()).problem, [], work.graph
+        for _ in range(60):
+            await session.run(work.fetches, feeds)
+        return (await session.study_placement()).problem, await session.measured(), work.graph
+
+
+async def _learned(options: Options) -> Mapping[str, float]:
+    teachers, pupils = _models(options)
+    costs = af.CostModel()
+    for build in teachers:
+        _, measured, graph = await _measured(build, None)
+        costs.learn(measured, graph)
+    ratios: list[float] = []
+    errors: list[float] = []
+    for build in pupils:
+        truth, measured, graph = await _measured(build, None)
+        guess, _, _ = await _measured(build, costs)
+        by_measured = search(truth, trials=400, seed=1)
+        by_learned = search(guess, trials=400, seed=1)
+        where = dict(zip(guess.work.names, (by_learned.at[g] for g in guess.grouping.group)))
+        at = list(by_measured.at)
+        for name, g in zip(truth.work.names, truth.grouping.group):
+            if where.get(name) in truth.grouping.options[g]:
+                at[g] = where[name]
+        judge = Simulator(truth.work, truth.machine, truth.grouping.group)
+        ratios.append(judge.run(at, keep=False).seconds / by_measured.seconds)
+        seconds = dict(zip(guess.work.names, guess.work.seconds))
+        errors += [
+            abs(math.log(seconds[name] / took))
+            for name, took in zip(truth.work.names, truth.work.seconds)
+            if took > 2e-5 and seconds.get(name, 0.0) > 0
+        ]
+    return {
+        "learned_by_measured": statistics.mean(ratios),
+        "learned_worst": max(ratios),
+        "learned_error": math.exp(statistics.median(errors)),
+    }
+
+
+BENCHMARKS = (
+    Measurement(
+        "greedy",
+        ours=_against_greedy,
+        processes=1,
+        figures=(
+            *(
+                Figure(f"{name}_{link}", f"{work}, link {link}: the searched placement by the greedy one", "×")
+                for name, (work, _) in STEPS.items()
+                for link in LINKS
+            ),
+            Figure("geometric_mean", "geometric mean of these", "×"),
+            *(
+                Figure(f"lstm_{link}", f"a grid of 8 × 40 LSTM cells, link {link}: by the lower bound", "×")
+                for link in LINKS
+            ),
+        ),
+    ),
+    Measurement(
+        "loop",
+        ours=_beside_a_loop,
+        processes=1,
+        figures=(
+            Figure("thousand_s", "a search of 1,000 nodes on four devices", "s"),
+            Figure("thousand_by_greedy", "its placement by the greedy one", "×"),
+            Figure("hold_p99_ms", "how late a 1 ms ticker in the same loop gets meanwhile, p99", "ms"),
+            Figure("idle_p99_ms", "and on the idle loop", "ms"),
+        ),
+    ),
+    Measurement(
+        "learned",
+        ours=_learned,
+        processes=1,
+        figures=(
+            Figure("learned_by_measured", "models that have never run: placed by learned costs, by measured ones", "×"),
+            Figure("learned_worst", "the worst of them", "×"),
+            Figure("learned_error", "the learned cost of a node is off by a factor of, median", "×"),
+        ),
+    ),
+)
