@@ -1,4 +1,4 @@
-"""LAPACK by scipy (the extra `special`): single matrices, each by the routine that is made for it.
+"""LAPACK by scipy (the extra `special`): single matrices, each by the routine that is made for it, on as many threads as pay.
 
 numpy's own functions are for batches of small matrices. They copy each matrix element by element, have no routine for
 triangles, and invert by solving. So these functions take a matrix, or a batch of large ones. The kernels keep numpy for all else:
@@ -12,14 +12,21 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from ..shared import blas
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
 LARGE = 64
 """The side of the smallest matrices of a batch that are worth a call each."""
 
+_WORTH_THREADS = 512 * 512
+"""Elements of a matrix that several threads may share."""
 _KINDS = "fdFD"
 
 
@@ -54,6 +61,29 @@ def each(function: Callable[..., Any], *matrices: Any) -> Any:
     return tuple(np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*found))
 
 
+def _governed(function: Callable[P, T]) -> Callable[P, T]:
+    """`function`, whose first argument is a matrix, on one thread, or where the matrix is large on as many as pay."""
+
+    @functools.wraps(function)
+    def call(*given: P.args, **options: P.kwargs) -> T:
+        x: Any = given[0]
+        library = blas.openblas("scipy") if x.size >= LARGE * LARGE else None
+        if library is None:
+            return function(*given, **options)
+        if x.size < _WORTH_THREADS:
+            with library.on_threads(1):
+                return function(*given, **options)
+        key = (
+            function.__name__,
+            *[one.shape for one in given if isinstance(one, np.ndarray)],
+            x.dtype.char,
+            *options.values(),
+        )
+        return library.governed(key, lambda: function(*given, **options))
+
+    return call
+
+
 def _routine(name: str, x: Any) -> Any:
     letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[x.dtype.char]
     if letter in "cz" and name in ("syevd", "syevd_lwork"):
@@ -72,6 +102,7 @@ def _workspace(name: str, x: Any, *sizes: int, **options: Any) -> int:
     return int(found[0].real)
 
 
+@_governed
 def cholesky(x: Any) -> Any:
     """The lower factor. Raises LinAlgError where the matrix is not positive definite."""
     factor, info = _routine("potrf", x)(x.T, lower=False, clean=True)
@@ -79,6 +110,7 @@ def cholesky(x: Any) -> Any:
     return factor.T
 
 
+@_governed
 def solve(matrix: Any, right: Any) -> Any:
     """X with matrix · X = right. Raises LinAlgError where the matrix is singular."""
     _, _, found, info = _routine("gesv", matrix)(matrix, right)
@@ -86,17 +118,19 @@ def solve(matrix: Any, right: Any) -> Any:
     return np.ascontiguousarray(found)
 
 
+@_governed
 def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> Any:
     """X with triangle · X = right, or with the adjoint of the triangle. The elements on its other side are not read."""
-    trtrs = _routine("trtrs", triangle)
     if adjoint and triangle.dtype.kind == "c":
-        found, info = trtrs(triangle, right, lower=lower, trans=2)
-    else:
-        found, info = trtrs(triangle.T, right, lower=not lower, trans=0 if adjoint else 1)
-    _checked(info)
-    return np.ascontiguousarray(found)
+        found, info = _routine("trtrs", triangle)(triangle, right, lower=lower, trans=2)
+        _checked(info)
+        return np.ascontiguousarray(found)
+    # The transposes of both sides have the columns' order, so the triangle's transpose stands to the right of the unknown.
+    trsm = importlib.import_module("scipy.linalg.blas").get_blas_funcs("trsm", dtype=triangle.dtype)
+    return trsm(1, triangle.T, np.array(right, order="C").T, side=1, lower=not lower, trans_a=adjoint, overwrite_b=True).T
 
 
+@_governed
 def inverse(x: Any) -> Any:
     """The inverse. Raises LinAlgError where the matrix is singular."""
     factors, pivots, info = _routine("getrf", x)(x.T)
@@ -106,6 +140,7 @@ def inverse(x: Any) -> Any:
     return found.T
 
 
+@_governed
 def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
     """Left vectors, values, and the adjoint of the right vectors; vectors of size 0 where they are not asked for."""
     options = {"compute_uv": vectors, "full_matrices": full}
@@ -115,6 +150,7 @@ def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
     return np.ascontiguousarray(left), values, right
 
 
+@_governed
 def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
     """The eigenvalues of a self-adjoint matrix, of which the lower triangle is read, and the vectors or zeros."""
     values, found, info = _routine("syevd", x)(x, compute_v=vectors, lower=True)
@@ -122,6 +158,7 @@ def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
     return values, np.ascontiguousarray(found)
 
 
+@_governed
 def qr(x: Any, full: bool) -> tuple[Any, Any]:
     """The factors Q and R."""
     q, r = importlib.import_module("scipy.linalg").qr(x, mode="full" if full else "economic", check_finite=False)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from math import prod
-from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
-from ..shared.blas import Governor
+from ..shared.threads import Governor
 from .binding import Binding, Unsupported
 
 FLOAT32 = 3
@@ -159,7 +158,8 @@ class Governed:
         self._binding = binding
         self._make = make
         self._made: dict[int, Callable[..., None]] = {}
-        self._governor = Governor() if flops >= SPLIT_FLOPS and binding.most_threads > 1 else None
+        most = binding.most_threads
+        self._governor = Governor(most) if flops >= SPLIT_FLOPS and most > 1 else None
         self._run(1, None)  # shows whether the library can do it
 
     def __call__(self, *arrays: Any) -> None:
@@ -167,14 +167,7 @@ class Governed:
         if governor is None:
             self._run(1, arrays)
             return
-        split = governor.splits()
-        count = self._binding.most_threads if split else 1
-        if count not in self._made:
-            self._run(count, arrays)  # a first run is no measure
-            return
-        begun = perf_counter_ns()
-        self._run(count, arrays)
-        governor.add(split, perf_counter_ns() - begun)
+        governor.run(lambda threads: self._run(threads, arrays))
 
     def plain(self) -> Callable[..., None]:
         """The work of a call, with as little as possible around it if that is one thread's."""

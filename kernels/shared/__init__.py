@@ -1,6 +1,6 @@
 """The common parts of kernels: threads, locks, loops over large arrays.
 
-blas.py          how many threads a matrix product takes, decided by what the last ones cost
+blas.py          calls of OpenBLAS: products on threads of the pool, LAPACK on one thread or as many as pay
 elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones
 loops.py         loops of elementwise kernels in short form
 reducing.py      sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's

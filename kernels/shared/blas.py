@@ -1,27 +1,30 @@
-"""How many threads a matrix product takes, decided by what the last ones cost.
+"""Calls of OpenBLAS, numpy's and scipy's: products of matrices, and LAPACK.
 
-OpenBLAS splits a product over its threads and lets them wait for each other in a loop. On idle cores that halves the time.
-As soon as anything else wants a core, one of them waits for a whole time slice of the operating system, and a product of
-50 µs takes 10 ms. Nothing says beforehand which it will be, so each size of product is measured: it runs on all threads
-while that pays, and when it does not, on one for a while that doubles with each disappointment.
+OpenBLAS splits a call over threads of its own, which wait for each other in a loop, and for the next call as well, for some
+25 ms. As soon as anything else wants a core, one of them waits for a whole time slice of the operating system, and a product of
+50 µs takes 10 ms. So its calls take one thread each. Large products are divided among threads of the pool. Without the pool, and
+in LAPACK's large routines, OpenBLAS's own threads are used where a governor finds that they pay (`threads.py`).
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from time import perf_counter_ns
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from .threads import cores, governed, in_pieces, most_threads
+
+T = TypeVar("T")
+
 WORTH_SPLITTING = 250_000
 """Below this number of multiplications OpenBLAS itself takes one thread."""
+WORTH_DIVIDING = 4_000_000
+"""Multiplications from which on threads of the pool share a product: to wake one costs as much as half of them."""
 
-_SHORTEST, _LONGEST = 16, 4096
-_MOST_SIZES = 256
 _SPLITS_VECTORS = 9216  # elements of a matrix, times a vector
 _MOST_ONES = 8192
 
@@ -31,10 +34,36 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     size = a.shape[0] * a.shape[1] * b.shape[1]
     if size < WORTH_SPLITTING or type(a) is not np.ndarray or a.shape[1] != b.shape[0]:
         return np.matmul(a, b, out=out)
-    library = _library()
-    if library is None:
+    library = openblas("numpy")
+    if library is None or a.dtype != b.dtype or a.dtype.char not in "fdFD":
         return np.matmul(a, b, out=out)
-    return library.governed(a, b, out)
+    key = (*a.shape, b.shape[1], a.dtype.num)
+    if most_threads() < 2:
+        return library.governed(key, lambda: np.matmul(a, b, out=out))
+    with library.on_threads(1):
+        return np.matmul(a, b, out=out) if size < WORTH_DIVIDING else _in_pieces(key, a, b, out)
+
+
+def _in_pieces(key: Hashable, a: Any, b: Any, out: Any) -> Any:
+    """A product of which threads of the pool take some rows each, or some columns."""
+    result = np.empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out
+    by_rows = a.shape[0] >= b.shape[1]
+    count = max(a.shape[0], b.shape[1])
+    size = -(-count // most_threads())
+
+    def piece(number: int) -> None:
+        some = slice(number * size, (number + 1) * size)
+        if by_rows:
+            np.matmul(a[some], b, out=result[some])
+        else:
+            np.matmul(a, b[:, some], out=result[:, some])
+
+    in_pieces(piece, -(-count // size), ("matmul", key), lambda: _whole(a, b, result))
+    return result
+
+
+def _whole(a: Any, b: Any, result: Any) -> None:
+    np.matmul(a, b, out=result)
 
 
 def column_sums(x: Any) -> Any:
@@ -44,10 +73,10 @@ def column_sums(x: Any) -> Any:
     ones = _ones(x.dtype)
     if ones.size < x.shape[0]:
         ones = np.ones(x.shape[0], x.dtype)
-    library = _library() if x.size >= _SPLITS_VECTORS else None
+    library = openblas("numpy") if x.size >= _SPLITS_VECTORS else None
     if library is None:
         return np.dot(ones[: x.shape[0]], x)
-    with library.on_one_thread():
+    with library.on_threads(1):
         return np.dot(ones[: x.shape[0]], x)
 
 
@@ -56,76 +85,37 @@ def _ones(dtype: Any) -> Any:
     return np.ones(_MOST_ONES, dtype)
 
 
-class Governor:
-    """The costs of one size of product on one thread and on all."""
-
-    __slots__ = ("_many", "_one", "_patience", "_rest")
-
-    def __init__(self) -> None:
-        self._one = 0.0
-        self._many = 0.0
-        self._rest = 0
-        self._patience = _SHORTEST
-
-    def splits(self) -> bool:
-        """Whether the next product should take all threads."""
-        if self._rest > 0:
-            self._rest -= 1
-            return False
-        return self._many == 0.0 or self._one > 0.0
-
-    def add(self, split: bool, nanoseconds: int) -> None:
-        """Takes a measurement in, and decides what the next products do."""
-        if not split:
-            self._one = (
-                nanoseconds if self._one == 0.0 else min(nanoseconds, self._one + (nanoseconds - self._one) * 0.1)
-            )
-            return
-        self._many = nanoseconds if self._many == 0.0 else self._many + (nanoseconds - self._many) * 0.2
-        if self._one and (nanoseconds > 2 * self._one or self._many > self._one):
-            self._rest = self._patience
-            self._patience = min(2 * self._patience, _LONGEST)
-            self._many = min(self._many, self._one * 0.9)  # one try, later, does not fail for the past
-        elif self._patience > _SHORTEST:
-            self._patience -= 1
-
-
 class Library:
-    """The OpenBLAS that numpy came with, and the governors of its products."""
+    """An OpenBLAS. Its number of threads is the process's own outside of calls."""
 
-    def __init__(self, get: Callable[[], int], set_: Callable[[int], None]) -> None:
+    def __init__(self, name: str, get: Callable[[], int], set_: Callable[[int], None]) -> None:
+        self._name = name
         self._get = get
         self._set = set_
-        self._governors: dict[tuple[int, ...], Governor] = {}
+        self._most = get()
         self._lock = threading.Lock()
         self._held = 0
         self._own = 1
 
-    def governed(self, a: Any, b: Any, out: Any) -> Any:
-        """One product, measured. The number of threads is the process's own afterwards."""
-        key = (*a.shape, b.shape[1], a.dtype.num)
-        governor = self._governors.get(key)
-        if governor is None:
-            if len(self._governors) >= _MOST_SIZES:
-                self._governors.clear()
-            governor = self._governors[key] = Governor()
-        split = governor.splits()
-        begun = perf_counter_ns()
-        if split:
-            result = np.matmul(a, b, out=out)
-        else:
-            with self.on_one_thread():
-                result = np.matmul(a, b, out=out)
-        governor.add(split, perf_counter_ns() - begun)
-        return result
+    def governed(self, key: Hashable, work: Callable[[], T]) -> T:
+        """Does some work, measured. Calls with one key are the same amount of the same work."""
+
+        def some(threads: int) -> T:
+            with self.on_threads(threads):
+                return work()
+
+        return governed((self._name, key), some, min(self._most, cores()))
 
     @contextmanager
-    def on_one_thread(self) -> Iterator[None]:
-        """Products run on one thread meanwhile. Uses may overlap where several threads compute: the last one ends it."""
+    def on_threads(self, count: int) -> Iterator[None]:
+        """Calls take `count` threads meanwhile. Uses may overlap where several threads compute: the first one says how many,
+        unless another wants fewer, and the last one ends it."""
         with self._lock:
+            now = self._get()
             if self._held == 0:
-                self._own = self._get()
-                self._set(1)
+                self._own = now
+            if count != now and (self._held == 0 or count < now):
+                self._set(count)
             self._held += 1
         try:
             yield
@@ -137,17 +127,20 @@ class Library:
 
 
 @functools.cache
-def _library() -> Library | None:
-    """numpy's OpenBLAS, where it has more than one thread and `threadpoolctl` (of the extras `jit` and `onednn`) finds it."""
+def openblas(of: str) -> Library | None:
+    """The OpenBLAS that a package came with, where it has more than one thread and `threadpoolctl` (of the extras `jit` and
+    `onednn`) finds it."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
         return None
     found = ThreadpoolController().select(internal_api="openblas").lib_controllers
-    for each in sorted(found, key=lambda each: "numpy" not in each.filepath):  # scipy may have one of its own
+    for each in sorted(
+        found, key=lambda each: f"{of}.libs" not in each.filepath
+    ):  # each wheel has one; others share one
         name = next((name for name in each.check_symbols if hasattr(each.dynlib, name)), "")
         if name and each.threading_layer == "pthreads":
             # its own setter takes the calls of one thread only, and four times as long
             get, set_ = getattr(each.dynlib, name), getattr(each.dynlib, name.replace("get_num", "set_num"))
-            return Library(get, set_) if get() > 1 else None
+            return Library(of, get, set_) if get() > 1 else None
     return None

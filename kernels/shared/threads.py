@@ -173,6 +173,19 @@ class Governor:
             return 1
         return self._left[-1] if self._tries else self._best
 
+    def run(self, work: Callable[[int], T]) -> T:
+        """Calls `work` with a number of threads, and measures it.
+
+        As long as a compiler keeps a core busy, which tells nothing of later calls, there is one thread.
+        """
+        if self._most < 2 or not background.idle:
+            return work(1)
+        threads = self.threads()
+        begun = perf_counter_ns()
+        found = work(threads)
+        self.add(threads, perf_counter_ns() - begun)
+        return found
+
     def add(self, threads: int, nanoseconds: int) -> None:
         """Takes a measurement in."""
         if threads == 1:
@@ -231,24 +244,23 @@ def _averaged(before: float, nanoseconds: int) -> float:
 _governors: dict[Hashable, Governor] = {}
 
 
-def governed(key: Hashable, work: Callable[[int], T]) -> T:
+def governed(key: Hashable, work: Callable[[int], T], most: int | None = None) -> T:
     """Calls `work` with a number of threads, and measures it. Calls with one key are the same amount of the same work.
 
-    As long as a compiler keeps a core busy, which tells nothing of later calls, there is one thread.
+    Args:
+        key: what tells this work and its amount from others.
+        work: takes the number of threads.
+        most: how many threads there are for it; by default those of the pool.
     """
-    most = most_threads()
-    if most < 2 or not background.idle:
+    most = most_threads() if most is None else most
+    if most < 2:
         return work(1)
     governor = _governors.get(key)
     if governor is None:
         if len(_governors) >= _MOST_GOVERNORS:
             _governors.clear()
         governor = _governors[key] = Governor(most)
-    threads = governor.threads()
-    begun = perf_counter_ns()
-    found = work(threads)
-    governor.add(threads, perf_counter_ns() - begun)
-    return found
+    return governor.run(work)
 
 
 def is_large(given: Sequence[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Matrix products take all threads while that pays; the process's own number of threads is never changed for others."""
+"""Products and LAPACK take one thread of OpenBLAS each, large ones those of the pool; the process's own number is left alone."""
 
 from __future__ import annotations
 
@@ -11,98 +11,10 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 
+from actorflow.kernels.linalg import lapack
+from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import blas
-
-FAST, ONE, SLOW = 60, 100, 1000  # ns: a product on all threads that pay, on one thread, on all where they wait
-SHORTEST, LONGEST = blas._SHORTEST, blas._LONGEST
-
-
-def measured() -> blas.Governor:
-    """A governor that has seen the product once on all threads and once on one."""
-    governor = blas.Governor()
-    assert governor.splits()
-    governor.add(True, FAST)
-    assert not governor.splits()
-    governor.add(False, ONE)
-    return governor
-
-
-def rests(governor: blas.Governor) -> int:
-    """Makes a split slow, and counts the products that then run on one thread."""
-    governor.add(True, SLOW)
-    count = 0
-    while not governor.splits():
-        governor.add(False, ONE)
-        count += 1
-        assert count <= LONGEST
-    return count
-
-
-# ---- the decisions
-
-
-def test_f89_the_first_product_splits_and_the_second_one_does_not() -> None:
-    measured()
-
-
-def test_f89_products_go_on_splitting_while_it_pays() -> None:
-    governor = measured()
-    for _ in range(1000):
-        assert governor.splits()
-        governor.add(True, FAST)
-
-
-def test_f89_one_slow_split_makes_the_next_products_rest() -> None:
-    assert rests(measured()) == SHORTEST
-    governor = measured()
-    governor.add(True, 22 * ONE // 10)  # more than twice one thread, though the mean is still below it
-    assert not governor.splits()
-
-
-def test_f89_splits_that_are_a_little_slower_than_one_thread_rest_too() -> None:
-    governor = measured()
-    for _ in range(100):
-        if not governor.splits():
-            return
-        governor.add(True, ONE * 3 // 2)
-    pytest.fail("it kept splitting although one thread is faster")
-
-
-def test_f89_patience_doubles_with_each_disappointment_up_to_a_bound() -> None:
-    governor = measured()
-    found = [rests(governor) for _ in range(12)]
-    assert found == [min(SHORTEST << i, LONGEST) for i in range(12)]
-
-
-def test_f89_one_good_try_after_a_rest_is_enough_to_split_again() -> None:
-    governor = measured()
-    rests(governor)
-    governor.add(True, FAST)
-    for _ in range(100):
-        assert governor.splits()
-        governor.add(True, FAST)
-
-
-def test_f89_patience_recovers_while_splits_pay() -> None:
-    governor = measured()
-    for _ in range(6):
-        rests(governor)
-    for _ in range(LONGEST):
-        governor.add(True, FAST)
-    assert rests(governor) == SHORTEST
-
-
-def test_f89_one_slow_measurement_of_one_thread_counts_little_and_a_fast_one_at_once() -> None:
-    governor = measured()
-    governor.add(False, 10 * ONE)
-    assert rests(governor) == SHORTEST  # with its whole weight, ten times ONE would be as slow as SLOW
-    governor = measured()
-    governor.add(False, FAST // 2)
-    governor.add(True, FAST)
-    assert not governor.splits()
-
-
-# ---- the products
+from actorflow.kernels.shared import threads as pool
 
 
 class Threads:
@@ -121,10 +33,10 @@ class Threads:
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
-    """Products of every size are governed, and their threads are counted."""
+    """Products of every size are for the library, and their threads are counted."""
     made = Threads()
-    library = blas.Library(made.get, made.set)
-    monkeypatch.setattr(blas, "_library", lambda: library)
+    library = blas.Library("numpy", made.get, made.set)
+    monkeypatch.setattr(blas, "openblas", lambda of: library)
     monkeypatch.setattr(blas, "WORTH_SPLITTING", 0)
     return made
 
@@ -147,7 +59,7 @@ def test_f89_products_equal_numpys(threads: Threads, shape: tuple[int, ...], dty
     b = rng.integers(-9, 9, (m, k) if transposed[1] else (k, m)).astype(dtype)
     a, b = (a.T if transposed[0] else a), (b.T if transposed[1] else b)
     expected = np.matmul(a, b)
-    for _ in range(3):  # on all threads, on one, and on those that pay
+    for _ in range(3):
         np.testing.assert_array_equal(blas.matmul(a, b), expected)
         out = np.full((n, m), 99, dtype)
         assert blas.matmul(a, b, out) is out
@@ -155,17 +67,54 @@ def test_f89_products_equal_numpys(threads: Threads, shape: tuple[int, ...], dty
     assert threads.count == 8
 
 
-def test_f89_the_second_product_of_a_size_runs_on_one_thread(threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f89_products_take_one_thread_of_the_library(threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+    def product(a: Any, b: Any, out: Any = None) -> Any:
+        threads.seen.append(threads.count)
+        return np.matmul(a, b, out=out)
+
+    watch(monkeypatch, product)
+    monkeypatch.setattr(blas, "most_threads", lambda: 2)
+    a = np.ones((4, 4), np.float32)
+    for _ in range(3):
+        blas.matmul(a, a)
+    assert threads.seen == [1, 1, 1]
+    assert threads.count == 8
+
+
+def test_f89_without_the_pool_a_governor_says_how_many_threads_of_the_library_pay(
+    threads: Threads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blas, "most_threads", lambda: 1)
+    monkeypatch.setattr(blas, "cores", lambda: 8)
+    monkeypatch.setattr(pool, "_governors", {})
+    seen = []
+    monkeypatch.setattr(pool.Governor, "run", lambda self, work: [seen.append(self._most), work(4)][1])
+
     def product(a: Any, b: Any, out: Any = None) -> Any:
         threads.seen.append(threads.count)
         return np.matmul(a, b, out=out)
 
     watch(monkeypatch, product)
     a = np.ones((4, 4), np.float32)
-    blas.matmul(a, a)
-    blas.matmul(a, a)
-    blas.matmul(np.ones((5, 4), np.float32), a)  # another size, measured by itself
-    assert threads.seen == [8, 1, 8]
+    np.testing.assert_array_equal(blas.matmul(a, a), a * 4)
+    assert (seen, threads.seen, threads.count) == ([8], [4], 8)
+
+
+@pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
+@pytest.mark.parametrize("shape", [(65, 30, 7), (7, 30, 65), (40, 1, 40)], ids=str)
+def test_f89_large_products_are_shared_by_threads_of_the_pool(
+    threads: Threads, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], seed: int
+) -> None:
+    monkeypatch.setattr(blas, "WORTH_DIVIDING", 0)
+    monkeypatch.setattr(blas, "most_threads", lambda: 3)
+    monkeypatch.setattr(pool, "most_threads", lambda: 3)
+    monkeypatch.setattr(pool.Governor, "threads", lambda self: 3)
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=shape[:2]), rng.normal(size=shape[1:])
+    np.testing.assert_allclose(blas.matmul(a, b), a @ b)
+    out = np.empty((shape[0], shape[2]))
+    assert blas.matmul(a, b, out) is out
+    np.testing.assert_allclose(out, a @ b)
     assert threads.count == 8
 
 
@@ -193,18 +142,18 @@ def test_f89_the_thread_count_is_restored_when_products_overlap(
 
     def product(a: Any, b: Any, out: Any = None) -> Any:
         index = int(a[0, 0])
-        if index >= 0:
-            inside[index].set()
-            leave[index].wait(PATIENCE)
-            threads.seen.append(threads.count)
+        inside[index].set()
+        leave[index].wait(PATIENCE)
+        threads.seen.append(threads.count)
         return b
 
     watch(monkeypatch, product)
-    for rows in (2, 3):  # the first product of each size is the one on all threads
-        blas.matmul(np.full((rows, 2), -1), np.ones((2, 2)))
+    monkeypatch.setattr(blas, "most_threads", lambda: 2)
     workers = []
     for index in (0, 1):
-        workers.append(threading.Thread(target=blas.matmul, args=(np.full((index + 2, 2), index), np.ones((2, 2)))))
+        workers.append(
+            threading.Thread(target=blas.matmul, args=(np.full((index + 2, 2), float(index)), np.ones((2, 2))))
+        )
         workers[-1].start()
         assert inside[index].wait(PATIENCE)
     for index in (0, 1):
@@ -218,26 +167,47 @@ def test_f89_small_products_and_other_arrays_are_left_to_numpy(
     threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blas, "WORTH_SPLITTING", 65)
-    library = blas._library()
-    assert library is not None
+    seen: list[str] = []
+    library = blas.openblas("numpy")
+    monkeypatch.setattr(blas, "openblas", lambda of: seen.append(of) or library)
     blas.matmul(np.ones((4, 4)), np.ones((4, 4)))
     blas.matmul(np.ma.ones((5, 5)), np.ones((5, 5)))
-    assert not library._governors
+    assert not seen
     blas.matmul(np.ones((5, 5)), np.ones((5, 5)))
-    assert len(library._governors) == 1
+    assert seen == ["numpy"]
 
 
-def test_f89_the_sizes_that_are_remembered_are_bounded(threads: Threads) -> None:
-    library = blas._library()
+def test_f89_fewer_threads_than_another_call_has_are_taken_for_both_and_more_are_not(threads: Threads) -> None:
+    library = blas.openblas("numpy")
     assert library is not None
-    for rows in range(1, blas._MOST_SIZES + 50):
-        blas.matmul(np.ones((rows, 1)), np.ones((1, 1)))
-    assert len(library._governors) <= blas._MOST_SIZES
+    with library.on_threads(4):
+        with library.on_threads(8):
+            assert threads.count == 4
+        with library.on_threads(1):
+            assert threads.count == 1
+    assert threads.count == 8
+
+
+def test_f89_each_wheel_has_a_library_of_its_own_and_keeps_its_threads() -> None:
+    """Only where there are such wheels, with several threads."""
+    pytest.importorskip("scipy.linalg.lapack")
+    blas.openblas.cache_clear()
+    libraries = [blas.openblas(of) for of in ("numpy", "scipy")]
+    if None in libraries:
+        pytest.skip("this processor has one core, or the libraries are others")
+    before = [library._get() for library in libraries if library]
+    x = np.random.default_rng(1).normal(size=(80, 80)).astype(np.float32)
+    positive = x @ x.T + 80 * np.eye(80, dtype=np.float32)
+    np.testing.assert_allclose(lapack.cholesky(positive) @ lapack.cholesky(positive).T, positive, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(lapack.inverse(positive) @ positive, np.eye(80), atol=1e-3)
+    with pytest.raises(np.linalg.LinAlgError):
+        lapack.cholesky(-positive)
+    assert [library._get() for library in libraries if library] == before
 
 
 def test_f89_numpys_own_library_keeps_its_threads() -> None:
     """Only if numpy has an OpenBLAS of several threads; elsewhere products are numpy's."""
-    library = blas._library()
+    library = blas.openblas("numpy")
     before = library._get() if library else 1
     a = np.ones((80, 80), np.float32)
     for _ in range(4):

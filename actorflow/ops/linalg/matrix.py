@@ -130,13 +130,15 @@ def cholesky(input: TensorLike, *, name: str | None = None) -> Tensor:
 @cholesky.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     from actorflow.ops.linalg.diagonal import matrix_band_part
+    from actorflow.ops.linalg.solve import matrix_triangular_solve
 
-    # Iain Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10.
+    # Iain Murray, "Differentiation of the Cholesky decomposition" (2016), equation 10. It multiplies by the factor's inverse from
+    # both sides, which are two substitutions.
     factor = node.outputs[0]
-    inverse = matrix_inverse(factor)
     middle = matmul(factor, dy, adjoint_a=True)
     middle = matrix_band_part(matrix_set_diag(middle, matrix_diag_part(middle) / 2), -1, 0)
-    half = matmul(matmul(inverse, middle, adjoint_a=True), inverse)
+    left = matrix_triangular_solve(factor, middle, adjoint=True)
+    half = matrix_triangular_solve(factor, matrix_transpose(left, conjugate=True), adjoint=True)
     return [(half + matrix_transpose(half, conjugate=True)) / 2]
 
 
