@@ -127,7 +127,9 @@ def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> A
         return np.ascontiguousarray(found)
     # The transposes of both sides have the columns' order, so the triangle's transpose stands to the right of the unknown.
     trsm = importlib.import_module("scipy.linalg.blas").get_blas_funcs("trsm", dtype=triangle.dtype)
-    return trsm(1, triangle.T, np.array(right, order="C").T, side=1, lower=not lower, trans_a=adjoint, overwrite_b=True).T
+    return trsm(
+        1, triangle.T, np.array(right, order="C").T, side=1, lower=not lower, trans_a=adjoint, overwrite_b=True
+    ).T
 
 
 @_governed

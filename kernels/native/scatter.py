@@ -20,6 +20,7 @@ from actorflow.runtime.state.variable_state import VariableState
 from ..array import gather as gathering
 from ..array import unique as distinct
 from ..math import segment
+from ..sparse import segment as sparse
 from ..state import scatter, training
 from . import update
 from .elementwise import FLOATS, NUMBERS
@@ -119,6 +120,17 @@ def _deep(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 @kernel("SegmentSum", dtypes=FLOATS, can=_deep, **_OPTIONS)
 def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
     return _segment_sum(data, ids)
+
+
+_picked_sum = function(
+    "sparse_segment_sum",
+    lambda data, indices, ids, count=None: sparse.sparse_segment_sum(np, data, indices, ids, count),
+)
+
+
+@kernel("SparseSegmentSum", "SparseSegmentSumWithNumSegments", dtypes=FLOATS, **_OPTIONS)
+def sparse_segment_sum(xp: Any, data: Any, indices: Any, ids: Any, count: Any = None) -> Any:
+    return _picked_sum(data, indices, ids, count)
 
 
 def _numbered(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

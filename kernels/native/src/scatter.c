@@ -171,6 +171,54 @@ static PyObject *k_segment_sum(const Call *call) {
     return (PyObject *)made;
 }
 
+/* ---- sparse_segment_sum(data, indices, ids, height or nothing): runs of equal ids, of rows that are picked */
+
+typedef struct {
+    const void *data, *indices, *ids;
+    void *out;
+    int64_t count, width;
+    bool wide_indices, wide_ids;
+} Picked;
+
+#define PICKED(name, T)                                                                                                            \
+    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
+        const Picked *s = given;                                                                                                   \
+        for (int64_t i = 0; i < s->count; i++) {                                                                                   \
+            const T *row = (const T *)s->data + number(s->indices, s->wide_indices, i) * s->width;                                 \
+            T *restrict into = (T *)s->out + number(s->ids, s->wide_ids, i) * s->width;                                            \
+            for (int64_t k = 0; k < s->width; k++) into[k] += row[k];                                                              \
+        }                                                                                                                          \
+    }
+PICKED(picked_f4, float)
+PICKED(picked_f8, double)
+
+static PyObject *k_sparse_segment_sum(const Call *call) {
+    PyArrayObject *data = array_at(call, 0), *indices = indices_at(call, 1), *ids = indices_at(call, 2);
+    if (!data || !indices || !ids || PyArray_NDIM(data) < 1 || PyArray_NDIM(data) > DEEPEST) return NULL;
+    int type = PyArray_TYPE(data);
+    if ((type != NPY_FLOAT32 && type != NPY_FLOAT64) || PyArray_NDIM(indices) != 1 || !same_shape(indices, ids)) return NULL;
+    Picked s = {PyArray_DATA(data), PyArray_DATA(indices), PyArray_DATA(ids), NULL, PyArray_DIM(ids, 0), 1, is_wide(indices), is_wide(ids)};
+    int64_t rows = PyArray_DIM(data, 0), last = 0, height;
+    for (int64_t i = 0; i < s.count; i++) {
+        int64_t index = number(s.indices, s.wide_indices, i), id = number(s.ids, s.wide_ids, i);
+        if (index < 0 || index >= rows || id < last) return NULL;
+        last = id;
+    }
+    if (call->count < 4 || call->args[3] == Py_None)
+        height = s.count ? last + 1 : 0;
+    else if (!whole_at(call, 3, &height) || height < (s.count ? last + 1 : 0))
+        return NULL;
+    npy_intp sizes[DEEPEST] = {height};
+    for (int i = 1; i < PyArray_NDIM(data); i++) s.width *= sizes[i] = PyArray_DIM(data, i);
+    if (!s.width || height > LARGEST || height * s.width > LARGEST) return NULL;
+    PyArrayObject *made = fresh(type, PyArray_NDIM(data), sizes);
+    if (!made) return NULL;
+    s.out = PyArray_DATA(made);
+    memset(s.out, 0, (size_t)PyArray_NBYTES(made));
+    work_through(call, type == NPY_FLOAT32 ? picked_f4 : picked_f8, &s, 1, 1, s.count * s.width);
+    return (PyObject *)made;
+}
+
 /* ---- distinct numbers, in the order in which they first appear */
 
 /* For each number which of the distinct ones it is; gives how many there are, or -1 without memory. A table of open addresses. */

@@ -11,6 +11,7 @@
 #include "matmul.c"
 #include "product.c"
 #include "update.c"
+#include "strings.c"
 
 #define NAMED(name) {#name, k_##name}
 
@@ -25,6 +26,6 @@ const Kernel TABLE[] = {
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
     NAMED(batch_norm), NAMED(batch_norm_grad), NAMED(uniform), NAMED(matmul), NAMED(product),
-    NAMED(descend), NAMED(update),
+    NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum),
     {NULL, NULL},
 };
