@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
 
-from actorflow.runtime.errstate import errors_ignored
+from actorflow.runtime.kernel_context import errors_ignored
 
 
 class _Local(threading.local):

@@ -6,11 +6,11 @@ chain.py            chains: what a device's thread goes on with after a heavy ke
                     between
 context.py          what a kernel may reach beside its inputs
 dispatcher.py       the ready queue of an event loop, and the pump that runs node tasks from it
-errstate.py         `errstate_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing
 executor.py         the tokens of one device in one step: what each node waits for, and the tasks of nodes that fire (paper
                     section 3.1)
 frames.py           frames and iterations: how tokens travel through loops and branches (paper section 4.4)
 kernel_binding.py   from a node and its kernel to a plain call: `launch(*inputs)` with attributes, memory and context filled in
+kernel_context.py   `kernel_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing
 misfit.py           `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
 plan.py             the compiled plan of one device: what a step needs to know of each node, as records and counts that never
                     change

@@ -60,6 +60,7 @@ class Session:
         *,
         devices: Mapping[str, int] | Sequence[Device] | None = None,
         memory_budget: int | None = None,
+        threads: int | None = None,
         max_inflight_steps: int = 256,
         max_queued_steps: int = 4096,
         max_waiting_steps: int = 4096,
@@ -79,7 +80,7 @@ class Session:
     ) -> None:
         """
         Args:
-            target, graph, devices, memory_budget: see `actorflow.Session`.
+            target, graph, devices, memory_budget, threads: see `actorflow.Session`.
             max_inflight_steps, max_queued_steps, max_waiting_steps: see `actorflow.Session`.
             coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, check_numerics: see
                 `actorflow.Session`.
@@ -90,6 +91,7 @@ class Session:
             graph,
             devices=devices,
             memory_budget=memory_budget,
+            threads=threads,
             max_inflight_steps=max_inflight_steps,
             max_queued_steps=max_queued_steps,
             max_waiting_steps=max_waiting_steps,

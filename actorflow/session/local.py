@@ -42,6 +42,7 @@ class LocalEngine:
         devices: Mapping[str, int] | Sequence[Device] | None,
         memory_budget: int | None,
         file_roots: Sequence[str | os.PathLike[str]] | None,
+        threads: int | None = None,
     ) -> None:
         self._devices = open_devices(devices, memory_budget)
         self.resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
@@ -50,6 +51,7 @@ class LocalEngine:
         self.builder = PlanBuilder(self._devices, self.resources)
         self.planner = Planner(graph, self._devices, self.builder, options, self._compiled)
         self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
+        self.steps.threads = threads
         self.steps.users = ResourceUsers(graph.nodes)
         self.steps.deadlock = DeadlockDetector()
         self.admission = admission

@@ -75,6 +75,8 @@ class Session(Inspection):
             own.
         memory_budget: the maximum number of bytes of the tensors of each device; unlimited unless given. A cluster has
             its own.
+        threads: the maximum number of threads that compute one kernel, of those that all sessions of the process share
+            (`ACTORFLOW_THREADS`); all of them unless given. With 1, large kernels are not divided.
         max_inflight_steps: the maximum number of steps that run concurrently; others wait for their turn. A step whose
             `py_func` is busy on a thread counts as running.
         max_queued_steps: the maximum number of steps that wait for their turn; more are refused with
@@ -120,6 +122,7 @@ class Session(Inspection):
         *,
         devices: Mapping[str, int] | Sequence[Device] | None = None,
         memory_budget: int | None = None,
+        threads: int | None = None,
         max_inflight_steps: int = 256,
         max_queued_steps: int = 4096,
         max_waiting_steps: int = 4096,
@@ -149,6 +152,8 @@ class Session(Inspection):
                     hint="Open Session(graph=graph) for a graph of your own, or use the values themselves.",
                 )
             )
+        if threads is not None and threads < 1:
+            raise ValueError(f"Session(threads={threads}): a kernel takes one thread or more.")
         self.writable = writable
         options = Options(
             fold=optimize and not check_numerics,
@@ -169,9 +174,11 @@ class Session(Inspection):
         self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking one, maybe
         self._engine: Engine
         if not target:
-            self._engine = LocalEngine(self.graph, options, self._admission, devices, memory_budget, file_roots)
+            self._engine = LocalEngine(
+                self.graph, options, self._admission, devices, memory_budget, file_roots, threads
+            )
             return
-        own = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots}
+        own = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots, "threads": threads}
         if given := [name for name, value in own.items() if value is not None]:
             found = f"its target is that of the environment's {source}" if source else "it has a target"
             way = f", or unset {source} to run in this process" if source else ""

@@ -25,8 +25,8 @@ from actorflow.runtime.diagnostics import starvation
 from actorflow.runtime.diagnostics.recorder import Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.errstate import errstate_context
 from actorflow.runtime.event_loops.running import running_loop
+from actorflow.runtime.kernel_context import kernel_context
 from actorflow.runtime.step import Step, StepAccounting
 from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.statistics import StepCounts
@@ -74,6 +74,8 @@ class StepRunner(StepCounts):
         """Gives the nodes that use each resource, as far as they are known here."""
         self.deadlock: DeadlockDetector | None = None
         """Tells of steps that only wait, where somebody wants to know."""
+        self.threads: int | None = None
+        """How many threads may compute one kernel; None for all that there are."""
         self.recorder: Recorder | None = None
         """Traces some of the steps, while it is there."""
         self._looking: asyncio.TimerHandle | None = None
@@ -262,7 +264,7 @@ class StepRunner(StepCounts):
             compiled.plans,
             self.dispatcher,
             self._loop,
-            errstate_context(),
+            kernel_context(self.threads),
             self._transport.rendezvous(self.count) if rendezvous is None else rendezvous,
             trace=trace,
             expected_feeds=expected_feeds,

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.runtime.kernel_context import MOST_THREADS
+
 from ..shared.threads import Governor
 from .binding import Binding, Unsupported
 
@@ -164,7 +166,7 @@ class Governed:
 
     def __call__(self, *arrays: Any) -> None:
         governor = self._governor
-        if governor is None:
+        if governor is None or (MOST_THREADS.get() or self._binding.most_threads) < 2:
             self._run(1, arrays)
             return
         governor.run(lambda threads: self._run(threads, arrays))

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from actorflow import machine
 from actorflow.errors import InvalidArgumentError
 from actorflow.runtime.codegen.jit import background
+from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded
 
@@ -250,9 +251,12 @@ def governed(key: Hashable, work: Callable[[int], T], most: int | None = None) -
     Args:
         key: what tells this work and its amount from others.
         work: takes the number of threads.
-        most: how many threads there are for it; by default those of the pool.
+        most: how many threads there are for it; by default those of the pool. A session may allow fewer.
     """
     most = most_threads() if most is None else most
+    limit = MOST_THREADS.get()
+    if limit is not None and limit < most:
+        most, key = limit, (key, limit)
     if most < 2:
         return work(1)
     governor = _governors.get(key)

@@ -9,10 +9,13 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import actorflow as af
+from actorflow.kernels.native import library
 from actorflow.kernels.shared import threads
 from actorflow.kernels.shared.threads import Governor
 
@@ -304,3 +307,39 @@ def test_large_work_has_the_same_result_on_more_threads_than_cores() -> None:
     x = np.random.default_rng(0).normal(size=(500, 700)).astype("f4")
     for count in (1, 2, 4, 8):
         np.testing.assert_array_equal(threads._pool().call("negative", count, x), -x)
+
+
+# ---- sessions
+
+
+@pooled
+@pytest.mark.parametrize(("threads_of_session", "wanted"), [(None, 8), (3, 3), (1, 1), (20, 8)])
+async def test_a_session_says_how_many_threads_may_compute_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, threads_of_session: int | None, wanted: int
+) -> None:
+    seen: list[int] = []
+    call = library._call
+
+    def watched(name: str, given: tuple[Any, ...], count: int) -> Any:
+        seen.append(count)
+        return call(name, given, count)
+
+    monkeypatch.setattr(library, "_call", watched)
+    monkeypatch.setattr(threads, "most_threads", lambda: 8)
+    monkeypatch.setattr(threads.Governor, "threads", lambda self: self._most)
+    monkeypatch.setattr(threads, "_governors", {})
+    graph = af.Graph()
+    with graph.as_default():
+        x = af.placeholder(af.float32, [1 << 19])
+        y = -x
+    async with af.Session(graph=graph, threads=threads_of_session, jit=False) as session:
+        value = np.ones(1 << 19, np.float32)
+        np.testing.assert_array_equal(await session.run(y, {x: value}), -value)
+    assert seen == [wanted]
+
+
+def test_a_session_takes_one_thread_or_more_and_a_cluster_has_its_own() -> None:
+    with pytest.raises(ValueError, match="one thread or more"):
+        af.Session(threads=0)
+    with pytest.raises(ValueError, match="takes no threads"):
+        af.blocking.Session("tcp://127.0.0.1:1", threads=2)
