@@ -1,5 +1,5 @@
-"""`kernel_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing, with the limit of threads
-of the session.
+"""`kernel_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing, with the limit of
+threads of the session.
 
 An infinity or a NaN is a value of a graph like any other. `np.errstate` would do, but each step of a program asks for this, and
 to enter and leave that takes longer than a small step's kernels: here its variable is set to the value that it gives it.
