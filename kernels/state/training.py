@@ -50,6 +50,9 @@ def prepared(xp: Any, program: Program, dtype: Any, scalars: Sequence[Any]) -> t
 
 def compute(xp: Any, program: Program, arrays: Sequence[Any], scalars: Sequence[Any]) -> None:
     """Runs a program on arrays of one shape."""
+    if xp is np and arrays[0].size <= _BLOCK and program.straight is not None:
+        program.straight([*arrays, *scalars])
+        return
     loop, constants = prepared(xp, program, arrays[0].dtype, scalars)
     run_loop(xp, loop, arrays, constants)
 

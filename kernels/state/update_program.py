@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.ops.state.update import Formula, Update
+from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit_recipe import Block, Instruction, Operand, Recipe, Value
 
 _CALLS = {
@@ -93,6 +94,9 @@ class Program:
         only = None if self._steps or self._chosen else self.loop(None)
         self.plain = only if only is not None and only.numbers == tuple(self._scalars) else None
         """The loop, where it needs the scalars as they are given, and nothing else."""
+        self.straight = None if self._chosen else self._written_out()
+        """A function of [arrays and scalars], in which each call of numpy is a line: for arrays so small that anything else
+        would cost more than the calls. None where choices depend on scalars."""
 
     def numbers(self, xp: Any, dtype: Any, scalars: Iterable[Any]) -> list[Any]:
         """The values of a run that are the same for all elements, by their numbers in the recipe."""
@@ -107,6 +111,29 @@ class Program:
             else:
                 found[at] = getattr(xp, _CALLS[op])(*[found[a] for a in arguments])
         return found
+
+    def _written_out(self) -> Callable[[list[Any]], Any] | None:
+        loop = self.loop(())
+        if loop.chooses:
+            return None
+        count = len(self.recipe.operands)
+        full = [k for k in range(count) if k not in self._scalars]
+        writer = codegen.Writer([f"v{k}" for k in (*full, *self._scalars)])
+        name = {at: f"v{at}" for at in range(len(self._blank))}
+        name |= {at: writer.bind(value) for at, value in enumerate(self._blank) if value is not None}
+        first = name[full[0]]
+        for function, op, arguments, at in self._steps:
+            given = ", ".join(name[a] for a in arguments)
+            if function is None and op == "convert":
+                writer.add(f"v{at} = {writer.bind(np.asarray)}({given}).astype({first}.dtype)[()]")
+            else:
+                writer.add(f"v{at} = {writer.bind(function or getattr(np, _CALLS[op]))}({given})")
+        values = [name[at] for at in (*full, *loop.numbers)] + [writer.bind(value) for value in loop.constants]
+        for at in range(loop.scratch):
+            writer.add(f"t{at} = {writer.bind(np.empty)}({first}.shape, {first}.dtype)")
+            values.append(f"t{at}")
+        loop.write(writer, values)
+        return writer.build("None")[0]
 
     def loop(self, numbers: Sequence[Any] | None) -> Loop:
         """The work on each element; with `numbers`, choices that depend on them are made."""
@@ -162,7 +189,7 @@ class Loop:
         self._names: list[tuple[str, tuple[int, ...], int]] = []
         self._copies: list[tuple[int, int]] = []
         self.scratch = self._assign_places()
-        self._chooses = any(name == "where" for name, _, _ in self._names)
+        self.chooses = any(name == "where" for name, _, _ in self._names)
         self._calls = self._calls_of(np)
 
     def _assign_places(self) -> int:
@@ -207,7 +234,7 @@ class Loop:
 
     def run(self, xp: Any, values: list[Any]) -> None:
         """Computes it on arrays of one shape: `values` are these, the `numbers`, the `constants`, and `scratch` temporaries."""
-        if self._chooses:
+        if self.chooses:
             self._run_with_choices(xp, values)
         else:
             for function, first, second, into in self._calls if xp is np else self._calls_of(xp):
@@ -217,6 +244,14 @@ class Loop:
                     function(values[first], values[second], out=values[into])
         for target, source in self._copies:
             xp.copyto(values[target], values[source])
+
+    def write(self, writer: codegen.Writer, values: Sequence[str]) -> None:
+        """`run` as lines of a function, for numpy; `values` are spelled."""
+        for function, first, second, into in self._calls:
+            given = values[first] if second < 0 else f"{values[first]}, {values[second]}"
+            writer.add(f"{writer.bind(function)}({given}, out={values[into]})")
+        for target, source in self._copies:
+            writer.add(f"{writer.bind(np.copyto)}({values[target]}, {values[source]})")
 
     def _run_with_choices(self, xp: Any, values: list[Any]) -> None:
         for name, given, into in self._names:
