@@ -1,6 +1,7 @@
 """The list of packages, found from the folders so that a new one can't be forgotten, and the native library. All else is in
 pyproject.toml."""
 
+import hashlib
 import os
 import sys
 import tomllib
@@ -42,6 +43,13 @@ def packages() -> list[str]:
     return found
 
 
+def digest() -> str:
+    """A hash of the sources, which the library carries (`kernels/native/library.py` compares it)."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted((ROOT / SOURCES).glob("*.[ch]")))).hexdigest()[
+        :16
+    ]
+
+
 def native() -> list[Extension]:
     """The library of kernels in C. It is optional: where it can't be compiled, numpy computes."""
     if sys.implementation.name != "cpython" or os.name != "posix":
@@ -57,7 +65,7 @@ def native() -> list[Extension]:
             [f"{SOURCES}/{name}" for name in COMPILED],
             include_dirs=[numpy.get_include()],
             depends=[str(path.relative_to(ROOT)) for path in sorted((ROOT / SOURCES).glob("*.[ch]"))],
-            define_macros=[("Py_LIMITED_API", ABI)],
+            define_macros=[("Py_LIMITED_API", ABI), ("ACTORFLOW_SOURCES", f'"{digest()}"')],
             extra_compile_args=options,
             extra_link_args=[option for option in options if option.startswith("-fsanitize")],
             py_limited_api=True,

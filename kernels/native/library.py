@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError
@@ -36,6 +38,10 @@ def loaded() -> Any:
         name = f"{__package__}._native"
         missing = isinstance(error, ModuleNotFoundError) and error.name == name
         return _without("it was not compiled as the package was installed" if missing else str(error))
+    if library.sources != _digest(library.sources):
+        return _without(
+            "it was compiled from other sources than those here; compile it again: python setup.py build_ext -i"
+        )
     if wanted and not library.use_level(wanted):
         return _without(f"this processor has no {wanted}")
     crc32c.provide(library.crc32c)
@@ -54,6 +60,12 @@ def _imported(build: str) -> Any:
     library = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(library)
     return library
+
+
+def _digest(otherwise: str) -> str:
+    """The hash of the sources as setup.py makes it; `otherwise` if they are not here, as in an installed package."""
+    found = sorted((Path(__file__).parent / "src").glob("*.[ch]"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in found)).hexdigest()[:16] if found else otherwise
 
 
 def _without(reason: str) -> None:

@@ -682,3 +682,15 @@ def test_records_are_cut_as_in_python(seed: int) -> None:
             data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
         cut = bytes(data[: int(rng.integers(len(data) + 1))]) if rng.random() < 0.5 else bytes(data)
         assert loaded().cut_records(cut) == tfrecord.cut(cut)
+
+
+def test_a_library_of_other_sources_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was compiled before a change of its sources lacks functions, or computes by other rules."""
+    from actorflow.kernels.native import library as module
+
+    monkeypatch.delenv("ACTORFLOW_NATIVE", raising=False)
+    monkeypatch.setattr(module, "_digest", lambda otherwise: "of others")
+    logged: list[str] = []
+    monkeypatch.setattr(module, "_without", logged.append)
+    module.loaded.__wrapped__()
+    assert len(logged) == 1 and "other sources" in logged[0]

@@ -286,5 +286,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     bound_type = (PyTypeObject *)PyType_FromSpec(&bound_spec);
     if (!bound_type) return NULL;
     take_best();
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module && PyModule_AddStringConstant(module, "sources", ACTORFLOW_SOURCES)) Py_CLEAR(module);
+    return module;
 }
