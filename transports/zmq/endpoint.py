@@ -123,6 +123,7 @@ class ZmqEndpoint(BaseEndpoint):
                     progress(what)
 
         why: BaseException | None = None
+        refusals = 0
         with anyio.move_on_after(timeout):
             target = f"tcp://{await _resolve(host, port)}"
             tell("resolved")
@@ -137,7 +138,10 @@ class ZmqEndpoint(BaseEndpoint):
                 except UnexplainedRejection as error:
                     channel.close("not wanted any more")
                     why = error
-                    await self._explain(address, host, port)
+                    refused = await self._explained(address, host, port)
+                    refusals = 0 if refused is None else refusals + 1
+                    if refused is not None and refusals == 2:  # once, the listener may have been ending
+                        raise refused from error
                     await anyio.sleep(random.uniform(0.02, 0.2))
                 except PeerLost as error:  # it died while it was greeted; its successor may answer
                     why = error
@@ -147,16 +151,16 @@ class ZmqEndpoint(BaseEndpoint):
                     raise
         raise not_reached(address, timeout, reached[-1]) from why
 
-    async def _explain(self, address: str, host: str, port: int) -> None:
-        """A peer has ended a handshake. Raises HandshakeRejected, which says why, unless nothing answers there now."""
+    async def _explained(self, address: str, host: str, port: int) -> HandshakeRejected | None:
+        """A peer has ended a handshake: the error that says why, or None if nothing answers there now."""
         try:
             found = await security_at(host, port)
         except OSError:  # a TimeoutError is one too
-            return
+            return None
         if found == "NULL" and self.keys is None:
-            return  # the two could talk: it was ending, perhaps
+            return None  # the two could talk: it was ending, perhaps
         why, hint = refusal(self.keys is not None, found)
-        raise HandshakeRejected(f"{address} refuses the connection: {why}.", hint=with_topic(hint, "keys-or-address"))
+        return HandshakeRejected(f"{address} refuses the connection: {why}.", hint=with_topic(hint, "keys-or-address"))
 
     def socket(self, kind: int) -> Socket:
         """A socket with the options that all have."""
