@@ -10,6 +10,9 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+import yaml
+
+import actorflow as af
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -254,3 +257,29 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
         "a.html: b.html#y: the page has no such place",
         "a.html: no.png leads nowhere",
     ]
+
+
+def test_f122_the_page_on_the_context_has_an_example() -> None:
+    """`make docs` runs it: the last layer of a trained network is trained again."""
+    page = (ROOT / "docs" / "explanation" / "context.md").read_text(encoding="utf-8")
+    kinds = [block.kind for block in blocks.blocks(page)]
+    assert kinds == ["python", "output"]
+    for name in ("DistBelief", "Spark", "AlexNet"):
+        assert f"## {name}" in page or name in page
+
+
+@pytest.mark.parametrize(
+    "form", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_forms_of_issues_are_what_github_reads(form: Path) -> None:
+    content = yaml.safe_load(form.read_text(encoding="utf-8"))
+    if form.stem != "config":
+        assert {"name", "description", "body"} <= content.keys()
+        assert all({"type", "attributes"} <= field.keys() for field in content["body"])
+        ids = [field["id"] for field in content["body"] if field["type"] != "markdown"]
+        assert len(set(ids)) == len(ids)
+
+
+def test_the_citation_names_this_version() -> None:
+    content = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert content["cff-version"] == "1.2.0" and content["version"] == af.__version__

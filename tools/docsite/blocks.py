@@ -43,7 +43,7 @@ class Block:
     argument: str = ""
 
 
-_COMMENT = re.compile(r"<!-- ?(setup|file|raises|output|skip)(?:: ?(.*?))? ?(-->)?\s*$")
+_COMMENT = re.compile(r" *<!-- ?(setup|file|raises|output|skip)(?:: ?(.*?))? ?(-->)?\s*$")
 
 
 def blocks(page: str) -> Iterator[Block]:

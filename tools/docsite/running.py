@@ -40,6 +40,7 @@ async def run_page(page: Path) -> int:
     printed = ""
     text = page.read_text(encoding="utf-8")  # noqa: ASYNC240  (nothing else runs yet)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        sys.path.insert(0, folder)  # files of the page are modules
         for block in blocks(text):
             try:
                 with anyio.fail_after(SECONDS):
@@ -90,7 +91,7 @@ async def _python(block: Block, page: Path, names: dict[str, Any]) -> str:
             if inspect.isawaitable(made):
                 await made
     except Exception as error:
-        if block.kind != "python" or type(error).__name__ != block.argument:
+        if block.kind != "python" or block.argument not in [kind.__name__ for kind in type(error).__mro__]:
             raise
         return str(error)
     if block.argument:

@@ -28,8 +28,8 @@ PROJECT_PAGES = {
 _FENCE = re.compile(r"^( *)(`{3,})(.*?)^\1\2[ ]*$\n?", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[[^\]]*\]\()((?!https?:|#|mailto:)[^)#\s]+)((?:#[^)]*)?\))")
 _NAME = re.compile(r"(?<![`\w{}])`(af(?:\.\w+)+)(?:\(\))?`(?![`\w])")
-_COMMENT = re.compile(r"^<!-- ?(?:setup|output|skip|raises)\b.*?-->\n", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"^<!-- file: (\S+) -->\n```(\w+)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^ *<!-- ?(?:setup|output|skip|raises)\b.*?-->\n", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^( *)<!-- file: (\S+) -->\n *```(\w+)\n", re.MULTILINE)
 _MARK = re.compile(r"^<!-- (?:picture|events|kernel coverage|end)\b.*?-->\n", re.MULTILINE)
 _FIGURES = re.compile(r"^<!-- figures: (\w+) -->\n", re.MULTILINE)
 
@@ -99,7 +99,7 @@ def staged(text: str, source: str, target: str, files: Path) -> str:
     """A page of the project as Sphinx reads it."""
     text = _FIGURES.sub(lambda found: figures.table(found[1]) + "\n", text)
     text = _MARK.sub("", _COMMENT.sub("", text))
-    text = _FILE.sub(r"```{code-block} \2\n:caption: \1\n\n", text)
+    text = _FILE.sub(r"\1```{code-block} \3\n\1:caption: \2\n\n", text)
     text = relink(pictures(text), source, target, files)
     return outside_fences(text, names)
 
