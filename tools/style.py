@@ -170,16 +170,13 @@ def tracked() -> list[str]:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
-    return [
-        name
-        for name in listed
-        if (name.endswith(".py") or (name.endswith(".md") and name.startswith(DOCUMENTS))) and name not in WRITTEN
-    ]
+    return [name for name in listed if name.endswith(".py") or (name.endswith(".md") and name.startswith(DOCUMENTS))]
 
 
 def main(names: list[str]) -> int:
     """Prints the findings of these files, or of all; 1 where there is one."""
-    faults = [one for name in names or tracked() for one in findings(name, (ROOT / name).read_text(encoding="utf-8"))]
+    checked = [name for name in names or tracked() if name not in WRITTEN]
+    faults = [one for name in checked for one in findings(name, (ROOT / name).read_text(encoding="utf-8"))]
     print(*faults, sep="\n", end="\n" if faults else "")
     return int(bool(faults))
 
