@@ -204,7 +204,10 @@ async def run_node(executor: ExecutorState, node: PlanNode) -> None:
     inputs: Any = slots[node.begin : node.end]
     slots[node.begin : node.end] = node.blank
     if node.touches_state and unlocked.writing:
-        await unlocked.wait(step, node, inputs)
+        try:
+            await unlocked.wait(step, node, inputs)
+        except BaseException as error:
+            step.fail(executor, node, error)
     if not step.stopped:
         try:
             cost = node.cost

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from actorflow import errors
 from actorflow.ops.declare import RefLike
 from actorflow.runtime import executor as runtime_part
 from actorflow.runtime.state.variable_state import VariableState
-from actorflow.runtime.threads import unlocked
+from actorflow.runtime.threads import WriteInProgress, unlocked
 from actorflow.session import step_runner as steps_module
 
 __all__ = ["probe"]
@@ -135,6 +136,22 @@ def test_f31_another_loop_waits_for_a_kernel_on_a_thread(shared: Callable[[], Sh
 
     value = on_threads(write, read)[1]
     assert (value == value[0]).all() and value[0] in (1, 2)
+
+
+def test_f31_a_table_is_looked_up_while_a_variable_is_written() -> None:
+    """Its handle is a member of a compiled run of nodes, which looks for writers of variables."""
+    graph = af.Graph()
+    with graph.as_default():
+        words = af.placeholder(af.string, [3])
+        ids = af.lookup.index_table_from_tensor(["a", "b"]).lookup(words) * 2 + 1
+        init = af.tables_initializer()
+    with af.blocking.Session(graph=graph) as session:
+        session.run(init)
+        write = WriteInProgress([SimpleNamespace(writer=None)])
+        try:
+            assert session.run(ids, {words: ["a", "b", "c"]}, timeout=PATIENCE).tolist() == [1, 3, -1]
+        finally:
+            write.end()
 
 
 def test_f35_what_a_dead_session_left_behind_ends_by_itself(
