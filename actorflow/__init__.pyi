@@ -35,6 +35,7 @@ from actorflow import nest as nest
 from actorflow import nn as nn
 from actorflow import onnx as onnx
 from actorflow import saved_model as saved_model
+from actorflow import serving as serving
 from actorflow import sets as sets
 from actorflow import signal as signal
 from actorflow import sparse as sparse
@@ -1041,6 +1042,7 @@ __all__ = [
     "serialize_many_sparse",
     "serialize_sparse",
     "serialize_tensor",
+    "serving",
     "set_random_seed",
     "setdiff1d",
     "sets",

@@ -448,6 +448,7 @@ NAMES: dict[str, dict[str, str]] = {
         "serialize_many_sparse": "actorflow.ops.sparse.serialize",
         "serialize_sparse": "actorflow.ops.sparse.serialize",
         "serialize_tensor": "actorflow.ops.io.decoding",
+        "serving": "actorflow.serving:",
         "set_random_seed": "actorflow.ops.random.distributions",
         "setdiff1d": "actorflow.ops.array.unique",
         "sets": "actorflow.sets:",
@@ -1247,6 +1248,13 @@ NAMES: dict[str, dict[str, str]] = {
         "simple_save": "actorflow.saved_model.builder",
         "tag_constants": "actorflow.saved_model.tag_constants:",
         "utils": "actorflow.saved_model.utils:",
+    },
+    "af.serving": {
+        "Application": "actorflow.serving.application",
+        "Batching": "actorflow.serving.batching",
+        "Model": "actorflow.serving.model",
+        "VersionPolicy": "actorflow.serving.versions",
+        "app": "actorflow.serving.application",
     },
     "af.sets": {
         "difference": "actorflow.ops.sparse.sets:set_difference",

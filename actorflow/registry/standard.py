@@ -16,6 +16,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "keys": "actorflow.cli.keys:COMMAND",
         "place": "actorflow.cli.place:COMMAND",
         "run": "actorflow.cli.run:COMMAND",
+        "serve": "actorflow.serving.command:COMMAND",
         "status": "actorflow.cli.status:COMMAND",
         "top": "actorflow.dashboard.top:COMMAND",
         "trace": "actorflow.cli.trace:COMMAND",

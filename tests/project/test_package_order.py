@@ -38,7 +38,7 @@ ORDER = (
     ("supervisor", "ext", "testing", "cli"),
     ("monitored",),
     ("estimator",),
-    ("dashboard",),
+    ("dashboard", "serving"),
     ("compat",),
 )
 """From the bottom to the top; packages in one row do not import each other. Modules beside the packages, such as `errors`

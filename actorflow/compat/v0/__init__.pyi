@@ -518,6 +518,7 @@ from actorflow.compat.v1 import sequence_mask as sequence_mask
 from actorflow.compat.v1 import serialize_many_sparse as serialize_many_sparse
 from actorflow.compat.v1 import serialize_sparse as serialize_sparse
 from actorflow.compat.v1 import serialize_tensor as serialize_tensor
+from actorflow.compat.v1 import serving as serving
 from actorflow.compat.v1 import set_random_seed as set_random_seed
 from actorflow.compat.v1 import setdiff1d as setdiff1d
 from actorflow.compat.v1 import sets as sets
@@ -1190,6 +1191,7 @@ __all__ = [
     "serialize_many_sparse",
     "serialize_sparse",
     "serialize_tensor",
+    "serving",
     "set_random_seed",
     "setdiff1d",
     "sets",

@@ -70,6 +70,7 @@ from actorflow.compat.v1 import quantization as quantization
 from actorflow.compat.v1 import queue as queue
 from actorflow.compat.v1 import random as random
 from actorflow.compat.v1 import saved_model as saved_model
+from actorflow.compat.v1 import serving as serving
 from actorflow.compat.v1 import sets as sets
 from actorflow.compat.v1 import signal as signal
 from actorflow.compat.v1 import sparse as sparse
@@ -1162,6 +1163,7 @@ __all__ = [
     "serialize_many_sparse",
     "serialize_sparse",
     "serialize_tensor",
+    "serving",
     "set_random_seed",
     "setdiff1d",
     "sets",

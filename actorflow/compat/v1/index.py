@@ -77,6 +77,7 @@ NAMES: dict[str, dict[str, str]] = {
         "range": "actorflow.ops.math.cumulative:range_",
         "resource": "actorflow.dtypes",
         "saved_model": "actorflow.compat.v1.saved_model:",
+        "serving": "actorflow.compat.v1.serving:",
         "sets": "actorflow.compat.v1.sets:",
         "signal": "actorflow.compat.v1.signal:",
         "slice": "actorflow.ops.array.index:slice_",
@@ -351,6 +352,7 @@ NAMES: dict[str, dict[str, str]] = {
     "tf.saved_model": {
         "maybe_saved_model_directory": "actorflow.saved_model.folder:contains_saved_model",
     },
+    "tf.serving": {},
     "tf.sets": {},
     "tf.signal": {},
     "tf.sparse": {},

@@ -1,0 +1,27 @@
+"""Models behind HTTP and in process: micro-batching, versions with hot reload, two protocols.
+
+A `Model` has a graph with signatures and values in a session. Its `Batcher` puts requests together that wait together. A
+`Served` is a model under a name: a folder of numbered versions that is watched, each loaded and warmed up before the older one is
+drained. `Application` answers TensorFlow Serving's REST interface and the Open Inference Protocol (KServe v2, with its binary
+extension) as a plain ASGI application, which needs no framework and mounts in any; `actorflow serve` runs it by uvicorn.
+
+A model comes from a saved model (TensorFlow's or ours), a frozen graph, a checkpoint with its graph, or an ONNX file. With a
+target it lives on a cluster.
+
+application.py  `Application` and `app`: paths, bodies, errors, health
+batching.py     `Batcher` and `Batching`: requests that wait together go through one step together
+bodies.py       bodies of requests and answers: bounds, compression, JSON
+command.py      `actorflow serve`
+guard.py        addresses, tokens, hosts: which requests are refused before they are read
+kserve.py       the Open Inference Protocol
+measures.py     counters and times of requests, in the form of Prometheus
+model.py        `Model`: a model with its values in a session
+rest.py         TensorFlow Serving's REST interface
+signature.py    `Signature`: inputs and outputs by name, and the check of what a client sends
+sources.py      each kind of file as a graph with signatures
+versions.py     `Served`: the versions of a model under a name, and their reload
+"""
+
+from actorflow.public import namespace as _namespace
+
+__getattr__, __dir__, __all__ = _namespace("af.serving", __name__)

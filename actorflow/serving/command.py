@@ -1,0 +1,129 @@
+"""`actorflow serve`: serves a folder of models."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from actorflow.cli.main import Command
+from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from actorflow.serving.guard import LOOPBACK, check_address, is_loopback
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "models",
+        nargs="+",
+        help="a folder of models, or NAME=PATH for each; a path is a model, or a folder of numbered versions",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; default: 127.0.0.1")
+    parser.add_argument("--port", type=int, default=8501, help="the port; 0 takes a free one; default: 8501")
+    parser.add_argument("--token-file", metavar="FILE", help="a file with the token that requests have to bring")
+    parser.add_argument("--tls-cert", metavar="FILE", help="the certificate, to serve HTTPS")
+    parser.add_argument("--tls-key", metavar="FILE", help="its key")
+    parser.add_argument(
+        "--max-batch", type=int, default=32, metavar="ROWS", help="the most rows of a step; default: 32"
+    )
+    parser.add_argument(
+        "--max-delay", type=float, default=2.0, metavar="MS", help="how long a request waits for others; default: 2"
+    )
+    parser.add_argument(
+        "--max-queued", type=int, default=1024, metavar="N", help="the most requests that wait; default: 1024"
+    )
+    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many steps run at a time; default: 1")
+    parser.add_argument(
+        "--poll", type=float, default=1.0, metavar="S", help="how often to look for new versions; default: 1"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="S", help="the most time for an answer; default: 30"
+    )
+    parser.add_argument("--target", help="the address of a cluster whose tasks hold the models")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    token = _token(arguments.token_file)
+    if bool(arguments.tls_cert) != bool(arguments.tls_key):
+        raise InvalidArgumentError("--tls-cert and --tls-key go together.")
+    check_address(arguments.host, token, bool(arguments.tls_cert))
+    uvicorn = _uvicorn()
+    from actorflow.serving.application import Application
+    from actorflow.serving.batching import Batching
+
+    application = Application(
+        _models(arguments.models),
+        batching=Batching(
+            arguments.max_batch, arguments.max_delay / 1e3, arguments.max_queued, max_steps=arguments.steps
+        ),
+        poll_seconds=arguments.poll,
+        timeout=arguments.timeout,
+        token=token,
+        hosts=LOOPBACK if is_loopback(arguments.host) and not token else None,
+        target=arguments.target,
+    )
+    config = uvicorn.Config(
+        application,
+        host=arguments.host,
+        port=arguments.port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="on",
+        ssl_certfile=arguments.tls_cert,
+        ssl_keyfile=arguments.tls_key,
+    )
+    server = uvicorn.Server(config)
+    sockets = [config.bind_socket()]
+    scheme = "https" if arguments.tls_cert else "http"
+    print(f"{scheme}://{arguments.host}:{sockets[0].getsockname()[1]}", flush=True)
+    with _quiet_interrupt():
+        server.run(sockets=sockets)
+    return 0
+
+
+def _models(words: list[str]) -> Any:
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0]
+    pairs = [word.partition("=") for word in words]
+    if not all(name and path for name, _, path in pairs):
+        raise InvalidArgumentError("Several models are given as NAME=PATH.")
+    return {name: path for name, _, path in pairs}
+
+
+def _token(file: str | None) -> str | None:
+    if file is None:
+        return None
+    try:
+        with open(file, encoding="utf-8") as opened:
+            token = opened.read().strip()
+    except OSError as error:
+        raise NotFoundError(f"The token file {file!r} can't be read: {error.strerror}.") from None
+    if len(token) < 16:
+        raise InvalidArgumentError(f"The token in {file!r} has {len(token)} characters; 16 are the least.")
+    return token
+
+
+def _uvicorn() -> Any:
+    try:
+        import uvicorn
+    except ImportError:
+        raise UnimplementedError(
+            "Serving needs the package uvicorn, which is not installed.",
+            hint="Install it with: pip install 'actorflow[serving]'. Other ASGI servers run actorflow.serving.app(models).",
+        ) from None
+    return uvicorn
+
+
+@contextmanager
+def _quiet_interrupt() -> Iterator[None]:
+    """Ctrl-C ends the command without a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+COMMAND = Command("serve models over HTTP", _arguments, _run)

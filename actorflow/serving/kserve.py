@@ -1,0 +1,299 @@
+"""The Open Inference Protocol (KServe v2) with its binary extension, as `tritonclient` speaks it.
+
+Functions from JSON and bytes to arrays and back. They know nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from actorflow import __version__, dtypes
+from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
+from actorflow.serving.bodies import dump_json, load_json
+from actorflow.serving.signature import Port, Signature
+
+_NAMES: dict[str, DType] = {
+    "BOOL": dtypes.bool, "UINT8": dtypes.uint8, "UINT16": dtypes.uint16, "UINT32": dtypes.uint32, "UINT64": dtypes.uint64,
+    "INT8": dtypes.int8, "INT16": dtypes.int16, "INT32": dtypes.int32, "INT64": dtypes.int64, "FP16": dtypes.float16,
+    "FP32": dtypes.float32, "FP64": dtypes.float64, "BYTES": dtypes.string,
+}  # fmt: skip
+_BY_TYPE = {dtype: name for name, dtype in _NAMES.items()}
+_BINARY_ONLY = ("FP16", "BF16")
+_MOST = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An inference request: its inputs as arrays, the outputs that it asks for, and which of them as bytes."""
+
+    inputs: dict[str, Any]
+    outputs: tuple[str, ...] = ()
+    binary: frozenset[str] = frozenset()
+    all_binary: bool = False
+    id: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    classification: Mapping[str, int] = field(default_factory=dict)
+
+    def is_binary(self, name: str) -> bool:
+        """Whether an output is asked for as bytes."""
+        return name in self.binary or self.all_binary and (not self.outputs or name not in self.outputs)
+
+
+def datatype(port: Port) -> str:
+    """The protocol's name of a port's type."""
+    return "BF16" if port.dtype.name == "bfloat16" else _BY_TYPE.get(port.dtype, port.dtype.name.upper())
+
+
+def read(body: bytes, json_length: str | None) -> Request:
+    """A request.
+
+    Args:
+        body: the body, without compression.
+        json_length: the header that says how much of it is JSON, where tensors follow.
+
+    Raises:
+        InvalidArgumentError: it has another form; the message names the field.
+    """
+    data = memoryview(body)
+    at = len(data)
+    if json_length is not None:
+        if not json_length.isdecimal() or int(json_length) > len(data):
+            raise InvalidArgumentError(
+                f"Inference-Header-Content-Length is {json_length[:20]!r} for {len(data)} bytes."
+            )
+        at = int(json_length)
+    content = load_json(bytes(data[:at]))
+    inputs: dict[str, Any] = {}
+    for index, entry in enumerate(_list(content, "inputs")):
+        name, array, at = _input(index, entry, data, at)
+        if name in inputs:
+            raise InvalidArgumentError(f"The input {name!r} is there twice.")
+        inputs[name] = array
+    if at != len(data):
+        raise InvalidArgumentError(f"{len(data) - at} bytes behind the last tensor belong to no input.")
+    wanted, binary = [], set()
+    for entry in _list(content, "outputs", needed=False):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise InvalidArgumentError("Each of 'outputs' has to be an object with a name.")
+        wanted.append(entry["name"])
+        parameters = _parameters(entry, f"the output {entry['name']!r}")
+        if (
+            parameters.get("binary_data")
+            or "binary_data" not in parameters
+            and _parameters(content, "the request").get("binary_data_output")
+        ):
+            binary.add(entry["name"])
+    parameters = _parameters(content, "the request")
+    identifier = content.get("id", "")
+    if not isinstance(identifier, str):
+        raise InvalidArgumentError("'id' has to be text.")
+    return Request(
+        inputs, tuple(wanted), frozenset(binary), bool(parameters.get("binary_data_output")), identifier, parameters
+    )
+
+
+def _list(content: Mapping[str, Any], key: str, needed: bool = True) -> list[Any]:
+    found = content.get(key)
+    if found is None and not needed:
+        return []
+    if not isinstance(found, list):
+        raise InvalidArgumentError(f"{key!r} has to be a list.")
+    return found
+
+
+def _parameters(content: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    found = content.get("parameters") or {}
+    if not isinstance(found, dict):
+        raise InvalidArgumentError(f"The 'parameters' of {what} have to be an object.")
+    return found
+
+
+def _input(index: int, entry: Any, data: memoryview, at: int) -> tuple[str, Any, int]:
+    """The name and the array of an input, and the place behind its bytes."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        raise InvalidArgumentError(f"inputs[{index}] has to be an object with a name.")
+    name, kind, shape = entry["name"], entry.get("datatype"), entry.get("shape")
+    what = f"The input {name!r}"
+    if kind not in _NAMES and kind != "BF16":
+        raise InvalidArgumentError(f"{what} has the datatype {kind!r:.40}, which is not known.")
+    if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape) or len(shape) > 32:
+        raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}; it has to be a list of sizes.")
+    count = math.prod(shape)
+    if count > _MOST:
+        raise InvalidArgumentError(f"{what} has {count} elements, which is too many.")
+    size = _parameters(entry, what).get("binary_data_size")
+    if size is None:
+        return name, _of_json(what, kind, shape, count, entry.get("data")), at
+    if type(size) is not int or size < 0 or at + size > len(data):
+        raise InvalidArgumentError(f"{what} has binary_data_size {size!r:.40}, but {len(data) - at} bytes are left.")
+    return name, _of_bytes(what, kind, shape, count, data[at : at + size]), at + size
+
+
+def _of_json(what: str, kind: str, shape: list[int], count: int, values: Any) -> Any:
+    if kind in _BINARY_ONLY:
+        raise InvalidArgumentError(f"{what}: {kind} has no form in JSON; send it as binary data.")
+    if not isinstance(values, list):
+        raise InvalidArgumentError(f"{what} has no 'data', which has to be a list.")
+    if kind == "BYTES":
+        flat: list[Any] = []
+        _flatten(what, values, flat, 0)
+        made = np.empty(len(flat), object)
+        made[:] = [item.encode() if isinstance(item, str) else item for item in flat]
+        if not all(isinstance(item, bytes) for item in made):
+            raise InvalidArgumentError(f"{what} has data that is no text.")
+    else:
+        try:
+            made = np.asarray(values)
+            if made.dtype.kind not in "biuf" or (made.dtype.kind == "b") != (kind == "BOOL") and made.size:
+                raise ValueError("they are of another type")
+            found = made.astype(_NAMES[kind].numpy_dtype)
+            if _NAMES[kind].is_integer and made.size and not np.array_equal(found, made):
+                raise ValueError("they are out of its range")
+            made = found
+        except (ValueError, OverflowError, TypeError, RecursionError) as error:
+            raise InvalidArgumentError(f"{what} has data that is no {kind}: {error}.") from None
+    if made.size != count:
+        raise InvalidArgumentError(f"{what} has {made.size} elements, but the shape {shape} has {count}.")
+    return made.reshape(shape)
+
+
+def _flatten(what: str, values: list[Any], out: list[Any], depth: int) -> None:
+    if depth > 32:
+        raise InvalidArgumentError(f"{what} has data that is nested too deeply.")
+    for value in values:
+        if isinstance(value, list):
+            _flatten(what, value, out, depth + 1)
+        else:
+            out.append(value)
+
+
+def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryview) -> Any:
+    if kind == "BYTES":
+        return _strings(what, shape, count, bytes(data))
+    if kind == "BF16":
+        if len(data) != 2 * count:
+            raise InvalidArgumentError(f"{what} has {len(data)} bytes, but its shape {shape} has {2 * count}.")
+        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    dtype = np.dtype(_NAMES[kind].numpy_dtype).newbyteorder("<")
+    if len(data) != dtype.itemsize * count:
+        raise InvalidArgumentError(f"{what} has {len(data)} bytes, but its shape {shape} has {dtype.itemsize * count}.")
+    if kind == "BOOL":
+        return (np.frombuffer(data, np.uint8) != 0).reshape(shape)
+    return np.frombuffer(data, dtype).astype(_NAMES[kind].numpy_dtype, copy=False).reshape(shape)
+
+
+def _strings(what: str, shape: list[int], count: int, data: bytes) -> Any:
+    if count * 4 > len(data):
+        raise InvalidArgumentError(f"{what} has {len(data)} bytes, too few for {count} elements.")
+    made = np.empty(count, object)
+    at = 0
+    for index in range(count):
+        if at + 4 > len(data):
+            raise InvalidArgumentError(f"{what} is cut off at the element {index}.")
+        (size,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if at + size > len(data):
+            raise InvalidArgumentError(f"{what} is cut off in the element {index}.")
+        made[index] = data[at : at + size]
+        at += size
+    if at != len(data):
+        raise InvalidArgumentError(f"{what} has {len(data) - at} bytes behind its last element.")
+    return made.reshape(shape)
+
+
+def answer(
+    request: Request, name: str, version: int, signature: Signature, outputs: Mapping[str, Any]
+) -> tuple[bytes, int | None]:
+    """The body of an answer, and how much of it is JSON where tensors follow.
+
+    Args:
+        request: the request.
+        name: the model's name.
+        version: its version.
+        signature: the signature that answered.
+        outputs: the arrays by name.
+    """
+    entries, tails = [], []
+    for key, value in outputs.items():
+        kind = datatype(signature.outputs[key])
+        array = np.asarray(value)
+        entry: dict[str, Any] = {"name": key, "datatype": kind, "shape": list(array.shape)}
+        if request.is_binary(key) or kind in _BINARY_ONLY:
+            tail = _to_bytes(array, kind)
+            entry["parameters"] = {"binary_data_size": len(tail)}
+            tails.append(tail)
+        elif kind == "BYTES":
+            entry["data"] = [_decoded(item) for item in array.ravel().tolist()]
+        else:
+            entry["data"] = array.ravel()
+        entries.append(entry)
+    content: dict[str, Any] = {"model_name": name, "model_version": str(version), "outputs": entries}
+    if request.id:
+        content["id"] = request.id
+    head = dump_json(content)
+    return (head, None) if not tails else (b"".join([head, *tails]), len(head))
+
+
+def _decoded(item: Any) -> str:
+    return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+
+
+def _to_bytes(array: Any, kind: str) -> bytes:
+    if kind == "BYTES":
+        parts = [item if isinstance(item, bytes) else str(item).encode() for item in array.ravel().tolist()]
+        return b"".join(piece for part in parts for piece in (struct.pack("<I", len(part)), part))
+    if kind == "BOOL":
+        return array.astype(np.uint8).tobytes()  # type: ignore[no-any-return]
+    return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def server_metadata() -> dict[str, Any]:
+    """What the server is."""
+    extensions = ["binary_tensor_data", "model_repository", "model_configuration", "statistics"]
+    return {"name": "actorflow", "version": __version__, "extensions": extensions}
+
+
+def model_metadata(name: str, versions: Sequence[int], signature: Signature) -> dict[str, Any]:
+    """The inputs and outputs of a model."""
+
+    def ports(several: Mapping[str, Port]) -> list[dict[str, Any]]:
+        return [{"name": key, "datatype": datatype(port), "shape": _sizes(port)} for key, port in several.items()]
+
+    return {
+        "name": name,
+        "versions": [str(version) for version in versions],
+        "platform": "actorflow_graph",
+        "inputs": ports(signature.inputs),
+        "outputs": ports(signature.outputs),
+    }
+
+
+def _sizes(port: Port) -> list[int]:
+    return [-1 if size is None else size for size in (port.shape if port.shape is not None else (None,))]
+
+
+def configuration(name: str, signature: Signature, max_size: int) -> dict[str, Any]:
+    """The configuration of a model, as Triton's clients ask for it."""
+
+    def ports(several: Mapping[str, Port]) -> list[dict[str, Any]]:
+        skip = 1 if signature.is_batched else 0
+        return [
+            {"name": key, "data_type": "TYPE_" + datatype(port).replace("BYTES", "STRING"), "dims": _sizes(port)[skip:]}
+            for key, port in several.items()
+        ]
+
+    return {
+        "name": name,
+        "platform": "actorflow_graph",
+        "backend": "actorflow",
+        "max_batch_size": max_size if signature.is_batched else 0,
+        "input": ports(signature.inputs),
+        "output": ports(signature.outputs),
+    }

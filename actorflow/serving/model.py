@@ -1,0 +1,217 @@
+"""`Model`: a model with its values in a session, that answers requests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import anyio
+import numpy as np
+
+from actorflow import dtypes, machine
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorflow.public import public
+from actorflow.serving.batching import Batcher, Batching
+from actorflow.serving.signature import Signature
+from actorflow.serving.sources import DEFAULT, Signatures, Source, read
+from actorflow.session.session import Session
+
+
+@public("af.serving")
+class Model:
+    """Answers requests by a model, in this process. Requests that wait together go through one step.
+
+        async with af.serving.Model("models/digits/1") as model:
+            scores = await model.predict(images)
+
+    Args:
+        path: a folder with a saved model, a frozen graph (`.pb`), an ONNX file, or a checkpoint with its graph.
+        tags: the tags of the graph of a saved model.
+        signatures: signatures, where the files have none: `{"serving_default": ({"x": "x:0"}, {"y": "y:0"})}`.
+        batching: how requests are put together.
+        target: the target of the session: a cluster, whose tasks then hold the model. This process unless given.
+        warm_up: whether plans are made, and a step is run, before the first request.
+        session_options: options of the session, by name.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        tags: Collection[str] = ("serve",),
+        signatures: Signatures | None = None,
+        batching: Batching | None = None,
+        target: str | None = None,
+        warm_up: bool = True,
+        session_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._path, self._tags, self._given = os.fspath(path), tags, signatures
+        self._batching, self._target, self._warm_up = batching or Batching(), target, warm_up
+        self._options = dict(session_options or {})
+        self._session: Session | None = None
+        self._batcher: Batcher | None = None
+        self._source: Source | None = None
+        self._calls: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self.observe: Callable[[int], None] = lambda rows: None
+        """Called with the number of rows of each step."""
+
+    @property
+    def signatures(self) -> Mapping[str, Signature]:
+        """The signatures by name. Raises FailedPreconditionError before the model is open."""
+        if self._source is None:
+            raise FailedPreconditionError(
+                "The model is not open.", hint="async with af.serving.Model(path) as model: await model.predict(x)"
+            )
+        return self._source.signatures
+
+    @property
+    def queued(self) -> int:
+        """How many requests wait for a step."""
+        return 0 if self._batcher is None else self._batcher.waiting
+
+    async def __aenter__(self) -> Model:
+        source = await machine.on_thread(lambda: read(self._path, self._tags, self._given))
+        session = Session(self._target, source.graph, **self._options)
+        try:
+            await source.start(session)
+            self._session, self._source = session, source
+            self._batcher = Batcher(self._step, self._batching, lambda rows: self.observe(rows))
+            if self._warm_up:
+                for signature in source.signatures.values():
+                    await self._warm(signature)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close()
+                await session.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the requests that wait, and closes the session."""
+        batcher, self._batcher = self._batcher, None
+        session, self._session = self._session, None
+        with anyio.CancelScope(shield=True):
+            if batcher is not None:
+                await batcher.close()
+            if session is not None:
+                await session.close()
+
+    async def drain(self) -> None:
+        """Waits until no request waits or runs."""
+        if self._batcher is not None:
+            await self._batcher.drain()
+
+    async def predict(
+        self,
+        inputs: Any,
+        *,
+        signature: str = DEFAULT,
+        outputs: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """The outputs for a batch of examples.
+
+        Args:
+            inputs: a dict of arrays by the names of the inputs, or the array of the only one.
+            signature: the name of the signature.
+            outputs: the names of the outputs that are wanted; all unless given.
+            timeout: after how many seconds the answer has no use any more.
+
+        Returns:
+            A dict of arrays, or the array of the only output.
+
+        Raises:
+            InvalidArgumentError: the inputs do not fit.
+            NotFoundError: there is no such signature or output.
+            DeadlineExceededError: there was no answer in time.
+            Overloaded: too many requests wait.
+        """
+        found = self.signature(signature)
+        values = inputs if isinstance(inputs, Mapping) else {name: inputs for name in found.inputs}
+        if not isinstance(inputs, Mapping) and len(found.inputs) != 1:
+            raise InvalidArgumentError(
+                f"The signature {signature!r} has several inputs: {sorted(found.inputs)}; give a dict."
+            )
+        answers = await self.infer(found, values, outputs, timeout)
+        return next(iter(answers.values())) if len(found.outputs) == 1 else answers
+
+    def signature(self, name: str) -> Signature:
+        """A signature by its name. Raises NotFoundError."""
+        found = self.signatures.get(name)
+        if found is None:
+            there = ", ".join(map(repr, self.signatures)) or "none"
+            raise NotFoundError(f"Serving signature name: {name!r} not found in signature def; there is {there}.")
+        return found
+
+    async def infer(
+        self,
+        signature: Signature,
+        values: Mapping[str, Any],
+        outputs: Sequence[str] | None = None,
+        timeout: float | None = None,
+    ) -> dict[str, Any]:
+        """The outputs of a signature by name, for values that a client sent.
+
+        Args:
+            signature: the signature.
+            values: the inputs by name.
+            outputs: the names of the outputs that are wanted; all unless given.
+            timeout: after how many seconds the answer has no use any more.
+
+        Raises:
+            OpError: see `predict`.
+        """
+        if self._batcher is None:
+            raise FailedPreconditionError("The model is not open.")
+        names = signature.chosen(outputs)
+        arrays = signature.arrays(values)
+        key: tuple[Any, ...] = (signature.name, names)
+        rows = None
+        if signature.is_batched:
+            first = next(iter(arrays.values()))
+            rows = first.shape[0]
+            key = (*key, *(array.shape[1:] for array in arrays.values()))
+        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        found = await self._batcher.submit(key, list(arrays.values()), rows, deadline)
+        return dict(zip(names, found))
+
+    async def _step(self, key: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> Sequence[Any]:
+        name, outputs = key[:2]
+        call = self._calls.get((name, outputs))
+        if call is None:
+            signature = self.signatures[name]
+            assert self._session is not None
+            tensors = [signature.outputs[key].tensor for key in outputs]
+            feeds = [port.tensor for port in signature.inputs.values()]
+            call = self._calls[name, outputs] = await self._session.make_callable(tensors, feeds)
+        if timeout is None:
+            return await call(*arrays)  # type: ignore[no-any-return]
+        with anyio.fail_after(timeout):
+            return await call(*arrays)  # type: ignore[no-any-return]
+
+    async def _warm(self, signature: Signature) -> None:
+        """Runs a step of each size that is padded to, or of one row. A model that does not take zeros is not warm."""
+        shapes = [port.shape for port in signature.inputs.values()]
+        if any(shape is None or None in shape[1:] for shape in shapes) or not signature.outputs:
+            return
+        for rows in self._batching.sizes or (1, self._batching.max_size):
+            arrays = [_zeros(port.dtype, port.shape or (), rows) for port in signature.inputs.values()]
+            try:
+                await self._step((signature.name, tuple(signature.outputs)), arrays, None)
+            except Exception:  # such as text that is no example
+                return
+            if not signature.is_batched:
+                return
+
+
+def _zeros(dtype: dtypes.DType, shape: Sequence[int | None], rows: int) -> Any:
+    sizes = [rows if size is None else size for size in shape]
+    return np.full(sizes, b"", object) if dtype is dtypes.string else np.zeros(sizes, dtype.numpy_dtype)

@@ -1,0 +1,230 @@
+"""`Served`: a model under a name, with numbered versions that come and go while requests are answered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anyio
+
+from actorflow import machine
+from actorflow.errors import NotFoundError, OpError, UnavailableError
+from actorflow.logs import get_logger
+from actorflow.public import public
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.serving.model import Model
+from actorflow.serving.sources import is_model
+
+_LOG = get_logger("serving")
+State = Literal["START", "LOADING", "AVAILABLE", "UNLOADING", "END"]
+
+
+@public("af.serving")
+@dataclass(frozen=True, slots=True)
+class VersionPolicy:
+    """Which of the versions in a folder are served.
+
+    Args:
+        latest: how many of the highest ones; 0 serves all.
+        specific: these versions instead, where they are given.
+    """
+
+    latest: int = 1
+    specific: tuple[int, ...] = ()
+
+    def wanted(self, there: list[int]) -> list[int]:
+        """Those that are to be served of those that are there, which increase."""
+        if self.specific:
+            return [number for number in there if number in self.specific]
+        return there[-self.latest :] if self.latest else there
+
+
+@dataclass(slots=True, eq=False)
+class Version:
+    """A version: its model where it is loaded, its state, and why it is not there."""
+
+    number: int
+    path: str
+    state: State = "START"
+    model: Model | None = None
+    error: OpError | None = None
+    seen: Any = None
+    """The times of the files that could not be loaded: it is tried again when they change."""
+
+
+@dataclass(eq=False)
+class Served:
+    """A model under a name.
+
+    A new version is loaded and warmed up beside the one that answers; then it answers, and the old one ends the requests that it
+    has before its memory is given back. A version that can't be loaded leaves the old one in place, and is tried again when its
+    files change.
+
+    Args:
+        name: the name.
+        path: a folder of numbered folders or files (`1/`, `2/`), or one model, which is version 1.
+        open: makes the model of a path, not yet open.
+        policy: which versions are served.
+        labels: numbers of versions by label.
+    """
+
+    name: str
+    path: str
+    open: Callable[[str], Model]
+    policy: VersionPolicy = VersionPolicy()
+    labels: Mapping[str, int] = field(default_factory=dict)
+    versions: dict[int, Version] = field(default_factory=dict)
+    reloads: int = 0
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _ends: BackgroundTasks | None = None
+
+    def available(self) -> list[int]:
+        """The numbers of the versions that answer, increasing."""
+        return sorted(number for number, version in self.versions.items() if version.state == "AVAILABLE")
+
+    def find(self, version: int | None = None, label: str | None = None) -> tuple[int, Model]:
+        """The model that answers: of a version, of a label, or the latest.
+
+        Raises:
+            NotFoundError: there is none.
+            UnavailableError: it is being loaded.
+        """
+        if label is not None:
+            if label not in self.labels:
+                raise NotFoundError(f"Unrecognized servable version label: {label}")
+            version = self.labels[label]
+        if version is None:
+            for number in sorted(self.versions, reverse=True):
+                if self.versions[number].state == "AVAILABLE":
+                    version = number
+                    break
+        found = None if version is None else self.versions.get(version)
+        if found is None or found.model is None or found.state != "AVAILABLE":
+            if found is not None and found.state in ("START", "LOADING"):
+                raise UnavailableError(f"The version {found.number} of {self.name!r} is being loaded.")
+            what = f"Latest({self.name})" if version is None else f"Specific({self.name}, {version})"
+            raise NotFoundError(f"Servable not found for request: {what}")
+        assert version is not None
+        return version, found.model
+
+    async def refresh(self) -> None:
+        """Looks at the folder: loads versions that are new, and then drains those that are wanted no more."""
+        async with self._turn:
+            there = await machine.on_thread(lambda: _numbered(self.path))
+            wanted = self.policy.wanted(sorted(there))
+            for number in wanted:
+                version = self.versions.get(number)
+                if version is None or version.state == "END":
+                    await self._load(number, there[number], version)
+            loaded = set(self.available())
+            if not (loaded & set(wanted)) and not wanted:
+                return  # an empty folder is more often a mistake than a wish: what answers goes on
+            for number in sorted(loaded - set(wanted)):
+                if loaded & set(wanted):
+                    self._end(self.versions[number])
+
+    async def _load(self, number: int, path: str, before: Version | None) -> None:
+        seen = await machine.on_thread(lambda: _times(path))
+        if before is not None and before.error is not None and before.seen == seen:
+            return
+        version = self.versions[number] = Version(number, path, "LOADING", seen=seen)
+        try:
+            model = self.open(path)
+            await model.__aenter__()
+        except (OpError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+            version.state = "END"
+            version.error = error if isinstance(error, OpError) else NotFoundError(str(error))
+            _LOG.error("a version can't be loaded", model=self.name, version=number, error=str(error))
+            return
+        except BaseException:
+            version.state = "END"
+            raise
+        version.model, version.state = model, "AVAILABLE"
+        self.reloads += 1
+        _LOG.info("a version answers", model=self.name, version=number)
+
+    def _end(self, version: Version) -> None:
+        if self._ends is None:
+            self._ends = BackgroundTasks()
+        version.state = "UNLOADING"
+        self._ends.start(self._drain(version))
+
+    async def _drain(self, version: Version) -> None:
+        model, version.model = version.model, None
+        assert model is not None
+        try:
+            await model.drain()
+        finally:
+            await model.close()
+            version.state = "END"
+
+    async def close(self) -> None:
+        """Closes all versions. Requests that wait end with FailedPreconditionError."""
+        with anyio.CancelScope(shield=True):
+            if self._ends is not None:
+                await self._ends.close()
+            for version in self.versions.values():
+                if version.model is not None:
+                    await version.model.close()
+                    version.model, version.state = None, "END"
+
+
+def _numbered(path: str) -> dict[int, str]:
+    """The versions at a path: the number and the path of each."""
+    if is_model(path):
+        return {1: path}
+    found = {}
+    try:
+        names = os.listdir(path)
+    except OSError:
+        return {}
+    for name in names:
+        stem = name.partition(".")[0]
+        whole = os.path.join(path, name)
+        if stem.isdecimal() and stem.isascii() and len(stem) < 19:
+            if os.path.isdir(whole) and not is_model(whole):
+                inner = sorted(os.listdir(whole))
+                files = [os.path.join(whole, file) for file in inner if file.endswith((".onnx", ".pb"))]
+                whole = files[0] if len(files) == 1 else whole
+            if is_model(whole):
+                found[int(stem)] = whole
+    return found
+
+
+def _times(path: str) -> list[Any]:
+    """The files of a model with their sizes and times."""
+    if not os.path.isdir(path):
+        return [_time(path)]
+    return sorted(_time(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def _time(path: str) -> Any:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path, 0, 0
+    return path, found.st_size, found.st_mtime_ns
+
+
+def models_in(folder: str) -> dict[str, str]:
+    """The models of a folder by name: each folder with a model or with numbered versions, each ONNX file and frozen graph.
+
+    Args:
+        folder: the folder; one that is itself a model, or has versions, is one model of its own name.
+    """
+    folder = os.path.normpath(folder)
+    if is_model(folder) or _numbered(folder):
+        return {os.path.basename(folder).rpartition(".")[0] or os.path.basename(folder): folder}
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        whole = os.path.join(folder, name)
+        if name.startswith("."):
+            continue
+        if os.path.isdir(whole):
+            if is_model(whole) or _numbered(whole):
+                found[name] = whole
+        elif is_model(whole):
+            found[name.rpartition(".")[0]] = whole
+    return found
