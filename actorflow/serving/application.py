@@ -388,7 +388,7 @@ class Application:
         return body if encoding is None else unpacked(body, encoding.decode("latin-1").lower(), self._most)
 
     async def _unless_gone(self, receive: Receive, work: Awaitable[Answer]) -> Answer:
-        """What `work` gives. It is cancelled when the client goes away."""
+        """The answer that `work` gives. It is cancelled when the client goes away."""
         tasks = self._tasks
         assert tasks is not None
         with anyio.CancelScope() as scope:

@@ -57,7 +57,7 @@ class Batching:
             raise ValueError(f"sizes has to increase and to end with max_size={self.max_size}, but it is {self.sizes}.")
 
     def padded(self, rows: int) -> int:
-        """The number of rows of a step for so many."""
+        """The number of rows that a step for `rows` has."""
         return next((size for size in self.sizes if size >= rows), rows)
 
 
@@ -189,13 +189,21 @@ class Batcher:
         while self._queues and self._running < self._batching.max_steps:
             queue = min(self._queues.values(), key=lambda q: q[0].since)
             if self._running:
-                rows, oldest = sum(request.rows for request in queue), queue[0].since
-                left = oldest + self._batching.max_delay - self._loop.time()
-                if rows < self._batching.max_size and left > 0:
+                left = queue[0].since + self._batching.max_delay - self._loop.time()
+                if left > 0 and not self._fills(queue):
                     if self._timer is None:
                         self._timer = self._loop.call_later(left, self._time)
                     return
             self._start(queue)
+
+    def _fills(self, queue: deque[_Request]) -> bool:
+        """Whether a queue has the rows of a whole batch."""
+        rows = 0
+        for request in queue:
+            rows += request.rows
+            if rows >= self._batching.max_size:
+                return True
+        return False
 
     def _time(self) -> None:
         self._timer = None
@@ -220,6 +228,8 @@ class Batcher:
         try:
             await self._answer(taken)
         finally:
+            for request in taken:
+                _fail(request, FailedPreconditionError("The model was closed."))
             each = (time.perf_counter() - begun) / len(taken)
             self._seconds = each if not self._seconds else 0.9 * self._seconds + 0.1 * each
             self._running -= 1
@@ -290,6 +300,8 @@ class Batcher:
             for request in queue:
                 _fail(request, FailedPreconditionError("The model was closed."))
         await self._tasks.close()
+        self._waiting = 0
+        self._rest()
 
 
 def _joined(several: Sequence[Any], size: int) -> Any:

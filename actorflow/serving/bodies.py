@@ -11,6 +11,7 @@ import numpy as np
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 
+orjson: Any
 try:
     import orjson
 except ImportError:

@@ -77,6 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     server = uvicorn.Server(config)
     sockets = [config.bind_socket()]
+    sockets[0].listen(config.backlog)  # who comes while models are loaded waits for them
     scheme = "https" if arguments.tls_cert else "http"
     print(f"{scheme}://{arguments.host}:{sockets[0].getsockname()[1]}", flush=True)
     with _quiet_interrupt():

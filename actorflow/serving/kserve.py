@@ -255,7 +255,7 @@ def _to_bytes(array: Any, kind: str) -> bytes:
 
 
 def server_metadata() -> dict[str, Any]:
-    """What the server is."""
+    """The name, the version and the extensions of the server."""
     extensions = ["binary_tensor_data", "model_repository", "model_configuration", "statistics"]
     return {"name": "actorflow", "version": __version__, "extensions": extensions}
 

@@ -41,7 +41,7 @@ class Histogram:
 
 
 class Measures:
-    """What happened to the requests of each model."""
+    """Counts and times of the requests of each model."""
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str, int], int] = {}
@@ -65,7 +65,7 @@ class Measures:
         histogram.add(seconds)
 
     def step(self, model: str, rows: int) -> None:
-        """Counts a step with so many rows."""
+        """Counts a step with `rows` rows."""
         histogram = self._rows.get(model)
         if histogram is None:
             histogram = self._rows[model] = Histogram(tuple(map(float, _ROWS)))

@@ -54,6 +54,7 @@ class Model:
         self._session: Session | None = None
         self._batcher: Batcher | None = None
         self._source: Source | None = None
+        self._closing = anyio.Lock()
         self._calls: dict[tuple[str, tuple[str, ...]], Any] = {}
         self.observe: Callable[[int], None] = lambda rows: None
         """Called with the number of rows of each step."""
@@ -96,13 +97,14 @@ class Model:
 
     async def close(self) -> None:
         """Ends the requests that wait, and closes the session."""
-        batcher, self._batcher = self._batcher, None
-        session, self._session = self._session, None
         with anyio.CancelScope(shield=True):
-            if batcher is not None:
-                await batcher.close()
-            if session is not None:
-                await session.close()
+            async with self._closing:
+                batcher, self._batcher = self._batcher, None
+                session, self._session = self._session, None
+                if batcher is not None:
+                    await batcher.close()
+                if session is not None:
+                    await session.close()
 
     async def drain(self) -> None:
         """Waits until no request waits or runs."""

@@ -109,7 +109,7 @@ class Signature:
         return Signature.make(name, message.method_name or PREDICT, inputs, outputs)
 
     def arrays(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What a client sends, as arrays in the order of the inputs.
+        """The values that a client sends, as arrays in the order of the inputs.
 
         Args:
             values: a value for each input.

@@ -13,7 +13,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.graphdef.importing import import_graph_def
 from actorflow.graphdef.meta_graph import import_meta_graph, read_meta_graph
-from actorflow.graphdef.protos import GraphDef
+from actorflow.graphdef.protos import GraphDef, SignatureDef
 from actorflow.saved_model import folder as folders
 from actorflow.saved_model import loader
 from actorflow.serving.signature import PREDICT, Port, Signature
@@ -92,6 +92,19 @@ def _given(graph: Graph, signatures: Signatures) -> dict[str, Signature]:
     }
 
 
+def _told(graph: Graph, messages: Mapping[str, SignatureDef]) -> dict[str, Signature]:
+    """The signatures of messages. The graph knows shapes that they leave open."""
+    made = {}
+    for name, message in messages.items():
+        found = Signature.of_message(name, message)
+        several = [
+            {k: p if p.shape is not None else _port(graph.get_tensor_by_name(p.tensor)) for k, p in ports.items()}
+            for ports in (found.inputs, found.outputs)
+        ]
+        made[name] = Signature.make(name, found.method, *several)
+    return made
+
+
 def _port(tensor: Tensor) -> Port:
     return Port(tensor.name, tensor.dtype.base_dtype, tensor.static_shape)
 
@@ -101,11 +114,7 @@ def _saved_model(path: str, tags: Collection[str], signatures: Signatures | None
     message = found.meta_graph(tags)
     graph = Graph()
     saver = loader.add_to(graph, message)
-    made = {
-        name: Signature.of_message(name, entry)
-        for name, entry in message.signature_def.items()
-        if not name.startswith("__saved_model")
-    }
+    made = _told(graph, {k: v for k, v in message.signature_def.items() if not k.startswith("__saved_model")})
     extra = os.path.join(path, "assets.extra")
 
     async def start(session: Session) -> None:
@@ -152,7 +161,7 @@ def _checkpoint(path: str, signatures: Signatures | None) -> Source:
         saver = import_meta_graph(message)
     made = _given(graph, signatures) if signatures else None
     if made is None:
-        made = {name: Signature.of_message(name, entry) for name, entry in message.signature_def.items()}
+        made = _told(graph, dict(message.signature_def.items()))
     if not made:
         raise InvalidArgumentError(
             f"The checkpoint {path!r} has no signatures.",

@@ -152,23 +152,21 @@ class Served:
         self._ends.start(self._drain(version))
 
     async def _drain(self, version: Version) -> None:
-        model, version.model = version.model, None
+        model = version.model
         assert model is not None
-        try:
-            await model.drain()
-        finally:
-            await model.close()
-            version.state = "END"
+        await model.drain()
+        await model.close()
+        version.model, version.state = None, "END"
 
     async def close(self) -> None:
         """Closes all versions. Requests that wait end with FailedPreconditionError."""
         with anyio.CancelScope(shield=True):
-            if self._ends is not None:
-                await self._ends.close()
             for version in self.versions.values():
                 if version.model is not None:
                     await version.model.close()
                     version.model, version.state = None, "END"
+            if self._ends is not None:
+                await self._ends.close()  # after their models are closed, by this call or by their drains
 
 
 def _numbered(path: str) -> dict[int, str]:

@@ -1,0 +1,273 @@
+"""Versions come and go while requests are answered; sources of all kinds are served."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from served import Client, application, write_line
+
+import actorflow as af
+import actorflow.compat.v1 as tf
+from actorflow import errors
+from actorflow.serving.guard import Guard, check_address
+from actorflow.serving.versions import VersionPolicy
+
+PREDICT = "/v1/models/line:predict"
+BODY = {"instances": [[1.0, 2.0, 3.0]]}
+
+
+async def total(client: Client, path: str = PREDICT) -> float:
+    status, answer = await client.post(path, BODY)
+    assert status == 200, answer
+    return float(answer["predictions"][0]["total"])
+
+
+async def test_a_new_version_answers_when_it_is_loaded_and_the_old_one_ends(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    async with application(tmp_path) as app:
+        client = Client(app)
+        assert await total(client) == 6
+        write_line(tmp_path / "line" / "2", 2)
+        await app.refresh()
+        assert await total(client) == 12
+        status, answer = await client.post("/v1/models/line/versions/1:predict", BODY)
+        assert status == 404 and "Specific(line, 1)" in answer["error"]
+        shutil.rmtree(tmp_path / "line" / "2")
+        await app.refresh()
+        assert await total(client) == 6, "the newest that is there"
+        shutil.rmtree(tmp_path / "line" / "1")
+        await app.refresh()
+        assert await total(client) == 6, "an empty folder takes nothing away"
+
+
+async def test_requests_of_an_old_version_are_answered_while_the_new_one_comes(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    async with application(tmp_path) as app:
+        _, model = app.served["line"].find()
+        gate, begun = anyio.Event(), anyio.Event()
+        assert model._batcher is not None
+        run = model._batcher._run
+
+        async def held(*arguments: Any) -> Any:
+            begun.set()
+            await gate.wait()
+            return await run(*arguments)
+
+        model._batcher._run = held
+        async with anyio.create_task_group() as group:
+
+            async def ask() -> None:
+                assert await total(Client(app)) == 6
+
+            group.start_soon(ask)
+            await begun.wait()
+            write_line(tmp_path / "line" / "2", 2)
+            await app.refresh()
+            assert app.served["line"].versions[1].state == "UNLOADING"
+            assert await total(Client(app)) == 12
+            gate.set()
+        await model.drain()
+
+
+async def test_a_damaged_version_leaves_the_old_one_and_is_tried_when_it_changes(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    broken = write_line(tmp_path / "line" / "2", 2)
+    shard = next((broken / "variables").glob("*.safetensors"))
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    async with application(tmp_path, policy=VersionPolicy(latest=2)) as app:
+        client = Client(app)
+        assert await total(client) == 6
+        _, found = await client.get("/v1/models/line")
+        assert [(v["version"], v["state"]) for v in found["model_version_status"]] == [("2", "END"), ("1", "AVAILABLE")]
+        assert found["model_version_status"][0]["status"]["error_code"] == "DATA_LOSS"
+        shard.write_bytes(whole)
+        await app.refresh()
+        assert await total(client) == 12
+        assert await total(client, "/v1/models/line/versions/1:predict") == 6
+
+
+async def test_policies_and_labels(tmp_path: Path) -> None:
+    for number in (1, 2, 10):
+        write_line(tmp_path / "line" / str(number), number)
+    labels = {"line": {"stable": 1}}
+    async with application(tmp_path, policy=VersionPolicy(specific=(1, 2)), labels=labels) as app:
+        client = Client(app)
+        assert await total(client) == 12
+        assert await total(client, "/v1/models/line/labels/stable:predict") == 6
+        status, found = await client.get("/v1/models/line/labels/stable")
+        assert status == 200 and found["model_version_status"][0]["version"] == "1"
+    async with application(tmp_path) as app:
+        assert await total(Client(app)) == 60, "10 is newer than 2"
+
+
+async def test_models_that_come_to_the_folder_are_found(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    async with application(tmp_path) as app:
+        write_line(tmp_path / "other", 3)
+        await app.refresh()
+        assert await total(Client(app), "/v1/models/other:predict") == 18
+
+
+async def test_a_mounted_application_loads_its_models_before_the_first_request(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    app = application(tmp_path)
+    try:
+        assert await total(Client(app)) == 6
+    finally:
+        await app.__aexit__(None, None, None)
+
+
+async def kinds(folder: Path) -> dict[str, tuple[str, Any]]:
+    """The same model in each kind of file: its path, and signatures where it has none."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        w = tf.get_variable("w", initializer=2.0)
+        y = tf.multiply(x, w, name="y")
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(session, str(folder / "tensorflow"), {"x": x}, {"y": y})
+        frozen = af.export.freeze(session, [y], [x])
+        (folder / "frozen.pb").write_bytes(frozen.SerializeToString())
+        tf.train.Saver().save(session, str(folder / "model.ckpt"))
+    given = {"serving_default": ({"x": "x:0"}, {"y": "y:0"})}
+    return {
+        "tensorflow": (str(folder / "tensorflow"), None),
+        "frozen": (str(folder / "frozen.pb"), None),
+        "checkpoint": (str(folder / "model.ckpt"), given),
+    }
+
+
+async def test_each_kind_of_file_is_served(tmp_path: Path) -> None:
+    for name, (path, signatures) in (await kinds(tmp_path)).items():
+        async with af.serving.Model(path, signatures=signatures) as model:
+            np.testing.assert_array_equal(await model.predict([[1, 2, 3]]), [[2, 4, 6]], name)
+    with pytest.raises(errors.InvalidArgumentError, match="has no signatures"):
+        async with af.serving.Model(tmp_path / "model.ckpt"):
+            pass
+    with pytest.raises(errors.NotFoundError, match="There is no model at"):
+        async with af.serving.Model(tmp_path / "nothing"):
+            pass
+
+
+async def test_a_model_lives_on_a_cluster(tmp_path: Path) -> None:
+    folder = write_line(tmp_path / "1", 2)
+    async with af.LocalCluster({"worker": 1}, file_roots=[tmp_path]) as cluster:
+        async with af.serving.Model(folder, target=cluster.target) as model:
+            answer = await model.predict([[1.0, 2.0, 3.0]], outputs=["total"])
+            np.testing.assert_array_equal(answer["total"], [12])
+
+
+async def test_a_model_in_process(tmp_path: Path) -> None:
+    folder = write_line(tmp_path / "1", 2)
+    model = af.serving.Model(folder)
+    with pytest.raises(errors.FailedPreconditionError, match="The model is not open"):
+        await model.predict([[1, 2, 3]])
+    async with model:
+        with pytest.raises(errors.InvalidArgumentError, match="shape"):
+            await model.predict([[1, 2]])
+        with pytest.raises(errors.NotFoundError, match="has no output 'z'"):
+            await model.predict([[1, 2, 3]], outputs=["z"])
+        with pytest.raises(errors.NotFoundError, match="Serving signature name: 'other' not found"):
+            await model.predict([[1, 2, 3]], signature="other")
+        with pytest.raises(errors.DeadlineExceededError):
+            await model.predict([[1, 2, 3]], timeout=0)
+
+
+async def test_a_token_is_wanted_but_for_health(tmp_path: Path) -> None:
+    write_line(tmp_path / "line", 2)
+    token = "a-token-of-some-length"
+    async with application({"line": tmp_path / "line"}, token=token) as app:
+        status, headers, data = await Client(app).call("POST", PREDICT, BODY)
+        assert status == 401 and headers["www-authenticate"] == "Bearer" and b"A token is needed" in data
+        assert (await Client(app, {"authorization": "Bearer wrong"}).post(PREDICT, BODY))[0] == 401
+        assert await total(Client(app, {"authorization": f"Bearer {token}"})) == 12
+        assert (await Client(app).get("/health"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "refused"),
+    [
+        ({"host": "localhost:8501"}, False),
+        ({"host": "[::1]:8501"}, False),
+        ({"host": "attacker.example"}, True),
+        ({"host": "localhost:8501", "origin": "http://localhost:8501"}, False),
+        ({"host": "localhost:8501", "origin": "http://attacker.example"}, True),
+        ({"host": "localhost:8501", "sec-fetch-site": "cross-site"}, True),
+        ({}, True),
+    ],
+)
+def test_a_server_on_loopback_takes_no_requests_of_other_sites(headers: dict[str, str], refused: bool) -> None:
+    guard = Guard(hosts=("localhost", "[::1]"))
+    assert (guard.refusal({k.encode(): v.encode() for k, v in headers.items()}) is not None) == refused
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "tls", "refused"),
+    [
+        ("127.0.0.1", None, False, False),
+        ("::1", None, False, False),
+        ("0.0.0.0", None, False, True),
+        ("models.example", None, False, True),
+        ("0.0.0.0", "secret", False, False),
+        ("0.0.0.0", None, True, False),
+    ],
+)
+def test_other_addresses_want_a_token_or_tls(host: str, token: str | None, tls: bool, refused: bool) -> None:
+    if refused:
+        with pytest.raises(errors.InvalidArgumentError, match="--token-file FILE"):
+            check_address(host, token, tls)
+    else:
+        check_address(host, token, tls)
+
+
+async def test_an_overloaded_model_says_when_to_try_again(tmp_path: Path) -> None:
+    write_line(tmp_path / "line", 2)
+    async with application({"line": tmp_path / "line"}, batching=af.serving.Batching(max_queued=1)) as app:
+        _, model = app.served["line"].find()
+        gate = anyio.Event()
+        assert model._batcher is not None
+        run = model._batcher._run
+
+        async def held(*arguments: Any) -> Any:
+            await gate.wait()
+            return await run(*arguments)
+
+        model._batcher._run = held
+        found: list[tuple[int, dict[str, str]]] = []
+
+        async def ask() -> None:
+            status, headers, _ = await Client(app).call("POST", PREDICT, BODY)
+            found.append((status, headers))
+            if status == 429:
+                gate.set()
+
+        async with anyio.create_task_group() as group:
+            for _ in range(12):
+                group.start_soon(ask)
+        statuses = sorted(status for status, _ in found)
+        assert set(statuses) == {200, 429}
+        assert all(int(headers["retry-after"]) >= 1 for status, headers in found if status == 429)
+
+
+async def test_the_pieces_of_the_page_of_metrics(tmp_path: Path) -> None:
+    write_line(tmp_path / "line", 2)
+    async with application({"line": tmp_path / "line"}) as app:
+        client = Client(app)
+        await total(client)
+        await client.post(PREDICT, {})
+        text = (await client.call("GET", "/metrics"))[2].decode()
+    for line in (
+        'actorflow_serving_requests_total{model="line",protocol="rest",status="200"} 1',
+        'actorflow_serving_requests_total{model="line",protocol="rest",status="400"} 1',
+        'actorflow_serving_request_seconds_count{model="line"} 2',
+        'actorflow_serving_step_rows_sum{model="line"} 1',
+        'actorflow_serving_queued{model="line"} 0',
+        'actorflow_serving_version{model="line"} 1',
+    ):
+        assert line in text.splitlines(), json.dumps(text.splitlines(), indent=1)
