@@ -692,6 +692,7 @@ NAMES: dict[str, dict[str, str]] = {
         "fold_scales": "actorflow.export.batch_norm",
         "freeze": "actorflow.export.freezing",
         "optimize_for_inference": "actorflow.export.freezing",
+        "standalone": "actorflow.export.numpy_module.module",
     },
     "af.feature_column": {
         "bucketized_column": "actorflow.feature_column.numeric",

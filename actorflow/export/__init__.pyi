@@ -11,6 +11,7 @@ branches.py    `fold_branches`: branches whose predicate is known become straigh
 constants.py   `fold_constants`: nodes that depend on constants alone are computed once
 freezing.py    `freeze`, `optimize_for_inference`, and the refusal of nodes that write state
 messages.py    `Messages`: the nodes of a GraphDef by name, with their order, users and constants
+numpy_module/  `standalone`: a model as one module of Python that needs numpy alone
 """
 
 from actorflow.export.batch_norm import fold_scales as fold_scales
@@ -18,6 +19,7 @@ from actorflow.export.branches import fold_branches as fold_branches
 from actorflow.export.constants import fold_constants as fold_constants
 from actorflow.export.freezing import freeze as freeze
 from actorflow.export.freezing import optimize_for_inference as optimize_for_inference
+from actorflow.export.numpy_module.module import standalone as standalone
 
 __all__ = [
     "fold_branches",
@@ -25,4 +27,5 @@ __all__ = [
     "fold_scales",
     "freeze",
     "optimize_for_inference",
+    "standalone",
 ]

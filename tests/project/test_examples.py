@@ -23,6 +23,8 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 from probes import probe
+from served import Client
+from sklearn.datasets import load_digits
 
 import actorflow as af
 
@@ -106,6 +108,32 @@ def test_estimator_digits(tmp_path: Path) -> None:
     assert "step 400: test accuracy " + accuracy[1] in run(
         "estimator_digits.py", "--steps", "400", "--output", tmp_path
     )
+
+
+def test_standalone_export(tmp_path: Path) -> None:
+    text = run("standalone_export.py", "--steps", "200", "--output", tmp_path)
+    found = re.search(r"these are +(\[.*\])\nthe module says (\[.*\]) after ([\d.]+) s, with (\d+) MB", text)
+    assert found is not None, text
+    right = [a == b for a, b in zip(json.loads(found[1]), json.loads(found[2]), strict=True)]
+    assert sum(right) >= 5 and int(found[4]) <= 45, text
+
+
+async def test_serve_digits(tmp_path: Path) -> None:
+    assert "version 1 is written" in run("serve_digits.py", "--train", "--steps", "200", "--output", tmp_path)
+    example = load("serve_digits")
+    models = af.serving.app(tmp_path, poll_seconds=0)
+    async with models:
+        client = Client(example.with_page(models))
+        status, headers, page = await client.call("GET", "/")
+        assert (
+            status == 200
+            and headers["content-type"].startswith("text/html")
+            and page == (EXAMPLES / "serve_digits.html").read_bytes()
+        )
+        images, digits = load_digits(return_X_y=True)
+        status, answer = await client.post("/v1/models/digits:predict", {"instances": (images[:20] / 16).tolist()})
+        assert status == 200
+        assert sum(np.argmax(row) == digit for row, digit in zip(answer["predictions"], digits)) >= 15
 
 
 def test_datasets(tmp_path: Path) -> None:

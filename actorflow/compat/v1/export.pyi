@@ -5,6 +5,7 @@ from actorflow.export.branches import fold_branches as fold_branches
 from actorflow.export.constants import fold_constants as fold_constants
 from actorflow.export.freezing import freeze as freeze
 from actorflow.export.freezing import optimize_for_inference as optimize_for_inference
+from actorflow.export.numpy_module.module import standalone as standalone
 
 __all__ = [
     "fold_branches",
@@ -12,4 +13,5 @@ __all__ = [
     "fold_scales",
     "freeze",
     "optimize_for_inference",
+    "standalone",
 ]
