@@ -234,7 +234,8 @@ def _handle(spec: Spec, shared_name: str | None) -> Tensor:
 
 def _initializer(handle: Tensor, node: Node, name: str | None) -> Operation:
     components, description = _described(node)
-    return ops.make_iterator(handle, components, description=description, name=name)
+    attrs = {"description": description}  # tables are among the components: `make_iterator` takes values only
+    return get_default_graph().create_op("MakeIterator", [handle, *components], attrs, name)
 
 
 def _types(spec: Spec) -> tuple[Any, ...]:

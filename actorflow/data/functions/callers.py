@@ -30,6 +30,8 @@ class Caller:
 
     def __init__(self, function: Function, captured: Sequence[Any], roots: FileRoots) -> None:
         self._function, self._captured, self._roots = function, tuple(captured), roots
+        self._fed = [value for tensor, value in zip(function.captured, captured) if not tensor.dtype.is_ref]
+        self._tables = [value for tensor, value in zip(function.captured, captured) if tensor.dtype.is_ref]
         self._call: Any = None
         self._prepared = False
         self._several: Caller | None = None
@@ -86,13 +88,13 @@ class Caller:
         """The values of the function's outputs."""
         function = self._function
         if not self._prepared:
-            self._call, self._prepared = await function.prepare(self._roots), True
+            self._call, self._prepared = await function.prepare(self._roots, self._tables), True
         found: list[Any] = []
         if self._call is not None:
             if len(function._feeds) == len(element):
-                found = await self._call(*element, *self._captured)
+                found = await self._call(*element, *self._fed)
             else:
-                found = await self._call(*[element[index] for index in function._feeds], *self._captured)
+                found = await self._call(*[element[index] for index in function._feeds], *self._fed)
         if function._plain:
             return found[: len(function.outputs)]
         computed = iter(found)

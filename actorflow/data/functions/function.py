@@ -48,18 +48,27 @@ class Function:
         self._of_rows: tuple[Function, list[bool]] | None = None
         self._is_row_wise = not self.effects and all(isinstance(leaf, int) for leaf in self.leaves)
 
-    async def prepare(self, roots: FileRoots) -> Any:
-        """The compiled plan on the running loop, or None where nothing is to be computed."""
+    async def prepare(self, roots: FileRoots, tables: Sequence[Any] = ()) -> Any:
+        """The compiled plan on the running loop, or None where nothing is to be computed.
+
+        Args:
+            roots: below which files may be read.
+            tables: those behind the captured handles, in order.
+        """
         if not self._fetches:
             return None
         plans = self._calls.setdefault(asyncio.get_running_loop(), {})
-        key = None if roots is None else tuple(map(str, roots))
+        key = (None if roots is None else tuple(map(str, roots)), *map(id, tables))
         if key not in plans:
             session = Session("", self.graph, file_roots=roots)
             session.ends_with_its_owner = True
             feeds = [self.arguments[index] for index in self._feeds]
+            feeds += [tensor for tensor in self.captured if not tensor.dtype.is_ref]
+            handles = [tensor.op for tensor in self.captured if tensor.dtype.is_ref]
+            for handle, table in zip(handles, tables):
+                session.hold(handle.attrs["shared_name"], table)
             with only(()):
-                made = await session.make_callable(self._fetches, [*feeds, *self.captured])
+                made = await session.make_callable(self._fetches, feeds)
             plans[key] = made, session  # which closes its devices when no one holds it
         return plans[key][0]
 

@@ -41,7 +41,7 @@ def of_rows(arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Seque
     with block.graph.as_default():
         stacks = [block.placeholder(tensor, (None, *tensor.static_shape)) for tensor in arguments]
         block.stacked.update(arguments)
-        same = [block.placeholder(tensor, tensor.static_shape) for tensor in captured]
+        same = [block.same(tensor) for tensor in captured]
         for operation in _needed(outputs, block.known):
             definition = operation.definition
             rule = RULES.get(operation.type)
@@ -88,6 +88,14 @@ class Block:
     def placeholder(self, tensor: Tensor, shape: Any) -> Tensor:
         """A parameter for a tensor."""
         made = self.known[tensor] = placeholder_op(dtype=tensor.dtype, shape=shape, name="rows")
+        return made
+
+    def same(self, tensor: Tensor) -> Tensor:
+        """A parameter, or the handle of a table, that is the same for all elements."""
+        if not tensor.dtype.is_ref:
+            return self.placeholder(tensor, tensor.static_shape)
+        (made,) = self.again(tensor.op, ())
+        self.known[tensor] = made
         return made
 
     def again(self, operation: Operation, inputs: Sequence[Tensor], **attrs: Any) -> Sequence[Tensor]:
@@ -200,6 +208,13 @@ def _joined(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return None if along is None else block.again(operation, [*made, constant(np.where(along < 0, along, along + 1))])
 
 
+def _looked_up(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+    table, keys, default = operation.inputs
+    if default in block.stacked:
+        return None
+    return block.again(operation, [block.known[table], block.known[keys], block.known[default]])
+
+
 _ALIKE = (
     "Identity StopGradient GuaranteeConst Relu Relu6 LeakyRelu Elu Selu Softplus Softsign ZerosLike OnesLike Cast Real Imag "
     "Conj ComplexAbs LogicalNot Invert Neg Abs Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sigmoid Floor Ceil "
@@ -219,6 +234,7 @@ RULES: dict[str, Rule] = {
     "ConcatV2": _joined,
     "Gather": _gathered,
     "GatherV2": _gathered,
+    "LookupTableFindV2": _looked_up,
     "Pack": _joined,
     "ParseSingleExample": _parsed,
     "Reshape": _reshape,

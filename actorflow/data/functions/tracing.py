@@ -19,7 +19,11 @@ from actorflow.graph.node import NO_ATTRS
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import placeholder_op
+from actorflow.runtime.state.resources import Resumable
 from actorflow.user_line import Where, user_line
+
+TABLES = ("HashTableV2", "MutableHashTableV2")
+"""Resources that functions may take from around: their handles are found in the function under a name."""
 
 
 class TracedGraph(FuncGraph):
@@ -36,7 +40,12 @@ class TracedGraph(FuncGraph):
         """The node that stands for a tensor of a graph around."""
         found = self.outer.get(tensor)
         if found is None:
-            if tensor.dtype.is_ref:
+            if (made := _table(tensor)) is not None:
+                op_type, attrs = made
+                attrs |= {"container": "", "shared_name": f"table_{len(self.outer)}"}
+                with self.control_dependencies(None):
+                    found = self.outer[tensor] = super().create_op(op_type, (), attrs, "table").outputs[0]
+            elif tensor.dtype.is_ref:
                 raise NotImplementedError(
                     describe(
                         f"The function uses {tensor.name}, which is no value but a {tensor.op.type} of another graph.",
@@ -44,8 +53,13 @@ class TracedGraph(FuncGraph):
                         hint="Use it on the elements of the iterator, after get_next().",
                     )
                 )
-            found = self.outer[tensor] = self._placeholder(tensor.dtype, tensor.static_shape, "outer")
+            else:
+                found = self.outer[tensor] = self._placeholder(tensor.dtype, tensor.static_shape, "outer")
         return found
+
+    def capture(self, tensor: EagerTensor) -> Tensor:
+        """The node that stands for a value of the program."""
+        return super().capture(tensor) if _table(tensor) is None else self.inside(tensor)
 
     def create_op(
         self,
@@ -116,11 +130,25 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
                 specs.append(TensorSpec(tensor.static_shape, tensor.dtype))
             leaves.append(leaf)
     captures = list(graph.captures.values())
-    effects = [e for e in graph.effects() if not any(t in outputs for t in e.outputs)]
+    effects = [e for e in graph.effects() if e.type not in TABLES and not any(t in outputs for t in e.outputs)]
     taken = [symbol for _, symbol in captures] + list(graph.outer.values())
-    values = [tensor.numpy() for tensor, _ in captures] + list(graph.outer)
+    values = [tensor.numpy() for tensor, _ in captures]
+    values += [tensor._value if isinstance(tensor, EagerTensor) else tensor for tensor in graph.outer]
     made = Function(name, graph, arguments, taken, list(outputs), effects, leaves, Spec(rebuild(specs)))
     return made, values
+
+
+def _table(tensor: Tensor) -> tuple[str, dict[str, Any]] | None:
+    """The op and attributes of the handle of a table; None for other tensors."""
+    if not isinstance(tensor, EagerTensor):
+        return (tensor.op.type, dict(tensor.op.attrs)) if tensor.op.type in TABLES else None
+    table = tensor._value
+    if tensor.dtype.kind != "R" or not hasattr(table, "once"):
+        return None
+    attrs = {"key_dtype": table.key, "value_dtype": table.value}
+    if table.once:
+        return "HashTableV2", attrs
+    return "MutableHashTableV2", {**attrs, "value_shape": table.shape, "checkpoint": isinstance(table, Resumable)}
 
 
 def _tensor(graph: TracedGraph, part: Any, name: str) -> Tensor:
