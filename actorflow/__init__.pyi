@@ -63,6 +63,7 @@ from actorflow.control_flow.functional import map_fn as map_fn
 from actorflow.control_flow.functional import scan as scan
 from actorflow.control_flow.tensor_array import TensorArray as TensorArray
 from actorflow.control_flow.while_loop import while_loop as while_loop
+from actorflow.data.spec import SparseTensorSpec as SparseTensorSpec
 from actorflow.dtypes import DType as DType
 from actorflow.dtypes import as_dtype as as_dtype
 from actorflow.dtypes import bfloat16 as bfloat16
@@ -639,6 +640,7 @@ __all__ = [
     "SessionStatistics",
     "SparseConditionalAccumulator",
     "SparseTensor",
+    "SparseTensorSpec",
     "SparseTensorValue",
     "Supervisor",
     "TFRecordReader",

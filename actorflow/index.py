@@ -45,6 +45,7 @@ NAMES: dict[str, dict[str, str]] = {
         "SessionStatistics": "actorflow.session.statistics",
         "SparseConditionalAccumulator": "actorflow.ops.state.accumulators",
         "SparseTensor": "actorflow.graph.sparse_tensor",
+        "SparseTensorSpec": "actorflow.data.spec",
         "SparseTensorValue": "actorflow.graph.sparse_tensor",
         "Supervisor": "actorflow.supervisor.supervisor",
         "TFRecordReader": "actorflow.ops.io.readers",
@@ -1285,6 +1286,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "af.sparse": {
         "SparseTensor": "actorflow.graph.sparse_tensor",
+        "SparseTensorSpec": "actorflow.data.spec",
         "add": "actorflow.ops.sparse.math:sparse_add",
         "concat": "actorflow.ops.sparse.join:sparse_concat",
         "cross_hashed": "actorflow.ops.sparse.cross:sparse_cross_hashed",

@@ -2,6 +2,7 @@
 
 """Sparse tensors (`tf.sparse`)."""
 
+from actorflow.data.spec import SparseTensorSpec as SparseTensorSpec
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
 from actorflow.ops.sparse.cross import sparse_cross_hashed as cross_hashed
 from actorflow.ops.sparse.join import sparse_concat as concat
@@ -37,6 +38,7 @@ from actorflow.ops.sparse.tensor import sparse_to_indicator as to_indicator
 
 __all__ = [
     "SparseTensor",
+    "SparseTensorSpec",
     "add",
     "concat",
     "cross_hashed",

@@ -10,7 +10,7 @@ from actorflow.data.functions.tracing import trace
 from actorflow.data.iteration import Iterable
 from actorflow.data.node import Node, known_integer, parameter
 from actorflow.data.sources import Sources, is_coroutine_function
-from actorflow.data.spec import DatasetSpec, Spec, batched, most_specific, tensor_leaves
+from actorflow.data.spec import DatasetSpec, Spec, batched, dense_leaves, most_specific, tensor_leaves
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.dtypes import int64, string
 from actorflow.eager.functions.signature import TensorSpec
@@ -231,7 +231,7 @@ class Dataset(Sources, Iterable):
             ValueError: a shape has another rank, or no shape is given and a rank is not known.
             TypeError: a padding value has another type.
         """
-        leaves = tensor_leaves(self.node.spec)
+        leaves = dense_leaves(self.node.spec, "A padded batch")
         shapes = padding.padded_shapes(self.node.spec, padded_shapes)
         values = padding.paddings(self.node.spec, padding_values)
         size, drop = parameter(batch_size, int64), parameter(drop_remainder, bool_dtype)
@@ -250,7 +250,7 @@ class Dataset(Sources, Iterable):
         Raises:
             ValueError: a leaf is a scalar.
         """
-        for leaf in tensor_leaves(self.node.spec):
+        for leaf in dense_leaves(self.node.spec, "The rows"):
             if leaf.static_shape == ():
                 raise ValueError("Cannot unbatch an element that has a scalar.")
         rows = [

@@ -55,9 +55,9 @@ class Iterator:
             output_types: the element types, a structure.
             output_shapes: the shapes, in the same structure; unknown unless given.
             shared_name: sessions that share a container find the same iterator under this name.
-            output_classes: accepted for compatibility, without effect.
+            output_classes: `Tensor` or `SparseTensor`, in the same structure; dense ones unless given.
         """
-        spec = declared(output_types, output_shapes)
+        spec = declared(output_types, output_shapes, output_classes)
         return Iterator(_handle(spec, shared_name), None, spec)
 
     @staticmethod
@@ -70,9 +70,9 @@ class Iterator:
             string_handle: a scalar string.
             output_types: the element types, a structure.
             output_shapes: the shapes, in the same structure; unknown unless given.
-            output_classes: accepted for compatibility, without effect.
+            output_classes: `Tensor` or `SparseTensor`, in the same structure; dense ones unless given.
         """
-        spec = declared(output_types, output_shapes)
+        spec = declared(output_types, output_shapes, output_classes)
         given = convert_to_tensor(string_handle, string)
         handle = ops.iterator_from_string_handle(given, output_types=_types(spec), output_shapes=_shapes(spec))
         return Iterator(handle, None, spec)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.data.spec import DatasetSpec, Spec
+from actorflow.data.spec import DatasetSpec, SparseTensorSpec, Spec
 from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.eager.functions.signature import TensorSpec
 from actorflow.eager.tensor import EagerTensor
@@ -183,21 +183,30 @@ def decode(record: Sequence[Any], tensors: Sequence[Any]) -> Node:
 
 def encode_spec(spec: Spec) -> list[Any]:
     """The leaves of a spec; their structure is the client's own."""
-    return [
-        [encode_spec(leaf.spec)]
-        if isinstance(leaf, DatasetSpec)
-        else [leaf.dtype.name, None if leaf.static_shape is None else list(leaf.static_shape)]
-        for leaf in spec.leaves
-    ]
+    found: list[Any] = []
+    leaves = iter(enumerate(spec.leaves))
+    for place, leaf in leaves:
+        if isinstance(leaf, DatasetSpec):
+            found.append([encode_spec(leaf.spec)])
+        elif place in spec.sparse:
+            (_, values), (_, shape) = next(leaves), next(leaves)
+            found.append([values.dtype.name, shape.static_shape[0], "sparse"])
+        else:
+            found.append([leaf.dtype.name, None if leaf.static_shape is None else list(leaf.static_shape)])
+    return found
 
 
 def decode_spec(leaves: Sequence[Any]) -> Spec:
     """A spec with these leaves as a tuple."""
-    return Spec(
-        tuple(
-            [DatasetSpec(decode_spec(leaf[0])) if len(leaf) == 1 else TensorSpec(leaf[1], leaf[0]) for leaf in leaves]
-        )
-    )
+    return Spec(tuple([_decode_leaf(*leaf) for leaf in leaves]))
+
+
+def _decode_leaf(kind: Any, shape: Any = None, sparse: str = "") -> Any:
+    if isinstance(kind, list):
+        return DatasetSpec(decode_spec(kind))
+    if sparse:
+        return SparseTensorSpec(None if shape is None else (None,) * shape, kind)
+    return TensorSpec(shape, kind)
 
 
 def bound_arrays(node: Node) -> None:

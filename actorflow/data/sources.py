@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorflow.data.node import Node, parameter, spec_of
-from actorflow.data.spec import Spec, declared, parse
+from actorflow.data.spec import Spec, declared, dense_leaves, parse
 from actorflow.dtypes import DTypeLike, int64, string
 from actorflow.eager.functions.signature import TensorSpec
 from actorflow.ops.flow.py_func import PythonFunction
@@ -46,6 +46,7 @@ class Sources:
             ValueError: a tensor is a scalar, or their first sizes differ.
         """
         values, spec = _given(tensors)
+        dense_leaves(spec, "Slices")
         sizes: set[int | None] = set()
         for leaf in spec.leaves:
             if leaf.static_shape == ():

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype
+from actorflow.dtypes import DType, DTypeLike, as_dtype, float32, int64
 from actorflow.eager.functions.signature import TensorSpec
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
+from actorflow.graph.tensor import Tensor
 from actorflow.public import public
 from actorflow.shapes import Shape, TensorShape, as_shape, merge
 
@@ -47,11 +49,70 @@ class DatasetSpec:
         return f"DatasetSpec({self.element_spec!r})"
 
 
+@public("af", "af.sparse")
+class SparseTensorSpec:
+    """The shape and element type of a SparseTensor (`tf.SparseTensorSpec`).
+
+    Args:
+        shape: the shape of the whole; its rank counts. None where the rank is not known.
+        dtype: the type of the elements.
+    """
+
+    __slots__ = ("dtype", "static_shape")
+
+    def __init__(self, shape: Any = None, dtype: DTypeLike = float32) -> None:
+        self.static_shape, self.dtype = as_shape(shape), as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return TensorShape(self.static_shape)
+
+    @property
+    def parts(self) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
+        """Those of its indices, values and shape."""
+        rank = None if self.static_shape is None else len(self.static_shape)
+        return TensorSpec((None, rank), int64), TensorSpec((None,), self.dtype), TensorSpec((rank,), int64)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SparseTensorSpec) and (self.static_shape, self.dtype) == (
+            other.static_shape,
+            other.dtype,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.static_shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({self.shape}, {self.dtype!r})"
+
+
+def _sparse(parts: Sequence[Any]) -> Any:
+    """Three parts, or what is said of them, as one of a sparse tensor."""
+    indices, values, shape = parts
+    if isinstance(values, Tensor):
+        return SparseTensor(indices, values, shape)
+    if isinstance(values, TensorSpec):
+        return SparseTensorSpec(_open(shape.static_shape), values.dtype)
+    if isinstance(values, TensorShape):
+        return TensorShape(_open(as_shape(shape)))
+    if isinstance(values, DType):
+        return values
+    if isinstance(values, DatasetSpec):
+        raise TypeError("A window of sparse tensors is no dataset: batch them, or make them dense first.")
+    return SparseTensor if values is Tensor else SparseTensorValue(indices, values, shape)
+
+
+def _open(shape: Shape) -> Shape:
+    """A shape of the rank that a vector of sizes has."""
+    return None if shape is None or shape[0] is None else (None,) * shape[0]
+
+
 class Spec:
     """The structure of elements: `structure` as the user sees it, its `leaves`, and `rebuild`, which makes the structure of other
     leaves."""
 
-    __slots__ = ("leaves", "rebuild", "structure")
+    __slots__ = ("leaves", "rebuild", "sparse", "structure")
 
     def __init__(self, structure: Any) -> None:
         leaves, self.rebuild = parse(structure)
@@ -60,6 +121,8 @@ class Spec:
                 raise TypeError(f"A spec is made of TensorSpec and DatasetSpec, not of a {type(leaf).__name__}.")
         self.leaves: tuple[Any, ...] = tuple(leaves)
         self.structure = structure
+        self.sparse = tuple([place for place, begins in enumerate(_begins_sparse(structure)) if begins])
+        """The places of leaves with which a sparse tensor begins: its indices, values and shape are three leaves."""
 
     def map(self, function: Callable[[Any], Any]) -> Spec:
         """The same structure with `function` of each leaf."""
@@ -104,6 +167,10 @@ def size_of(element: Element) -> int:
 
 def parse(structure: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
     """The leaves of a structure, dicts by sorted keys, and what puts others into their places."""
+    if isinstance(structure, (SparseTensor, SparseTensorValue)):
+        return [structure.indices, structure.values, structure.dense_shape], _sparse
+    if isinstance(structure, SparseTensorSpec):
+        return list(structure.parts), _sparse
     if isinstance(structure, Mapping):
         order = list(structure)
         try:
@@ -130,7 +197,18 @@ def parse(structure: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
 
 
 def _is_flat(structure: tuple[Any, ...]) -> bool:
-    return not any(isinstance(part, (tuple, Mapping)) for part in structure)
+    return not any(isinstance(part, (tuple, Mapping, SparseTensor, SparseTensorSpec)) for part in structure)
+
+
+def _begins_sparse(structure: Any) -> list[bool]:
+    """For each leaf, whether a sparse tensor begins with it."""
+    if isinstance(structure, SparseTensorSpec):
+        return [True, False, False]
+    if isinstance(structure, Mapping):
+        return [begins for key in sorted(structure) for begins in _begins_sparse(structure[key])]
+    if isinstance(structure, tuple):
+        return [begins for part in structure for begins in _begins_sparse(part)]
+    return [False]
 
 
 def _parts(parts: Sequence[Any]) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]]]:
@@ -146,14 +224,17 @@ def _parts(parts: Sequence[Any]) -> tuple[list[Any], Callable[[Sequence[Any]], l
     return [leaf for leaves, _ in parsed for leaf in leaves], rebuild
 
 
-def declared(types: Any, shapes: Any = None) -> Spec:
-    """The spec of `output_types` and `output_shapes`, structures of the same form; shapes are unknown unless given."""
+def declared(types: Any, shapes: Any = None, classes: Any = None) -> Spec:
+    """The spec of `output_types`, `output_shapes` and `output_classes`, structures of the same form. Shapes are unknown unless
+    given, and classes `Tensor`."""
     leaves, rebuild = parse(types)
     if shapes is None:
         sizes: list[Any] = [None] * len(leaves)
     else:
         sizes = _shapes_like(types, shapes)
-    return Spec(rebuild([TensorSpec(as_shape(size), as_dtype(leaf)) for leaf, size in zip(leaves, sizes)]))
+    kinds = [Tensor] * len(leaves) if classes is None else parse(classes)[0]
+    specs = [SparseTensorSpec if kind is SparseTensor else TensorSpec for kind in kinds]
+    return Spec(rebuild([spec(as_shape(size), as_dtype(leaf)) for spec, leaf, size in zip(specs, leaves, sizes)]))
 
 
 def _shapes_like(types: Any, shapes: Any) -> list[Any]:
@@ -189,9 +270,18 @@ def tensor_leaves(spec: Spec) -> tuple[TensorSpec, ...]:
 
 def batched(spec: Spec, count: int | None) -> Spec:
     """Each leaf with one more dimension in front."""
-    return Spec(
-        spec.rebuild([TensorSpec(_longer(leaf.static_shape, count), leaf.dtype) for leaf in tensor_leaves(spec)])
-    )
+    leaves = [TensorSpec(_longer(leaf.static_shape, count), leaf.dtype) for leaf in tensor_leaves(spec)]
+    for place in spec.sparse:
+        _, values, shape = spec.leaves[place : place + 3]
+        leaves[place : place + 3] = SparseTensorSpec(_longer(_open(shape.static_shape), None), values.dtype).parts
+    return Spec(spec.rebuild(leaves))
+
+
+def dense_leaves(spec: Spec, what: str) -> tuple[TensorSpec, ...]:
+    """The leaves, where all are dense tensors. Raises TypeError where one is a dataset, or sparse."""
+    if spec.sparse:
+        raise TypeError(f"{what} of sparse tensors is not there: make them dense first, with tf.sparse.to_dense.")
+    return tensor_leaves(spec)
 
 
 def _longer(shape: Shape, count: int | None) -> Shape:

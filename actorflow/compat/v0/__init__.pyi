@@ -68,6 +68,7 @@ from actorflow.compat.v1 import SessionLog as SessionLog
 from actorflow.compat.v1 import SessionStatistics as SessionStatistics
 from actorflow.compat.v1 import SparseConditionalAccumulator as SparseConditionalAccumulator
 from actorflow.compat.v1 import SparseTensor as SparseTensor
+from actorflow.compat.v1 import SparseTensorSpec as SparseTensorSpec
 from actorflow.compat.v1 import SparseTensorValue as SparseTensorValue
 from actorflow.compat.v1 import Summary as Summary
 from actorflow.compat.v1 import SummaryMetadata as SummaryMetadata
@@ -734,6 +735,7 @@ __all__ = [
     "SessionStatistics",
     "SparseConditionalAccumulator",
     "SparseTensor",
+    "SparseTensorSpec",
     "SparseTensorValue",
     "Summary",
     "SummaryMetadata",

@@ -16,7 +16,6 @@ from actorflow.eager.tensor import EagerTensor
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import NO_ATTRS
-from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import placeholder_op
 from actorflow.runtime.state.resources import Resumable
@@ -155,11 +154,6 @@ def _tensor(graph: TracedGraph, part: Any, name: str) -> Tensor:
     """A leaf of a result as a tensor of the graph."""
     if part is None:
         raise TypeError(f"The function {name} gave None in its result, which is no tensor.")
-    if isinstance(part, SparseTensor):
-        raise NotImplementedError(
-            f"The function {name} gave a SparseTensor: a dataset's elements are dense. Take af.sparse_tensor_to_dense, or parse "
-            "with FixedLenFeature."
-        )
     tensor = convert_to_tensor(part)
     if isinstance(tensor, EagerTensor):
         return graph.capture(tensor)

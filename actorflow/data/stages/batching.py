@@ -42,7 +42,17 @@ class Batch(OneInput):
 
     def join(self, elements: Sequence[Element]) -> Element:
         """One element of several."""
-        return tuple([_stacked(column, index) for index, column in enumerate(zip(*elements))])
+        columns = list(zip(*elements))
+        places = self.node.inputs[0].spec.sparse
+        if not places:
+            return tuple([_stacked(column, index) for index, column in enumerate(columns)])
+        made: list[Any] = []
+        for index, column in enumerate(columns):
+            if index in places:
+                made += _sparse_rows(*columns[index : index + 3])
+            elif len(made) == index:
+                made.append(_stacked(column, index))
+        return tuple(made)
 
     def own(self) -> Any:
         return [[pack(element) for element in self.elements], self.ended]
@@ -50,6 +60,18 @@ class Batch(OneInput):
     def set_own(self, state: Any) -> None:
         elements, self.ended = state
         self.elements = [unpack(element) for element in elements]
+
+
+def _sparse_rows(indices: Sequence[Any], values: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+    """Sparse tensors as the rows of one, as large as the largest of them."""
+    ranks = {len(shape) for shape in shapes}
+    if len(ranks) > 1:
+        raise InvalidArgumentError(
+            f"Sparse tensors of one batch have the same rank, but the ranks are {sorted(ranks)}."
+        )
+    rows = np.repeat(np.arange(len(indices)), [len(one) for one in indices])
+    joined = np.concatenate((rows[:, None], np.concatenate(indices)), axis=1)
+    return [joined, np.concatenate(values), np.array([len(shapes), *np.max(shapes, axis=0)], np.int64)]
 
 
 def _stacked(column: Sequence[Any], index: int) -> Any:
