@@ -121,10 +121,27 @@ class Dataset(Sources, Iterable):
         Raises:
             ValueError: it gives something else.
         """
+        return self._chosen("filter", predicate)
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements before the first one of which `predicate` is not true.
+
+            af.data.Dataset.range(10).take_while(lambda x: x < 3)   # 0, 1, 2
+
+        Args:
+            predicate: a function of tensors that gives a scalar of type bool, or a coroutine function that gives a truth value.
+            name: accepted for compatibility, without effect.
+
+        Raises:
+            ValueError: it gives something else.
+        """
+        return self._chosen("take_while", predicate)
+
+    def _chosen(self, kind: str, predicate: Callable[..., Any]) -> Dataset:
+        """A stage that asks `predicate` which elements go on."""
         if is_coroutine_function(predicate):
-            made = self._then("filter", function=PythonFunction.known(predicate))
-            return made
-        function, captured = trace(predicate, self.node.spec, "filter")
+            return self._then(kind, function=PythonFunction.known(predicate))
+        function, captured = trace(predicate, self.node.spec, kind)
         if function.spec.structure != TensorSpec((), bool_dtype) and function.spec.structure != TensorSpec(
             None, bool_dtype
         ):
@@ -132,7 +149,7 @@ class Dataset(Sources, Iterable):
                 "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is "
                 f"{function.spec.structure!r}."
             )
-        return self._then("filter", tensors=tuple(captured), function=function)
+        return self._then(kind, tensors=tuple(captured), function=function)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` makes of each element, one dataset after another.
@@ -363,6 +380,15 @@ class Dataset(Sources, Iterable):
         """
         spec = Spec((TensorSpec((), int64), self.node.spec.structure))
         return self._then("enumerate", spec, tensors=(parameter(start, int64),))
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """The elements without those that have errors, such as records of which a function can make nothing.
+
+        Args:
+            log_warning: whether a line of the log tells of each error.
+            name: accepted for compatibility, without effect.
+        """
+        return self._then("ignore_errors", options={"log": log_warning})
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """The elements of this dataset, then those of another one.

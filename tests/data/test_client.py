@@ -330,6 +330,8 @@ def pipeline(seed: int) -> Any:
         lambda ds: ds.filter(lambda x: x % 3 > 0).skip(1).take(40),
         lambda ds: ds.enumerate().map(lambda i, x: i + x),
         lambda ds: ds.map(lambda x: 12 // (x % 4)),
+        lambda ds: ds.map(lambda x: 12 // (x % 4)).ignore_errors(),
+        lambda ds: ds.take_while(lambda x: x < 22),
     ]
     for make in rng.sample(stages, rng.randrange(1, 5)):
         dataset = make(dataset)

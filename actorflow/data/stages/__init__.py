@@ -5,10 +5,10 @@ batching.py     `batch`, `padded_batch`, `unbatch`, `window`
 caching.py      `cache`, in memory and in a file
 combining.py    `zip`, `concatenate`, `repeat`
 generators.py   `generator`: generators and asynchronous generators of Python
-mapping.py      `map`, `filter`
+mapping.py      `map`, `filter`, `take_while`, `reduce`
 nested.py       `interleave`, of which `flat_map` is a case: a dataset of each element
 records.py      `records`: the records of files
-selecting.py    `take`, `skip`, `shard`, `enumerate`
+selecting.py    `take`, `skip`, `shard`, `enumerate`, `ignore_errors`
 shuffling.py    `shuffle`, with TensorFlow's buffer and random numbers
 sources.py      `tensors`, `slices`, `range`, `elements`, `files`
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import takewhile
 from time import perf_counter
 from typing import Any
 
@@ -120,6 +121,31 @@ class Filter(Map):
         while True:
             if found := [element for element in await super().next(most) if element]:
                 return found
+
+
+@stage("take_while")
+class TakeWhile(Map):
+    """The elements before the first one of which the function is false."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.calls.call = Kept(self.calls.call)
+        self.ended = False
+
+    async def next(self, most: int) -> list[Element]:
+        found = [] if self.ended else await super().next(most)
+        kept = list(takewhile(bool, found))
+        self.ended = len(kept) < len(found) or not found
+        if not kept:
+            raise EndOfSequence
+        return kept
+
+    def own(self) -> Any:
+        return [super().own(), self.ended]
+
+    def set_own(self, state: Any) -> None:
+        calls, self.ended = state
+        super().set_own(calls)
 
 
 class Kept:

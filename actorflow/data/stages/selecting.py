@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
 
 from actorflow.data.spec import Element
 from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, stage
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.logs import get_logger
 
 
 class Counted(OneInput):
@@ -73,6 +75,20 @@ class Shard(Counted):
             self.index += len(elements)
             if found := elements[first::shards]:
                 return found
+
+
+@stage("ignore_errors")
+class IgnoreErrors(OneInput):
+    """The elements that have no errors."""
+
+    async def next(self, most: int) -> list[Element]:
+        while True:
+            try:
+                return await self.input.block(most)
+            except OpError as error:
+                if self.node.options["log"]:
+                    get_logger("data").warning("an element is left out", stage=str(self.node), error=str(error))
+                await asyncio.sleep(0)  # a source that fails again and again does not hold the event loop
 
 
 @stage("enumerate")
