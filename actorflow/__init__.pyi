@@ -98,6 +98,7 @@ from actorflow.eager.functions.function import Function as Function
 from actorflow.eager.functions.function import RetracingWarning as RetracingWarning
 from actorflow.eager.functions.function import function as function
 from actorflow.eager.functions.signature import TensorSpec as TensorSpec
+from actorflow.eager.py_function import py_function as py_function
 from actorflow.eager.scope import disable_eager_execution as disable_eager_execution
 from actorflow.eager.scope import eager as eager
 from actorflow.eager.scope import enable_eager_execution as enable_eager_execution
@@ -971,6 +972,7 @@ __all__ = [
     "pow",
     "print_",
     "py_func",
+    "py_function",
     "qr",
     "quantize",
     "quantize_v2",

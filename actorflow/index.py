@@ -376,6 +376,7 @@ NAMES: dict[str, dict[str, str]] = {
         "pow": "actorflow.ops.math.arithmetic",
         "print_": "actorflow.ops.flow.printing",
         "py_func": "actorflow.ops.flow.py_func",
+        "py_function": "actorflow.eager.py_function",
         "qr": "actorflow.ops.linalg.decompose",
         "quantize": "actorflow.ops.quantize.quantize",
         "quantize_v2": "actorflow.ops.quantize.quantize",

@@ -15,9 +15,11 @@ from actorflow.data.statistics import IteratorStatistics
 from actorflow.eager.functions.concrete import shared_loop
 from actorflow.eager.scope import executing_eagerly
 from actorflow.eager.tensor import EagerTensor
+from actorflow.errors import OutOfRangeError, describe
 from actorflow.graph.tensor import Tensor
 from actorflow.public import public
 from actorflow.unpicklable import unpicklable
+from actorflow.user_line import user_line
 
 if TYPE_CHECKING:
     from actorflow.data.iterator import Iterator as GraphIterator
@@ -75,14 +77,17 @@ class Iterable:
         """The elements as arrays and numpy scalars, for `for`."""
         return _Blocking(DatasetIterator(self, tensors=False))
 
-    def make_one_shot_iterator(self) -> GraphIterator:
-        """An iterator of the default graph that needs no initializer, and goes through the elements once in each session.
+    def make_one_shot_iterator(self) -> GraphIterator | _Blocking:
+        """An iterator of the default graph that needs no initializer, and goes through the elements once in each session. Under
+        eager execution, `iter(dataset)`.
 
         Raises:
             ValueError: the dataset uses a placeholder or a variable.
         """
         from actorflow.data.iterator import one_shot
 
+        if executing_eagerly():
+            return _Blocking(DatasetIterator(self))
         return one_shot(self.node)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> GraphIterator:
@@ -90,8 +95,20 @@ class Iterable:
 
         Args:
             shared_name: sessions that share a container find the same iterator under this name.
+
+        Raises:
+            RuntimeError: under eager execution, where `iter(dataset)` begins.
         """
         from actorflow.data.iterator import initializable
+
+        if executing_eagerly():
+            raise RuntimeError(
+                describe(
+                    "dataset.make_initializable_iterator is not supported when eager execution is enabled.",
+                    where=user_line(),
+                    hint="Use `for element in dataset` instead.",
+                )
+            )
 
         return initializable(self.node, shared_name)
 
@@ -165,6 +182,7 @@ class DatasetIterator(AsyncIterator[Any]):
     away: the next one gives the element. Of pulls at the same time each gives another element.
     """
 
+    _checkpoint_resumes = True  # see `Checkpoint`
     __reduce_ex__ = unpicklable(
         "An iterator is not pickled: hand over the bytes of its state(), for dataset.iterate(state)."
     )
@@ -203,6 +221,17 @@ class DatasetIterator(AsyncIterator[Any]):
         """The place of the iterator, with all that its stages hold. It may be asked for at any moment."""
         return self._pulling.state()
 
+    def restore(self, state: bytes) -> None:
+        """Goes to where an iterator of the same dataset was that gave `state`, or to the beginning for empty bytes.
+
+        Args:
+            state: what `state()` gave.
+
+        Raises:
+            InvalidArgumentError: it is no state.
+        """
+        self._pulling.restore(state)
+
     def statistics(self) -> IteratorStatistics:
         """The work of each stage so far, and what it waits for."""
         return self._pulling.statistics()
@@ -231,6 +260,8 @@ class DatasetIterator(AsyncIterator[Any]):
 class _Blocking(Iterator[Any]):
     """An iterator for `for`, which drives an event loop while it waits."""
 
+    _checkpoint_resumes = True
+
     def __init__(self, elements: DatasetIterator) -> None:
         self._elements = elements
         self._loop = shared_loop()
@@ -240,6 +271,31 @@ class _Blocking(Iterator[Any]):
             return self._loop.driver.call(self._next)
         except _Ended:
             raise StopIteration from None
+
+    next = __next__
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element. Raises OutOfRangeError at the end."""
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise OutOfRangeError("End of sequence.") from None
+
+    def state(self) -> bytes:
+        """See `DatasetIterator.state`."""
+        return self._elements.state()
+
+    def restore(self, state: bytes) -> None:
+        """See `DatasetIterator.restore`."""
+
+        async def go() -> None:
+            self._elements.restore(state)
+
+        self._loop.driver.call(go)
+
+    def statistics(self) -> IteratorStatistics:
+        """See `DatasetIterator.statistics`."""
+        return self._elements.statistics()
 
     def __del__(self) -> None:
         if self._elements.is_busy:

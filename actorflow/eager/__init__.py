@@ -8,6 +8,7 @@ ran, and the rules, which build nodes, build them in the same graph and so run a
 dispatch.py    the short way from a call of an op to its kernel: what was resolved for the same types and shapes before
 graph.py       `EagerGraph`: a graph that runs each node as it is made
 operation.py   `EagerOperation`: an op that has run, with the face that gradient rules know of a node
+py_function.py a function of Python that gets tensors which have values
 quiet.py       `call_quietly`: a call of a kernel in a context in which numpy warns of nothing, as in a session
 scope.py       `eager`: where ops run at once, and whether they do here
 tensor.py      `EagerTensor`: a tensor that has its value already

@@ -41,7 +41,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
-        return get_variable(
+        made: Variable = get_variable(
             GraphKeys.GLOBAL_STEP,
             shape=[],
             dtype=int64,
@@ -49,6 +49,9 @@ def create_global_step(graph: Graph | None = None) -> Variable:
             trainable=False,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
         )
+    if not graph.get_collection(GraphKeys.GLOBAL_STEP):  # eager execution has no collections; this one variable is kept
+        graph._collections[GraphKeys.GLOBAL_STEP] = [made]
+    return made
 
 
 @public("af.train")

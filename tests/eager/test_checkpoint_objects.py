@@ -160,3 +160,31 @@ def test_a_manager_keeps_the_latest_f119(tmp_path: Path) -> None:
     assert int(step) == 5
     with pytest.raises(ValueError, match="positive integer"):
         af.train.CheckpointManager(af.train.Checkpoint(step=step), tmp_path, max_to_keep=0)
+
+
+def test_iterators_of_datasets_go_on_at_their_place(tmp_path: Path) -> None:
+    def program() -> tuple[Any, Any]:
+        iterator = iter(af.data.Dataset.range(100).shuffle(20, seed=3).batch(4))
+        return iterator, af.train.Checkpoint(step=af.Variable(0), iterator=iterator)
+
+    with af.eager():
+        iterator, checkpoint = program()
+        next(iterator)
+        path = checkpoint.save(tmp_path / "run")
+        expected = [next(iterator).numpy().tolist() for _ in range(3)]
+        checkpoint.restore(path).assert_consumed()
+        assert [next(iterator).numpy().tolist() for _ in range(3)] == expected
+        other, again = program()
+        again.restore(path).assert_consumed()
+        assert [other.get_next().numpy().tolist() for _ in range(3)] == expected
+
+
+async def test_an_asynchronous_iterator_goes_on_at_its_place(tmp_path: Path) -> None:
+    with af.eager():
+        elements = af.data.Dataset.range(10).iterate()
+        checkpoint = af.train.Checkpoint(elements=elements)
+        await elements.__anext__()
+        path = checkpoint.save(tmp_path / "run")
+        assert [int(x) async for x in elements] == list(range(1, 10))
+        checkpoint.restore(path)
+        assert [int(x) async for x in elements] == list(range(1, 10))

@@ -268,3 +268,33 @@ def test_large_ops_can_run_beside_the_event_loop_f119() -> None:
     anyio.run(main)
     with pytest.raises(ValueError, match="positive"):
         af.eager(threads=0)
+
+
+def test_a_function_of_python_gets_tensors_that_have_values() -> None:
+    def double(x: af.Tensor) -> af.Tensor:
+        return x * 2.0 if float(x) > 0.0 else x
+
+    with af.eager():
+        x = af.constant(3.0)
+        with af.GradientTape() as tape:
+            tape.watch(x)
+            y = af.py_function(double, [x], af.float32)
+        assert float(y) == 6.0 and float(tape.gradient(y, x)) == 2.0
+        pairs = af.data.Dataset.from_tensor_slices([1.0, -1.0]).map(
+            lambda x: tuple(af.py_function(lambda x: (double(x), str(float(x))), [x], [af.float32, af.string]))
+        )
+        assert [(float(a), b.numpy()) for a, b in pairs] == [(2.0, b"1.0"), (-1.0, b"-1.0")]
+    with pytest.raises(ValueError, match="callable"):
+        af.py_function(3, [], af.float32)
+
+
+def test_the_global_step_of_a_program() -> None:
+    with af.eager():
+        step = af.train.get_or_create_global_step()
+        assert af.train.get_global_step() is step
+        before = int(step)
+        w = af.Variable(1.0)
+        with af.GradientTape() as tape:
+            loss = w * w
+        af.train.GradientDescentOptimizer(0.1).apply_gradients([(tape.gradient(loss, w), w)], global_step=step)
+        assert int(step) == before + 1

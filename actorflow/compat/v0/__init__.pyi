@@ -439,6 +439,7 @@ from actorflow.compat.v1 import pow as pow
 from actorflow.compat.v1 import print as print
 from actorflow.compat.v1 import print_ as print_
 from actorflow.compat.v1 import py_func as py_func
+from actorflow.compat.v1 import py_function as py_function
 from actorflow.compat.v1 import python_io as python_io
 from actorflow.compat.v1 import qr as qr
 from actorflow.compat.v1 import quantization as quantization
@@ -1112,6 +1113,7 @@ __all__ = [
     "print",
     "print_",
     "py_func",
+    "py_function",
     "python_io",
     "qr",
     "quantization",

@@ -7,8 +7,11 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from actorflow import blocking
 from actorflow.eager.functions.func_graph import FuncGraph
+from actorflow.eager.scope import eager_graph
 from actorflow.eager.variable import EagerVariable, when_used
 from actorflow.errors import describe
 from actorflow.formats.base import Reader
@@ -16,7 +19,7 @@ from actorflow.graph.graph import get_default_graph
 from actorflow.public import public
 from actorflow.shapes import compatible, show
 from actorflow.train.saving.checkpoints import checkpoint_exists, load_checkpoint
-from actorflow.train.saving.objects import variables_of
+from actorflow.train.saving.objects import Resumable, reached_from, variables_of
 from actorflow.train.saving.saver import Saver
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
@@ -34,7 +37,8 @@ class Checkpoint:
             path = checkpoint.save("models/run")          # models/run-1
             checkpoint.restore(path).assert_consumed()
 
-    Objects are those of any class, lists, dicts, variables and optimizers; another attribute may be added at any time. Two
+    Objects are those of any class, lists, dicts, variables, optimizers, and iterators of datasets, which go on at their place;
+    another attribute may be added at any time. Two
     programs that reach equal variables in equal ways read each other's files; one may be eager, and the other build graphs. The
     format and its promises are those of `af.train.Saver`: a checkpoint appears at once when all of it is on the disk, and damage
     is found.
@@ -93,7 +97,9 @@ class Checkpoint:
             OpError: writing failed.
         """
         self.save_counter  # noqa: B018  (it is part of what is saved)
-        variables = variables_of(self)
+        variables, resumable = reached_from(self)
+        for way, one in resumable.items():
+            variables[way] = _holder(one)
         eager = [v for v in variables.values() if isinstance(v, EagerVariable)]
         if eager and len(eager) < len(variables):
             raise ValueError(
@@ -160,6 +166,18 @@ class Checkpoint:
         return session
 
 
+def _holder(resumable: Any) -> EagerVariable:
+    """A variable with the state of an object that has no variables."""
+    holder: Any = getattr(resumable, "_checkpoint_holder", None)
+    if holder is None:
+        with eager_graph().as_default():
+            holder = Variable(b"", trainable=False, name="state", dtype="string")
+        resumable._checkpoint_holder = holder
+    holder.assign(resumable.state())
+    found: EagerVariable = holder
+    return found
+
+
 class Restoring:
     """The status of `Checkpoint.restore`: which values of the checkpoint are wanted, and which were given."""
 
@@ -188,6 +206,10 @@ class Restoring:
         for variable, value in values:
             variable._state.assign(value)
         self._done.update({id(variable): name for name, variable in fresh})
+        for way, one in self._resumable().items():
+            if id(one) not in self._done:
+                one.restore(np.asarray(self._reader.get_tensor(way), object).item())
+                self._done[id(one)] = way
 
     def used(self, variable: EagerVariable) -> None:
         """Called when a variable is used first that was made after the restore."""
@@ -218,7 +240,7 @@ class Restoring:
     def assert_consumed(self) -> Restoring:
         """Raises AssertionError unless all values of the checkpoint, and all variables, found each other."""
         self.assert_existing_objects_matched()
-        left = sorted(set(self._names) - set(self._matches()))
+        left = sorted(set(self._names) - set(self._matches()) - set(self._resumable()))
         if left:
             raise AssertionError(
                 f"Unresolved object in checkpoint: {', '.join(left[:10])}: no variable is there for it."
@@ -246,6 +268,10 @@ class Restoring:
 
     def _variables(self) -> dict[str, Variable]:
         return variables_of(self._checkpoint)
+
+    def _resumable(self) -> dict[str, Resumable]:
+        """Those that are reached and have a state in the checkpoint, by the ways to them."""
+        return {way: one for way, one in reached_from(self._checkpoint)[1].items() if way in self._names}
 
     def _matches(self) -> dict[str, Variable]:
         """The variables that are reached, by their names in the checkpoint: ways, or for one of a `Saver` names of variables."""

@@ -1,14 +1,14 @@
 """The variables of a program's objects, each by the way to it: `model/layers/0/kernel`.
 
 An object's parts are the values of its attributes or entries. An optimizer has its slots, by the ways to their variables. A
-variable that is reached in two ways has the first of them.
+variable that is reached in two ways has the first of them. Iterators of datasets have a state, which is one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -18,9 +18,25 @@ from actorflow.variables.variable import Variable
 _LEAVES = (Tensor, Operation, Graph, str, bytes, int, float, complex, type, ModuleType, FunctionType, MethodType)
 
 
+class Resumable(Protocol):
+    """An object with a state of bytes and no variables, such as an iterator. `_checkpoint_resumes` marks its class."""
+
+    _checkpoint_resumes: bool
+
+    def state(self) -> bytes: ...
+
+    def restore(self, state: bytes) -> None: ...
+
+
 def variables_of(root: Any) -> dict[str, Variable]:
     """All variables that are reached from an object, by the ways to them."""
+    return reached_from(root)[0]
+
+
+def reached_from(root: Any) -> tuple[dict[str, Variable], dict[str, Resumable]]:
+    """All variables that are reached from an object, and all that has a state of its own, by the ways to them."""
     found: dict[str, Variable] = {}
+    resumable: dict[str, Resumable] = {}
     known: set[int] = set()
     optimizers: list[tuple[str, Optimizer]] = []
     stack: list[tuple[str, Any]] = [("", root)]
@@ -31,6 +47,8 @@ def variables_of(root: Any) -> dict[str, Variable]:
         known.add(id(value))
         if isinstance(value, Variable):
             found[way] = value
+        elif getattr(type(value), "_checkpoint_resumes", False):
+            resumable[way] = value
         elif isinstance(value, Optimizer):
             optimizers.append((way, value))
         else:
@@ -40,7 +58,7 @@ def variables_of(root: Any) -> dict[str, Variable]:
     for way, optimizer in optimizers:
         for name, variable in _kept_by(optimizer, ways):
             found[f"{way}/{name}"] = variable
-    return found
+    return found, resumable
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
