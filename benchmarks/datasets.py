@@ -15,7 +15,7 @@ import anyio
 from benchmarks.definitions import Call, Comparison, Figure, Measurement, Options
 from benchmarks.sides import our_library
 
-RECORDS, BATCH, BUFFER = 20_000, 128, 1000
+RECORDS, BATCH, BUFFER = 100_000, 128, 1000
 WAIT, AT_ONCE, CALLS = 0.01, 64, 640
 
 

@@ -91,10 +91,38 @@ async def _eager_steps() -> AsyncIterator[Load]:
         yield load
 
 
+@asynccontextmanager
+async def _dataset() -> AsyncIterator[Load]:
+    """Steps of 64-64-10, and a dataset that parses, shuffles and batches examples beside them."""
+    af = our_library()
+    features = {"x": af.FixedLenFeature([4], af.float32), "y": af.FixedLenFeature([], af.int64)}
+    values = {
+        "x": af.train.Feature(float_list=af.train.FloatList(value=[1, 2, 3, 4])),
+        "y": af.train.Feature(int64_list=af.train.Int64List(value=[1])),
+    }
+    message = af.train.Example(features=af.train.Features(feature=values)).SerializeToString()
+    records = af.data.Dataset.from_tensors(message).repeat()
+    dataset = records.map(lambda x: af.parse_single_example(x, features)).shuffle(1000).batch(128).prefetch(2)
+    async with _training(graphs.digits) as training, dataset.iterate() as batches:
+        await batches.__anext__()
+
+        async def read(until: float) -> None:
+            while time.perf_counter() < until:
+                await batches.__anext__()
+
+        async def load(until: float) -> None:
+            async with anyio.create_task_group() as group:
+                group.start_soon(training, until)
+                group.start_soon(read, until)
+
+        yield load
+
+
 LOADS: Mapping[str, tuple[str, Callable[[], AbstractAsyncContextManager[Load]]]] = {
     "digits": ("64-64-10 trains", lambda: _training(graphs.digits)),
     "mlp512": ("784-512-10, batch 128, trains", lambda: _training(graphs.mlp(784, 512, 10, 128))),
     "eager": ("784-128-10, batch 32, trains eagerly, `await step.run()`", _eager_steps),
+    "dataset": ("64-64-10 trains while a dataset parses, shuffles and batches", _dataset),
     "concurrent": (f"{CONCURRENT} steps of 64-64-10 at once", lambda: _training(graphs.digits, CONCURRENT)),
     "first_plan": (f"first plans of {LARGE} nodes", _first_plans),
 }

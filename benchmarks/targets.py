@@ -55,6 +55,9 @@ TARGETS: Mapping[str, Target] = {
     "eager/tape": Target(0.2),
     "eager/mlp_step": Target(0.5),
     "eager/mlp_function": Target(0.6),
+    "datasets/records": Target(0.8),
+    "datasets/records_batched": Target(0.8),
+    "datasets/coroutines": _value(1.1),
     "estimators/answer_ms": Target(0.01),
     "estimators/evaluate_ms": Target(0.1),
     "estimators/train_ms": Target(0.1),
@@ -104,7 +107,7 @@ TARGETS: Mapping[str, Target] = {
     "placement_search/learned_by_measured": _value(1.05),
     "concurrency/speedup_3": Target(2, "value", "at least"),
     "memory/growth_mb": _value(4),
-    **{f"loop_lag/{load}_p99_ms": _value(5) for load in ("digits", "mlp512", "eager", "concurrent", "first_plan")},
+    **{f"loop_lag/{load}_p99_ms": _value(5) for load in ("digits", "mlp512", "eager", "dataset", "concurrent", "first_plan")},
     **{f"loop_lag/{load}_max_ms": _value(25) for load in ("digits", "mlp512", "concurrent", "first_plan")},
 }
 
