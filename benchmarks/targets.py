@@ -107,7 +107,10 @@ TARGETS: Mapping[str, Target] = {
     "placement_search/learned_by_measured": _value(1.05),
     "concurrency/speedup_3": Target(2, "value", "at least"),
     "memory/growth_mb": _value(4),
-    **{f"loop_lag/{load}_p99_ms": _value(5) for load in ("digits", "mlp512", "eager", "dataset", "concurrent", "first_plan")},
+    **{
+        f"loop_lag/{load}_p99_ms": _value(5)
+        for load in ("digits", "mlp512", "eager", "dataset", "concurrent", "first_plan")
+    },
     **{f"loop_lag/{load}_max_ms": _value(25) for load in ("digits", "mlp512", "concurrent", "first_plan")},
 }
 

@@ -214,8 +214,8 @@ class Tensor(Overloads):
         raise TypeError(
             with_topic(
                 f"The tensor {self.name} has no truth value while the graph is built: it gets one in a run. "
-                "Use af.cond to choose between two parts of a graph, af.while_loop to repeat one, or af.logical_and/or/not to combine "
-                "conditions.",
+                "Use af.cond to choose between two parts of a graph, af.while_loop to repeat one, or af.logical_and/or/not to "
+                "combine conditions.",
                 "tensor-as-condition",
             )
         )
