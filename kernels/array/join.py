@@ -1,4 +1,4 @@
-"""Kernels of ops that put tensors together and take them apart. The parts are views."""
+"""Kernels of ops that put tensors together and take them apart. The parts are views, but for the columns of small matrices."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from actorflow.registry.traits import ELEMENTWISE, Gpu
 
 from ..strings.objects import moving_kernel
 from .shape import axis_in
+
+_FEW = 16
+"""Tensors that are put together one by one."""
+_COPIED = 4096
+"""Elements of a matrix whose columns are copied."""
 
 
 @moving_kernel("ConcatV2", gpu=Gpu(host=(-1,), follows=True))
@@ -62,7 +67,17 @@ def _cuts(axis: int, rank: int, sizes: tuple[int, ...]) -> tuple[tuple[slice, ..
 def pack(xp: Any, values: Any, *, axis: int, out: Any = None) -> Any:
     if out is None and values[0].ndim == 0 and values[0].dtype != object:
         return xp.array(values, values[0].dtype)
-    return xp.stack(values, axis, out)
+    shape = values[0].shape
+    if xp is not np or len(values) > _FEW or any(value.shape != shape for value in values):
+        return xp.stack(values, axis, out)
+    # numpy's function takes longer to look at its arguments than to copy a few small ones.
+    at = axis_in(axis, len(shape) + 1)
+    if out is None:
+        out = np.empty((*shape[:at], len(values), *shape[at:]), values[0].dtype)
+    before = (slice(None),) * at
+    for number, value in enumerate(values):
+        out[(*before, number)] = value
+    return out
 
 
 @moving_kernel("Unpack", gpu=ELEMENTWISE)
@@ -70,7 +85,11 @@ def unpack(xp: Any, value: Any, *, num: int, axis: int) -> Any:
     before = (slice(None),) * axis_in(axis, value.ndim)
     if value.shape[len(before)] != num:
         raise ValueError(f"Dimension {axis} of {value.shape} is to be unstacked into {num} parts.")
-    return value[(*before, 0)] if num == 1 else tuple([value[(*before, i)] for i in range(num)])
+    if num == 1:
+        return value[(*before, 0)]
+    if xp is np and value.ndim == 2 and len(before) == 1 and value.size <= _COPIED:
+        return tuple(value.T.copy())  # what is in order is computed faster than columns, and by kernels in C
+    return tuple([value[(*before, i)] for i in range(num)])
 
 
 @kernel("ShapeN")
