@@ -343,3 +343,52 @@ def test_a_session_takes_one_thread_or_more_and_a_cluster_has_its_own() -> None:
         af.Session(threads=0)
     with pytest.raises(ValueError, match="takes no threads"):
         af.blocking.Session("tcp://127.0.0.1:1", threads=2)
+
+
+# ---- scaling, by a simulated clock
+
+
+class Cores:
+    """Cores with a clock of their own: a call takes its pieces of `grain` nanoseconds on so many threads, and waking each costs
+    `wake`."""
+
+    def __init__(self, count: int, grain: int, wake: int = 5000) -> None:
+        self.count, self.grain, self.wake = count, grain, wake
+        self.clock = 0
+
+    def call(self, threads_of_call: int, nanoseconds: int) -> None:
+        """All pieces, one after the other by the first free thread; threads beyond the cores take turns."""
+        begins = [self.wake * number for number in range(threads_of_call)]
+        speed = max(1.0, threads_of_call / self.count)
+        for _ in range(nanoseconds // self.grain):
+            soonest = begins.index(min(begins))
+            begins[soonest] += int(self.grain * speed)
+        self.clock += max(begins)
+
+
+def spent(cores: Cores, most: int, nanoseconds: int, calls: int = 400) -> float:
+    """The time of a call on average, after the governor's trials, divided by that on one thread."""
+    governor = Governor(most)
+    for number in range(2 * calls):
+        if number == calls:
+            begun = cores.clock
+        count, before = governor.threads(), cores.clock
+        cores.call(count, nanoseconds)
+        governor.add(count, cores.clock - before)
+    return (cores.clock - begun) / calls / nanoseconds
+
+
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_large_work_scales_with_the_cores(count: int) -> None:
+    assert spent(Cores(count, grain=20_000), count, 4_000_000) < 1.15 / count
+
+
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_small_work_is_as_fast_as_on_one_thread_however_many_there_are(count: int) -> None:
+    assert spent(Cores(count, grain=2_000), count, 10_000) < 1.1
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 4), (2, 8), (2, 16), (4, 16)])
+def test_more_threads_than_cores_lose_a_tenth_at_most(count: int, most: int) -> None:
+    many, fitting = Cores(count, grain=20_000), Cores(count, grain=20_000)
+    assert spent(many, most, 4_000_000) < 1.1 * spent(fitting, count, 4_000_000)
