@@ -349,8 +349,7 @@ def test_a_session_takes_one_thread_or_more_and_a_cluster_has_its_own() -> None:
 
 
 class Cores:
-    """Cores with a clock of their own: a call takes its pieces of `grain` nanoseconds on so many threads, and waking each costs
-    `wake`."""
+    """Cores with a clock of their own. Calls take pieces of `grain` nanoseconds on each thread. To wake one costs `wake`."""
 
     def __init__(self, count: int, grain: int, wake: int = 5000) -> None:
         self.count, self.grain, self.wake = count, grain, wake
