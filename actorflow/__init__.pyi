@@ -540,6 +540,7 @@ from actorflow.queues.kinds import PriorityQueue as PriorityQueue
 from actorflow.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.registry.kernel import kernel as kernel
 from actorflow.runtime.actors import TaskState as TaskState
+from actorflow.runtime.diagnostics.recorder import Recording as Recording
 from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.event_loops.polling import new_event_loop as new_event_loop
 from actorflow.session.link_probe import measure_links as measure_links
@@ -634,6 +635,7 @@ __all__ = [
     "QueueBase",
     "RandomShuffleQueue",
     "ReaderBase",
+    "Recording",
     "RegisterGradient",
     "RetracingWarning",
     "Server",

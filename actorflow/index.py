@@ -38,6 +38,7 @@ NAMES: dict[str, dict[str, str]] = {
         "QueueBase": "actorflow.queues.base",
         "RandomShuffleQueue": "actorflow.queues.kinds",
         "ReaderBase": "actorflow.ops.io.readers",
+        "Recording": "actorflow.runtime.diagnostics.recorder",
         "RegisterGradient": "actorflow.autodiff.override",
         "RetracingWarning": "actorflow.eager.functions.function",
         "Server": "actorflow.cluster.server",

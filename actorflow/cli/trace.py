@@ -1,21 +1,23 @@
-"""`actorflow trace`: records steps of a running cluster for some seconds, and writes their timeline."""
+"""`actorflow trace`: writes a timeline of steps of a running cluster: of the next seconds, or of the last ones."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import anyio
-import msgpack
 
 from actorflow.cli import queries
 from actorflow.cli.main import Command
 from actorflow.cluster.config.credentials import Target
 from actorflow.errors import InvalidArgumentError, OpError
+
+if TYPE_CHECKING:
+    from actorflow.cluster.wire.links import Link
 
 _MOST = 100_000
 
@@ -26,6 +28,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", default="trace.pftrace",
         help="the file for https://ui.perfetto.dev; JSON for Chrome if its name ends in .json; default: trace.pftrace",
     )  # fmt: skip
+    parser.add_argument(
+        "--last", type=_seconds, metavar="TIME",
+        help="look back instead: the steps of the last seconds, such as 10s, of which tasks trace one in 100",
+    )  # fmt: skip
     parser.add_argument("--seconds", type=float, default=2.0, metavar="SECONDS", help="how long to record; default: 2")
     parser.add_argument(
         "--every", type=int, default=1, metavar="N", help="record each step whose number is a multiple of N; default: 1"
@@ -35,78 +41,69 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from actorflow.cluster.client import query_status
 
+    if arguments.last is not None and not 0 < arguments.last < math.inf:
+        raise InvalidArgumentError("--last is more than 0 seconds, such as 10s.")
     if arguments.every < 1 or not 0 < arguments.seconds < math.inf:
         raise InvalidArgumentError("--every is 1 or more, and --seconds more than 0.")
     return anyio.run(
-        _record,
+        _write,
         queries.targets(arguments),
         partial(query_status, timeout=arguments.timeout),
         arguments,
     )
 
 
-async def _record(found: dict[str, Target], status: queries.Query, arguments: argparse.Namespace) -> int:
-    from actorflow.runtime.diagnostics.trace import Trace
+async def _write(found: dict[str, Target], status: queries.Query, arguments: argparse.Namespace) -> int:
+    from actorflow.cluster.client import connect
+    from actorflow.cluster.wire.recorded import of_the_last, recorded_by
 
     states = await queries.whole_cluster(found, status)
     keys = next(iter(found.values())).credentials
     live = {name: Target(state["address"], keys) for name, state in states.items() if not isinstance(state, OpError)}
     for name in states.keys() - live.keys():
-        print(f"actorflow trace: {name} is left out: {states[name]}", file=sys.stderr)
-    trace = Trace(detail="plan")
-    told = await _recorded(live, arguments, trace)
-    steps = {step for _, numbers in told.values() for step in numbers}
-    dropped = sum(count for count, _ in told.values())
-    trace.keep_causality()
-    trace.save(arguments.output)
-    print(f"{len(steps)} steps, {len(trace.events)} events of {len(live)} tasks: {arguments.output}")
-    if dropped:
-        print(f"{dropped} older traces were left out, since a task keeps {_MOST:,} events; try --every 10")
-    if not trace.events:
+        _leave_out(name, states[name])
+    if arguments.last is None:
+        ask = _watching(arguments)
+    else:
+        ask = of_the_last(arguments.last, arguments.timeout)
+    told = await recorded_by(live, connect, ask, arguments.timeout)
+    for name, error in told.failures.items():
+        _leave_out(name, error)
+    told.trace.save(arguments.output)
+    print(f"{len(told.steps)} steps, {len(told.trace.events)} events of {len(live)} tasks: {arguments.output}")
+    if told.dropped:
+        print(f"{told.dropped} older steps were left out, since a task keeps {_MOST:,} events; try --every 10")
+    if not told.steps:
         print("No step ran meanwhile.")
     return int(len(live) < len(states))
 
 
-async def _recorded(
-    live: Mapping[str, Target], arguments: argparse.Namespace, trace: Any
-) -> dict[str, tuple[int, list[int]]]:
-    """Records on all tasks at the same time and puts their events into `trace`; for each task how many traces were dropped, and
-    the numbers of the steps."""
-    from actorflow.cluster.client import connect
+def _leave_out(name: str, why: OpError) -> None:
+    print(f"actorflow trace: {name} is left out: {why}", file=sys.stderr)
+
+
+def _watching(arguments: argparse.Namespace) -> Callable[[Link], Awaitable[bytes]]:
+    """Records on a task for some seconds, for `recorded_by`."""
     from actorflow.cluster.wire.messages import Record
-    from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
 
-    told: dict[str, tuple[int, list[int]]] = {}
-
-    async def one(name: str, target: Target) -> None:
-        links = connect(target)
+    async def ask(link: Link) -> bytes:
+        await link.call(Record(arguments.every, _MOST), timeout=arguments.timeout)
         try:
-            key = None if target.credentials is None else target.credentials.peer_key()
-            link = await links.to("", target.address, key=key, timeout=arguments.timeout)
-            await link.call(Record(arguments.every, _MOST), timeout=arguments.timeout)
-            try:
-                await anyio.sleep(arguments.seconds)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    packed = await link.call(Record(0, 0), timeout=arguments.timeout)
-            dropped, recorded = msgpack.unpackb(packed)
-            beats = link.control.statistics()
-            ahead = SAME_CLOCK
-            if beats.clock_offset is not None and beats.clock_error is not None:
-                ahead = ClockOffset(round(beats.clock_offset * 1e9), math.ceil(beats.clock_error * 1e9))
-            for _, events in recorded:
-                trace.take(events, ahead)
-            told[name] = dropped, [step for step, _ in recorded]
-        except OpError as error:
-            print(f"actorflow trace: {name} is left out: {error}", file=sys.stderr)
+            await anyio.sleep(arguments.seconds)
         finally:
             with anyio.CancelScope(shield=True):
-                await links.aclose()
+                reply: bytes = await link.call(Record(0, 0), timeout=arguments.timeout)
+        return reply
 
-    async with anyio.create_task_group() as group:
-        for name, target in live.items():
-            group.start_soon(one, name, target)
-    return told
+    return ask
 
 
-COMMAND = Command("record steps of a running cluster and write their timeline for Perfetto", _arguments, _run)
+def _seconds(text: str) -> float:
+    """`10`, `10s` and `500ms` as seconds."""
+    for unit, size in (("ms", 0.001), ("s", 1.0), ("min", 60.0), ("", 1.0)):
+        if text.endswith(unit):
+            return float(text.removesuffix(unit)) * size
+    raise AssertionError
+
+
+COMMAND = Command("write a timeline of the steps of a running cluster for Perfetto", _arguments, _run)

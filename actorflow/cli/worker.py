@@ -17,6 +17,7 @@ from actorflow.cluster.processes.listening import check_files, check_listen, lis
 from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.processes.task_main import _configure_logs, banner, run_child
 from actorflow.errors import InvalidArgumentError, PermissionDeniedError
+from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.transport.base import Reach
 from actorflow.transport.installed import AUTO, find
 
@@ -89,6 +90,19 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         help="a module to import first, with ops and kernels of your own; may be repeated",
     )
+    what.add_argument(
+        "--traces",
+        metavar="FOLDER",
+        help="the folder where a step that fails leaves a timeline of the last seconds; default: the variable "
+        "ACTORFLOW_TRACES, else none",
+    )
+    what.add_argument(
+        "--trace-every",
+        type=int,
+        default=100,
+        metavar="N",
+        help="trace each step whose number is a multiple of N, for `actorflow trace --last`; 0 traces none; default: 100",
+    )
     what.add_argument("--epoch", type=int, default=0, help=argparse.SUPPRESS)
     what.add_argument(
         "--log-dir", metavar="FOLDER", help="write the output to FOLDER/JOB-N.log instead of the terminal"
@@ -148,6 +162,7 @@ def read_config(arguments: argparse.Namespace, environ: Mapping[str, str] | None
         file_roots=None if arguments.files is None else tuple(arguments.files),
         advertise=arguments.advertise,
         epoch=arguments.epoch,
+        recording=Recording(every=arguments.trace_every, folder=arguments.traces),
         imports=tuple(arguments.imports or ()),
         log_level=arguments.log_level,
     )

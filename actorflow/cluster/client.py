@@ -415,6 +415,13 @@ class RemoteEngine(StepCounts):
             hint="session.pending() tells what waits; run(..., trace=af.Trace()) what ran when.",
         )
 
+    def recent(self, seconds: float | None) -> Trace:
+        """Raises UnimplementedError: the tasks record."""
+        raise UnimplementedError(
+            "The tasks of a cluster record its steps, and not this session.",
+            hint=f"actorflow trace {self.target.address} --last 10s writes what they have recorded.",
+        )
+
     def pending(self) -> str:
         return self._reports.pending()
 

@@ -152,7 +152,7 @@ def _take_trace(trace: Trace, traced: bytes, link: Link, asked: int) -> None:
     if found.clock_offset is not None and found.clock_error is not None:
         estimate = ClockOffset(round(found.clock_offset * 1e9), math.ceil(found.clock_error * 1e9))
     times = [time for row in rows for time in (row[_BEGUN], row[_ENDED], row[_ARRIVED], row[_READY]) if time]
-    times += [time for *_, begun, ended in spans for time in (begun, ended)]
+    times += [time for *_, begun, ended, _ in spans for time in (begun, ended)]
     ahead = ahead_of(estimate, asked, answered, min(times) + error, max(times) - error)
     ahead = ClockOffset(ahead.offset, ahead.error and ahead.error + error)
     trace.take(rows, ahead, spans, task_of(rows[0][_DEVICE]) if rows else link.task)

@@ -38,6 +38,7 @@ from actorflow.errors import (
 )
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.public import public
+from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices
@@ -118,6 +119,7 @@ class Server:
         file_roots: the folders in which ops may read and write files; none by default.
         epoch: of the cluster; those who restart a task know it.
         incarnation: a number that no former process of this task had; random by default.
+        recording: how much the task remembers of its last steps; see `Recording`.
         endpoints: opens the process's endpoints, where they are of another kind.
     """
 
@@ -142,6 +144,7 @@ class Server:
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         epoch: int = 0,
         incarnation: int | None = None,
+        recording: Recording | None = None,
         endpoints: Open | None = None,
     ) -> None:
         self.cluster = ClusterSpec(cluster)
@@ -153,6 +156,7 @@ class Server:
         self.epoch = epoch
         self._credentials = credentials
         self._device_options = (devices, memory_budget)
+        self._recording = recording
         self._file_roots = [os.fspath(root) for root in file_roots or ()]
         self._advertise = advertise
         self._open_endpoints = endpoints or open_endpoints(
@@ -177,7 +181,9 @@ class Server:
             self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
             self.links.on_epoch = lambda epoch: self._root.start(self._follow(epoch))
             try:
-                self.worker = WorkerService(self.links, self._open_devices(), self.reach, self._file_roots)
+                self.worker = WorkerService(
+                    self.links, self._open_devices(), self.reach, self._file_roots, self._recording
+                )
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
                 self.master = MasterService(self.cluster, self.identity, self.worker, self.reach, self._root)

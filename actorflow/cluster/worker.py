@@ -18,6 +18,7 @@ from actorflow.cluster.wire.messages import (
     Costs,
     LinkTraffic,
     Pending,
+    Recent,
     Record,
     Register,
     Release,
@@ -33,7 +34,8 @@ from actorflow.graph.node import Node
 from actorflow.placement.measuring import NodeMeasurement, encode_observed
 from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.node_measurements import node_measurements
-from actorflow.runtime.diagnostics.recorder import Recorder
+from actorflow.runtime.diagnostics.post_mortem import PostMortem
+from actorflow.runtime.diagnostics.recorder import Recorder, Recording, rows
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import PartialExecution, StepCaller
@@ -41,7 +43,7 @@ from actorflow.session.planning.builder import PlanBuilder
 from actorflow.session.planning.planner import LARGE_GRAPH, on_thread
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadlock import WaitingStep
+from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024
@@ -79,6 +81,7 @@ class WorkerService:
         devices: Sequence[Device],
         reach: Callable[[str, str], Awaitable[Link]],
         file_roots: Sequence[str] | None = None,
+        recording: Recording | None = None,
     ) -> None:
         self.devices = list(devices)
         self.resources = {device.name: ResourceManager() for device in devices}
@@ -89,6 +92,7 @@ class WorkerService:
         self.steps.users = self._users
         self.links = links
         self._reach = reach
+        self._record(Recording() if recording is None else recording)
         self._sessions: dict[tuple[int, int], _Session] = {}
         self._parts: dict[tuple[int, int], RunnablePartition] = {}
         self._rendezvous: dict[int, tuple[RemoteRendezvous, object]] = {}
@@ -165,6 +169,9 @@ class WorkerService:
         async def record(request: Record) -> bytes:
             return self.record(request.every, request.events)
 
+        async def recent(request: Recent) -> bytes:
+            return self.recent(request.seconds)
+
         async def costs(request: Costs) -> bytes:
             packed: bytes = msgpack.packb(encode_observed(self.observed(request.session, link)))
             return packed
@@ -180,14 +187,33 @@ class WorkerService:
             "look": look,
             "carried": carried,
             "record": record,
+            "recent": recent,
         }
 
+    def _record(self, recording: Recording) -> None:
+        folder, task = recording.destination, self.links.me.task
+        post_mortem = None if folder is None else PostMortem(folder, task, recording.seconds)
+        recorder = self.recorder = self.steps.recorder = Recorder(recording, post_mortem)
+
+        def stalled(step: WaitingStep) -> None:
+            recorder.stalled(step.step, step.lines, self.steps.running.values())
+
+        if post_mortem is not None:
+            self.steps.deadlock = DeadlockDetector(stalled, recording.seconds)
+
     def record(self, every: int, events: int) -> bytes:
-        """Records steps from now on (`Recorder`), or none where `every` is 0; gives what was recorded until now."""
-        former, self.steps.recorder = self.steps.recorder, None
-        if every > 0:
-            self.steps.recorder = Recorder(every, min(max(events, 0), MOST_RECORDED))
-        packed: bytes = msgpack.packb([0, []] if former is None else [former.dropped, former.rows()])
+        """Traces each step from now on whose number is a multiple of `every`, or as many as usual where it is 0. Gives what was
+        kept since the last such request."""
+        recorder = self.recorder
+        kept = recorder.record(every, min(max(events, 1), MOST_RECORDED), self.steps.running.values())
+        dropped, recorder.dropped = recorder.dropped, 0
+        packed: bytes = msgpack.packb([dropped, rows(kept)])
+        return packed
+
+    def recent(self, seconds: float) -> bytes:
+        """The steps that ended within the last `seconds`, and those that are under way."""
+        kept = self.recorder.last(seconds, self.steps.running.values())
+        packed: bytes = msgpack.packb([self.recorder.dropped, rows(kept)])
         return packed
 
     async def _end_later(self, step: int, reply: DeferredCall) -> Any:

@@ -65,6 +65,7 @@ class Step:
         "_tasks",
         "_waiters",
         "abandoned",
+        "begun",
         "context",
         "continuing",
         "dispatcher",
@@ -122,6 +123,8 @@ class Step:
             kind = TracedExecutorState
         self.executors = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
+        self.begun: int
+        """When it began, in nanoseconds of the monotonic clock, where a recorder keeps that."""
         self._settled: list[ExecutorState] = []
         self._blocked = False
         self._lacks_feeds = False
@@ -266,6 +269,8 @@ class Step:
     def fail(self, executor: ExecutorState, node: PlanNode, error: BaseException) -> None:
         """A kernel raised: the first error of a step is the step's, and stops it."""
         if not self.stopped:
+            if self.trace is not None:
+                self.trace.add_failed(executor, node)
             ordinary = isinstance(error, (Exception, asyncio.CancelledError))
             self.stop(faults.located(error, node, executor.plan.device, executor.plan.explain) if ordinary else error)
 

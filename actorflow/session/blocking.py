@@ -21,6 +21,7 @@ from actorflow.graph.graph import Graph
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
+from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session import session as asynchronous
@@ -73,6 +74,7 @@ class Session:
         save_memory: bool = True,
         check_numerics: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        recording: Recording | None = None,
         credentials: Any = None,
         transport: str = "auto",
         connect_timeout: float = 30.0,
@@ -84,7 +86,7 @@ class Session:
             max_inflight_steps, max_queued_steps, max_waiting_steps: see `actorflow.Session`.
             coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, check_numerics: see
                 `actorflow.Session`.
-            file_roots, credentials, transport, connect_timeout, writable: see `actorflow.Session`.
+            file_roots, recording, credentials, transport, connect_timeout, writable: see `actorflow.Session`.
         """
         self._session = asynchronous.Session(
             target,
@@ -104,6 +106,7 @@ class Session:
             save_memory=save_memory,
             check_numerics=check_numerics,
             file_roots=file_roots,
+            recording=recording,
             credentials=credentials,
             transport=transport,
             connect_timeout=connect_timeout,
@@ -193,6 +196,14 @@ class Session:
             return self._session.pending()
 
         return self._session.pending() if self._closed else self._call(report)
+
+    def recent(self, seconds: float | None = None) -> Trace:
+        """See `actorflow.Session.recent`."""
+
+        async def look() -> Trace:
+            return self._session.recent(seconds)
+
+        return self._session.recent(seconds) if self._closed else self._call(look)
 
     def tasks(self) -> list[TaskState]:
         """See `actorflow.Session.tasks`."""

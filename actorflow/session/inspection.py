@@ -11,6 +11,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.runtime.actors import TaskState
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.engine import Engine
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 
@@ -60,6 +61,17 @@ class Inspection:
             UnimplementedError: the session is on a cluster, whose tasks are in other processes.
         """
         return self._engine.tasks()
+
+    def recent(self, seconds: float | None = None) -> Trace:
+        """The steps that ended within the last `seconds`, all that are kept unless given, and those under way.
+
+        There is a span for each step and the events of those that were traced, as `Session(recording=...)` says.
+
+        Raises:
+            FailedPreconditionError: the session does not record its steps.
+            UnimplementedError: the session is on a cluster, whose tasks record; `actorflow trace --last` asks them.
+        """
+        return self._engine.recent(seconds)
 
     async def explain_placement(self, element: Any) -> str:
         """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""

@@ -8,12 +8,16 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from actorflow.device.base import Device
+from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.node_measurements import node_measurements
+from actorflow.runtime.diagnostics.post_mortem import PostMortem
+from actorflow.runtime.diagnostics.recorder import FOLDER, Recorder, Recording, rows, take
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices, shared_resources
@@ -24,7 +28,7 @@ from actorflow.session.planning.planner import Divided, Planner, SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.session.step_runner import StepRunner
 from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadlock import DeadlockDetector
+from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep, warn
 from actorflow.session.waiting.diagnosis import ResourceUsers
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ class LocalEngine:
         memory_budget: int | None,
         file_roots: Sequence[str | os.PathLike[str]] | None,
         threads: int | None = None,
+        recording: Recording | None = None,
     ) -> None:
         self._devices = open_devices(devices, memory_budget)
         self.resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
@@ -53,7 +58,13 @@ class LocalEngine:
         self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
         self.steps.threads = threads
         self.steps.users = ResourceUsers(graph.nodes)
-        self.steps.deadlock = DeadlockDetector()
+        self.steps.deadlock = DeadlockDetector(self._stands_still)
+        if recording is None and os.environ.get(FOLDER):
+            recording = Recording()
+        if recording is not None:
+            folder = recording.destination
+            written = None if folder is None else PostMortem(folder, "", recording.seconds)
+            self.steps.recorder = Recorder(recording, written)
         self.admission = admission
         self._root: BackgroundTasks | None = None
         """Of the steps of partial runs."""
@@ -63,6 +74,21 @@ class LocalEngine:
         self.open = self.steps.open
         self.pending = self.steps.pending
         self.tasks = self.steps.tasks
+
+    def _stands_still(self, step: WaitingStep) -> None:
+        warn(step)
+        if self.steps.recorder is not None:
+            self.steps.recorder.stalled(step.step, step.lines, self.steps.running.values())
+
+    def recent(self, seconds: float | None) -> Trace:
+        recorder = self.steps.recorder
+        if recorder is None:
+            raise FailedPreconditionError(
+                "The session does not record its steps.", hint="Open it with Session(recording=af.Recording())."
+            )
+        trace = Trace(detail="plan")
+        take(trace, rows(recorder.last(seconds, self.steps.running.values())), "")
+        return trace
 
     @property
     def closed(self) -> bool:

@@ -17,6 +17,7 @@ from actorflow.errors import UnimplementedError, describe, with_topic
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.public import public
+from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.running import running_loop
 from actorflow.session.awaitables import Callable_, RunCoroutine
@@ -99,6 +100,8 @@ class Session(Inspection):
             for such a node. Kernels of GPUs are not looked at.
         file_roots: the folders in which ops may read and write files; anywhere unless given. A cluster's servers have
             theirs.
+        recording: how much to remember of the last steps, for `recent` and for a file when a step fails; nothing unless given, or
+            unless the environment's `ACTORFLOW_TRACES` names a folder. A cluster's servers have theirs.
         credentials: keys, or the path of a key file, for a target that is plain text; the file that `ACTORFLOW_KEYS`
             names unless given.
         transport: the name of the transport to the target; "auto" takes that of the target's scheme, and shared memory on
@@ -135,6 +138,7 @@ class Session(Inspection):
         save_memory: bool = True,
         check_numerics: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        recording: Recording | None = None,
         credentials: Any = None,
         transport: str = "auto",
         connect_timeout: float = 30.0,
@@ -175,10 +179,11 @@ class Session(Inspection):
         self._engine: Engine
         if not target:
             self._engine = LocalEngine(
-                self.graph, options, self._admission, devices, memory_budget, file_roots, threads
+                self.graph, options, self._admission, devices, memory_budget, file_roots, threads, recording
             )
             return
-        own = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots, "threads": threads}
+        own: dict[str, Any] = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots}
+        own |= {"threads": threads, "recording": recording}
         if given := [name for name, value in own.items() if value is not None]:
             found = f"its target is that of the environment's {source}" if source else "it has a target"
             way = f", or unset {source} to run in this process" if source else ""

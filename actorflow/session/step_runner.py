@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
 from itertools import islice
+from time import perf_counter_ns
 from typing import Any, TypeAlias
 
 import anyio
@@ -22,7 +23,7 @@ from actorflow.reports import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation
-from actorflow.runtime.diagnostics.recorder import Recorder
+from actorflow.runtime.diagnostics.recorder import LONG_NS, RecordedTrace, Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.event_loops.running import running_loop
@@ -33,7 +34,7 @@ from actorflow.session.statistics import StepCounts
 from actorflow.session.structure.values import fetched
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note
-from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS, DeadlockDetector, WaitingStep
+from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.session.waiting.diagnosis import explained, in_a_circle
 from actorflow.transport.rendezvous import Rendezvous, Transport
 
@@ -77,7 +78,7 @@ class StepRunner(StepCounts):
         self.threads: int | None = None
         """How many threads may compute one kernel; None for all that there are."""
         self.recorder: Recorder | None = None
-        """Traces some of the steps, while it is there."""
+        """Keeps what the last steps did, where that is wanted."""
         self._looking: asyncio.TimerHandle | None = None
         self._looked: tuple[float, list[StepReport], Mapping[str, Sequence[Node]]] | None = None
         """Until when that is taken for fresh, what steps waited for, and the users of resources."""
@@ -257,8 +258,9 @@ class StepRunner(StepCounts):
         self.count += 1
         if number is None:
             number = self.count
-        if trace is None and self.recorder is not None:
-            trace = self.recorder.trace_for(number)
+        recorder = self.recorder
+        if recorder is not None and number % recorder.every == 0 and trace is None:
+            trace = RecordedTrace(detail="plan")
         step = Step(
             number,
             compiled.plans,
@@ -271,15 +273,22 @@ class StepRunner(StepCounts):
             grace=GRACE,
             places=places,
         )
+        if recorder is not None:
+            step.begun = perf_counter_ns()
         self.running[step.id] = step
         step.start(feeds)
         return step
 
     def left(self, step: Step) -> None:
         """A step is over, or its grace is."""
-        if self.recorder is not None and step.trace is not None:
-            self.recorder.ended(step.id, step.trace)
-        if self.running.pop(step.id, None) is not None and step.abandoned:
+        if self.running.pop(step.id, None) is None:
+            return
+        recorder = self.recorder
+        if recorder is not None and (
+            step.trace is not None or step.error is not None or perf_counter_ns() - step.begun > LONG_NS
+        ):
+            recorder.ended(step, self.running.values())
+        if step.abandoned:
             self.abandoned += 1
             self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]
 
@@ -340,7 +349,7 @@ class StepRunner(StepCounts):
 
     def begin_waiting(self) -> OpError | None:
         if self.deadlock is not None and self._looking is None and self._loop is not None:
-            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_deadlock)
+            self._looking = self._loop.call_later(self.deadlock.after, self._look_for_deadlock)
         return self.admission.begin_waiting()
 
     def end_waiting(self) -> None:
@@ -350,7 +359,7 @@ class StepRunner(StepCounts):
         self._looking = None
         assert self._loop is not None and self.deadlock is not None
         if not self.closed and self.deadlock.look(self.look()):
-            self._looking = self._loop.call_later(STANDSTILL_SECONDS, self._look_for_deadlock)
+            self._looking = self._loop.call_later(self.deadlock.after, self._look_for_deadlock)
         stuck = in_a_circle(self.running.values())
         if stuck:
             victim = stuck[-1]

@@ -30,6 +30,7 @@ from actorflow.errors import (
 )
 from actorflow.logs import LEVELS
 from actorflow.public import public
+from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.transport.base import Reach
 from actorflow.unpicklable import unpicklable
 
@@ -73,6 +74,7 @@ class LocalCluster:
             kept while the cluster runs.
         log_level: the least that the processes' logs show: "debug", "info", "warning", "error" or "critical".
         imports: modules that each process imports first: they register ops and kernels of your own.
+        recording: how much each task remembers of its last steps; see `Recording`.
         launcher: what starts the processes, where several clusters are to share one; it stays open.
         startup_seconds: how long the start may take; 10 s and two more for each task unless given.
 
@@ -97,6 +99,7 @@ class LocalCluster:
         log_dir: str | os.PathLike[str] | None = None,
         log_level: str = "info",
         imports: Sequence[str] = (),
+        recording: Recording | None = None,
         launcher: Launcher | None = None,
         startup_seconds: float | None = None,
     ) -> None:
@@ -127,6 +130,7 @@ class LocalCluster:
             "file_roots": None if file_roots is None else tuple(os.fspath(root) for root in file_roots),
             "imports": tuple(imports),
             "log_level": log_level,
+            "recording": recording,
         }
         self._launcher = launcher or Launcher(_threads_each(count))
         self._own_launcher = launcher is None

@@ -52,6 +52,7 @@ def make_server(config: TaskConfig) -> Server:
         file_roots=config.file_roots,
         epoch=config.epoch,
         incarnation=config.incarnation,
+        recording=config.recording,
     )
 
 

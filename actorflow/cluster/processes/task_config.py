@@ -15,6 +15,7 @@ from typing import Any
 
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.config.spec import ClusterSpec, task_name
+from actorflow.runtime.diagnostics.recorder import Recording
 
 _LENGTH = struct.Struct("!I")
 _MOST_BYTES = 64 << 20
@@ -42,6 +43,7 @@ class TaskConfig:
     advertise: str | None = None
     epoch: int = 0
     incarnation: int | None = None
+    recording: Recording | None = None
     imports: tuple[str, ...] = ()
     log_level: str = "info"
 
@@ -61,6 +63,7 @@ def to_message(config: TaskConfig) -> dict[str, Any]:
     plain = {name: getattr(config, name) for name in TaskConfig.__dataclass_fields__}
     plain["cluster"] = [[job, list(map(list, _tasks(config.cluster, job)))] for job in config.cluster.jobs]
     plain["credentials"] = None if config.credentials is None else asdict(config.credentials)
+    plain["recording"] = None if config.recording is None else asdict(config.recording)
     plain["allowed"] = sorted(config.allowed)
     return plain
 
@@ -75,6 +78,7 @@ def from_message(message: Mapping[str, Any]) -> TaskConfig:
         config,
         credentials=None if config.credentials is None else Credentials(**given["credentials"]),
         allowed=frozenset(config.allowed),
+        recording=None if config.recording is None else Recording(**given["recording"]),
         file_roots=None if config.file_roots is None else tuple(config.file_roots),
         imports=tuple(config.imports),
     )

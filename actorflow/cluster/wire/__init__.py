@@ -8,6 +8,7 @@ failures.py         errors on the way from one task to another: the same class t
 links.py            `Link`: what one task opens to another: a channel, and on one host a second one, over which all goes once it
                     is there
 messages.py         what tasks ask of each other
+recorded.py         what the tasks of a cluster have recorded of their steps, as one trace by this process's clock
 rpc.py              `Rpc`: requests and replies over the messages of a channel, in both directions
 signatures.py       signatures on the wire, by which a client asks a master for plans; small tensors in requests and replies;
                     checks of fed values

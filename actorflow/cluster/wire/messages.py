@@ -326,12 +326,21 @@ class Status(Request):
 
 @dataclass(frozen=True, slots=True)
 class Record(Request):
-    """Traces each step of the task whose number is a multiple of `every` from now on, none where it is 0; `events` is how many
-    events are kept. The reply is what was recorded until now: a packed [traces that were dropped, list of [step, events]]."""
+    """Traces each step of the task whose number is a multiple of `every` from now on, as few as usual where it is 0; `events` is
+    how many events are kept. The reply is what was kept since the last such request: a packed [steps that were dropped, list of
+    [step, begun, ended, error, events]]."""
 
     method = "record"
     every: int
     events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recent(Request):
+    """Asks for the steps of the last `seconds`, and those that are under way. The reply is as that of Record."""
+
+    method = "recent"
+    seconds: float
 
 
 class Field(NamedTuple):

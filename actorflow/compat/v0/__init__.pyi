@@ -58,6 +58,7 @@ from actorflow.compat.v1 import PriorityQueue as PriorityQueue
 from actorflow.compat.v1 import QueueBase as QueueBase
 from actorflow.compat.v1 import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.compat.v1 import ReaderBase as ReaderBase
+from actorflow.compat.v1 import Recording as Recording
 from actorflow.compat.v1 import RegisterGradient as RegisterGradient
 from actorflow.compat.v1 import RetracingWarning as RetracingWarning
 from actorflow.compat.v1 import RunMetadata as RunMetadata
@@ -726,6 +727,7 @@ __all__ = [
     "QueueBase",
     "RandomShuffleQueue",
     "ReaderBase",
+    "Recording",
     "RegisterGradient",
     "RetracingWarning",
     "RunMetadata",

@@ -7,7 +7,8 @@ misfit.py              `misfit`: what does not fit in the inputs that a kernel f
 node_measurements.py   what the runs of a plan have shown of its nodes, for placement (paper section 3.2.1)
 numerics.py            `Session(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is
                        the step's error
-recorder.py    `Recorder`: traces some of the steps of a task while it is on, and keeps the last of them
+post_mortem.py         `PostMortem`: the files in which a task leaves what it remembers when a step fails
+recorder.py            `Recorder`: the last seconds of a task's steps, for a look back when one has failed
 starvation.py          the starvation report: which nodes of a step wait, for which channel or resource, and who should fill it
 trace.py               what ran when: the events of one traced step
 traced_executor.py     `TracedExecutorState`: a part of a traced step, which notes when tokens come

@@ -1,11 +1,71 @@
-"""`Recorder`: traces some of the steps of a task while it is on, and keeps the last of them."""
+"""`Recorder`: the last seconds of a task's steps, for a look back when one has failed.
+
+One step in many is traced. The begin, the end and the error of each step that fails or takes longer than a millisecond are
+kept as well. Steps older than `seconds` make room. A step that fails, or that waits for too long, has all of it written to a
+file.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from actorflow.errors import CancelledError, OutOfRangeError
+from actorflow.public import public
+from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
 from actorflow.runtime.diagnostics.trace import Trace
+
+if TYPE_CHECKING:
+    from actorflow.runtime.diagnostics.post_mortem import PostMortem
+    from actorflow.runtime.step import Step
+
+FOLDER = "ACTORFLOW_TRACES"
+"""The environment's variable that names the folder of post-mortem files."""
+_USUAL = (CancelledError, OutOfRangeError)
+"""Errors with which a step may end in any training: a caller that goes, and the end of the input."""
+_MOST_TOLD = 2000
+_FOREVER = 1 << 62
+LONG_NS = 1_000_000
+"""A step that takes longer is kept, whether or not it was traced."""
+UNDER_WAY = "under way"
+
+
+@public("af")
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How much a task remembers of its last steps (`Server`, `LocalCluster`, `Session`).
+
+    `actorflow trace --last 10s` asks the tasks of a cluster for it.
+
+    Args:
+        every: the number of a step that is traced is a multiple of this, so that all tasks of a step trace the same ones; 0
+            traces none.
+        seconds: for how many seconds steps are kept.
+        events: how many events and steps are kept at most.
+        folder: where a step that fails, or that waits for longer than `seconds`, has a timeline of what is kept then written;
+            the environment's `ACTORFLOW_TRACES` unless given; no file without either.
+
+    Raises:
+        ValueError: a number is none of these.
+    """
+
+    every: int = 100
+    seconds: float = 10.0
+    events: int = 20_000
+    folder: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.every < 0 or not self.seconds > 0 or self.events < 1:
+            raise ValueError(f"every is 0 or more, seconds and events are more than 0, but they are {self}.")
+
+    @property
+    def destination(self) -> str | None:
+        """The folder of post-mortem files; None where none are written."""
+        return self.folder or os.environ.get(FOLDER) or None
 
 
 class RecordedTrace(Trace):
@@ -14,33 +74,117 @@ class RecordedTrace(Trace):
     __slots__ = ()
 
 
-class Recorder:
-    """Traces each step whose number is a multiple of `every`, so that all tasks of a step choose the same ones.
+class RecordedStep(NamedTuple):
+    """A step, or a part of it on this task.
 
-    It keeps the last `most` events: older traces make room for newer ones, and are counted in `dropped`.
+    begun, ended: nanoseconds of the monotonic clock.
+    error: empty where it ended well; `under way` where it has not ended.
+    trace: None where it was not traced.
     """
 
-    def __init__(self, every: int, most: int) -> None:
-        self._every = every
-        self._most = most
-        self._kept: deque[tuple[int, Trace]] = deque()
+    number: int
+    begun: int
+    ended: int
+    error: str
+    trace: Trace | None
+
+
+class Recorder:
+    """Keeps the last steps of a task. `post_mortem` writes them where one fails.
+
+    A step whose number is a multiple of `every` begins with a `RecordedTrace`; see `StepRunner`, which asks nothing of a
+    recorder in each step but that.
+    """
+
+    def __init__(self, recording: Recording, post_mortem: PostMortem | None = None) -> None:
+        self.recording = recording
+        self.post_mortem = post_mortem
+        self._usual()
+        self._since = 0
+        """When somebody asked for more than the usual."""
+        self._kept: deque[RecordedStep] = deque()
         self._size = 0
         self.dropped = 0
+        """How many steps made room although they were not old."""
 
-    def trace_for(self, step: int) -> Trace | None:
-        """A new trace where the step is to be recorded."""
-        return RecordedTrace(detail="plan") if step % self._every == 0 else None
+    def _usual(self) -> None:
+        self.every, self._most = self.recording.every or _FOREVER, self.recording.events
+        self._span = int(self.recording.seconds * 1e9)
 
-    def ended(self, step: int, trace: Trace) -> None:
-        """Takes the trace of a step that is over, if it is one of a recorder."""
+    def record(self, every: int, events: int, running: Iterable[Step] = ()) -> list[RecordedStep]:
+        """Traces each step from now on whose number is a multiple of `every`, keeps `events` of them, and nothing grows old; or
+        goes back to what is usual, where `every` is 0. Gives the steps since the last such call."""
+        since, self._since = self._since, perf_counter_ns()
+        found = [one for one in self.last(running=running) if one.begun >= since]
+        if every:
+            self.every, self._most, self._span = every, events, _FOREVER
+        else:
+            self._usual()
+        return found
+
+    def ended(self, step: Step, running: Iterable[Step]) -> None:
+        """Takes a step that is over; `running` are the others that are under way."""
+        trace, error = step.trace, step.error
+        now = perf_counter_ns()
         if type(trace) is not RecordedTrace:
-            return
-        self._kept.append((step, trace))
-        self._size += len(trace.events)
-        while self._size > self._most and len(self._kept) > 1:
-            self._size -= len(self._kept.popleft()[1].events)
+            trace = None
+        else:
+            self._size += len(trace.events)
+        said = "" if error is None else f"{type(error).__name__}: {error}"[:_MOST_TOLD]
+        kept = self._kept
+        kept.append(RecordedStep(step.id, step.begun, now, said, trace))
+        self._size += 1
+        while self._size > self._most and len(kept) > 1:
             self.dropped += 1
+            self._forget()
+        oldest = now - self._span
+        while kept[0].ended < oldest:
+            self._forget()
+        if error is not None and self.post_mortem is not None and not isinstance(error, _USUAL):
+            self.post_mortem.write(self.last(running=running), step.id, type(error).__name__)
 
-    def rows(self) -> list[Any]:
-        """[number of the step, its events in plain types] for each trace that is kept, oldest first."""
-        return [[step, trace.rows()[0]] for step, trace in self._kept]
+    def _forget(self) -> None:
+        former = self._kept.popleft()
+        self._size -= 1 if former.trace is None else 1 + len(former.trace.events)
+
+    def stalled(self, step: int, lines: Iterable[str], running: Iterable[Step]) -> None:
+        """A step waits for long. `lines` say what for."""
+        if self.post_mortem is not None:
+            steps = self.last(running=running)
+            told = "\n".join(lines)[:_MOST_TOLD]
+            steps = [one._replace(error=told) if one.number == step else one for one in steps]
+            self.post_mortem.write(steps, step, "waits")
+
+    def last(self, seconds: float | None = None, running: Iterable[Step] = ()) -> list[RecordedStep]:
+        """The steps that ended within the last `seconds`, all that are kept unless given, and those of `running`."""
+        now = perf_counter_ns()
+        oldest = now - (self._span if seconds is None else int(seconds * 1e9))
+        found = [one for one in self._kept if one.ended >= oldest]
+        for step in running:
+            trace = step.trace if type(step.trace) is RecordedTrace else None
+            found.append(RecordedStep(step.id, step.begun, now, UNDER_WAY, trace))
+        return found
+
+
+def rows(steps: Iterable[RecordedStep]) -> list[Any]:
+    """Steps in plain types, for another process."""
+    return [
+        [one.number, one.begun, one.ended, one.error, [] if one.trace is None else one.trace.rows()[0]] for one in steps
+    ]
+
+
+def take(trace: Trace, found: Iterable[Any], task: str, ahead: ClockOffset = SAME_CLOCK) -> list[int]:
+    """Adds the `rows` of a task to a trace: a span for each step, and its events. Gives the numbers of the steps.
+
+    Args:
+        trace: takes them.
+        found: the rows.
+        task: whose they are, such as `/job:worker/task:0`.
+        ahead: how far that task's clock is ahead of this process's.
+    """
+    numbers = []
+    for number, begun, ended, error, events in found:
+        name = f"step {number}" + (f": {error.partition(':')[0].splitlines()[0]}" if error else "")
+        trace.take(events, ahead, [(name, "step", task, begun, ended, error)])
+        numbers.append(number)
+    return numbers

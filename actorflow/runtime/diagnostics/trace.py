@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal
 
 from actorflow import frames, markup
@@ -83,8 +84,9 @@ class Span:
     """The work of a task or the client for a step, beside its kernels; times as those of `Event`.
 
     name: such as `Session.run`, `prepare` or `serve`.
-    category: `client` or `rpc`.
+    category: `client`, `rpc`, or `step` of one that a task has recorded.
     task: the task, such as `/job:worker/task:0`; empty for the client.
+    about: more of it, such as the error with which a recorded step ended.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Span:
     task: str
     begun: int
     ended: int
+    about: str = ""
 
 
 @public("af")
@@ -145,6 +148,16 @@ class Trace:
         event = Event(origin.name, origin.op, device, begun, ended, place, thread, arrived, ready, key, members)
         self.events.append(event)
 
+    def add_failed(self, executor: ExecutorState, node: PlanNode) -> None:
+        """Takes a node whose kernel has just raised, from when it was ready.
+
+        Args:
+            executor, node: as for `add`.
+        """
+        ready = executor.ready.get(node.index)  # type: ignore[attr-defined]
+        if ready is not None:
+            self.add(executor, node, ready, perf_counter_ns())
+
     def span(self, name: str, category: str, begun: int, ended: int) -> None:
         """Takes what this process did for the step beside its kernels.
 
@@ -178,8 +191,8 @@ class Trace:
             self.events.append(
                 Event(node, op, device, begun - by, ended - by, place, thread, first, ready - by, key, inner)
             )
-        for name, category, of, begun, ended in spans:
-            self.spans.append(Span(name, category, of or task, begun - by, ended - by))
+        for name, category, of, begun, ended, about in spans:
+            self.spans.append(Span(name, category, of or task, begun - by, ended - by, about))
 
     def keep_causality(self) -> None:
         """Puts off what came by an estimated clock before it was sent. Nothing is changed where all read one clock."""
@@ -207,7 +220,7 @@ class Trace:
             (e.node, e.op, e.device, e.begun, e.ended, e.thread, e.arrived, e.ready, e.key, *e.members)
             for e in self.events
         ]
-        return events, [(s.name, s.category, s.task, s.begun, s.ended) for s in self.spans]
+        return events, [(s.name, s.category, s.task, s.begun, s.ended, s.about) for s in self.spans]
 
     def names(self) -> list[str]:
         """The names of the nodes that ran, in order; those of a region one after another."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from actorflow.runtime.diagnostics.trace import Event, Trace
+    from actorflow.runtime.diagnostics.trace import Event, Span, Trace
 
 Kind: TypeAlias = Literal["run", "queue", "dispatch", "transfer", "client"]
 
@@ -41,8 +41,7 @@ def critical_path(trace: Trace) -> list[Stretch]:
     From the last node that ended, the path goes back to what brought the node's last token: the event on its device that
     ended last before, or for a Recv the Send. A trace without spans of a client begins with its first event.
     """
-    runs = [span for span in trace.spans if span.name == "Session.run"]
-    run = max(runs, key=lambda span: span.ended) if runs else None
+    run = _last_run(trace)
     events = [e for e in trace.events if run is None or run.begun <= e.begun and e.ended <= run.ended]
     if not events:
         return [] if run is None else [Stretch("client", run.name, "", run.begun, run.ended)]
@@ -57,6 +56,20 @@ def critical_path(trace: Trace) -> list[Stretch]:
     if end > begin:
         path.append(Stretch("client", "begin" if run is not None else "wait", "", begin, end))
     return [part for part in reversed(path) if part.nanoseconds > 0]
+
+
+def _last_run(trace: Trace) -> Span | None:
+    """The span of the last run; of recorded steps the last traced one, on all its tasks."""
+    runs = [span for span in trace.spans if span.name == "Session.run"]
+    if not runs:
+        steps = [span for span in trace.spans if span.category == "step"]
+        ends = sorted(event.ended for event in trace.events)
+        runs = [span for span in steps if bisect_left(ends, span.begun) < bisect_right(ends, span.ended)]
+    if not runs:
+        return None
+    last = max(runs, key=lambda span: span.ended)
+    parts = [span for span in runs if last.category == "step" and span.name == last.name] or [last]
+    return replace(last, begun=min(part.begun for part in parts), ended=max(part.ended for part in parts))
 
 
 class _Walk:

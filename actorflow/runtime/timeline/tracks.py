@@ -109,7 +109,8 @@ class _Picture:
                     process, "calls" if not number else f"calls {number + 1}", "what it did beside kernels"
                 )
                 for span in found:
-                    self._add(lane, span.name, span.category, span.begun, span.ended)
+                    about = {"about": span.about} if span.about else {}
+                    self._add(lane, span.name, span.category, span.begun, span.ended, about)
 
     def _task(self, task: str, events: list[Event], carried: set[int], flows: dict[int, int], bound: str) -> None:
         by_lane: defaultdict[str, list[Event]] = defaultdict(list)

@@ -5,7 +5,7 @@ An error is for what is certain. A wait for a queue never is: another run may fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from actorflow.logs import get_logger
@@ -13,7 +13,7 @@ from actorflow.session.waiting.diagnosis import NOTHING
 
 STANDSTILL_SECONDS = 1.0
 """The log tells of a step that has waited for so long while nothing else ran, or for what nothing in the graph brings."""
-_RIPE = 0.9 * STANDSTILL_SECONDS  # a timer may come a little early
+_RIPE = 0.9  # a timer may come a little early
 _LOG = get_logger("session")
 
 
@@ -41,33 +41,45 @@ def joined(lines: Iterable[Sequence[str]]) -> list[str]:
     return [line for group in sorted(groups, key=lambda group: " (_Recv, " in group[0]) for line in group]
 
 
+def warn(step: WaitingStep) -> None:
+    """Tells the log of a step that stands still."""
+    _LOG.warning(
+        "a step waits, and nothing that this session runs would end that",
+        step=step.step,
+        seconds=round(step.idle or 0.0, 1),
+        waits="\n".join(["", *step.lines]),
+    )
+
+
 class DeadlockDetector:
     """Looks at all steps of a session from time to time. A wait for something from outside may be as it should be, so each set
-    of nodes is told once."""
+    of nodes is told once.
 
-    def __init__(self) -> None:
+    Args:
+        tell: is called with each step that stands still.
+        after: for how many seconds a step has only waited by then.
+    """
+
+    def __init__(self, tell: Callable[[WaitingStep], object] = warn, after: float = STANDSTILL_SECONDS) -> None:
+        self.after = after
+        self._tell = tell
         self._told: set[frozenset[str]] = set()
 
     def look(self, steps: Sequence[WaitingStep]) -> bool:
-        """Warns of what stands still. Gives whether it is of use to look again before another step begins to wait."""
-        again = False
+        """Tells of what stands still. Gives whether it is of use to look again before another step begins to wait."""
+        again, ripe = False, _RIPE * self.after
         runs = any(
-            one.idle is None or one.idle < _RIPE for one in steps
+            one.idle is None or one.idle < ripe for one in steps
         )  # one that has just begun to wait ran until then
         for one in steps:
             nodes = nodes_of(one.lines)
             if one.idle is None or nodes in self._told:
                 continue
-            if one.idle < _RIPE or runs and not any(line.endswith(NOTHING) for line in one.lines):
+            if one.idle < ripe or runs and not any(line.endswith(NOTHING) for line in one.lines):
                 again = True
                 continue
             self._told.add(nodes)
-            _LOG.warning(
-                "a step waits, and nothing that this session runs would end that",
-                step=one.step,
-                seconds=round(one.idle, 1),
-                waits="\n".join(["", *one.lines]),
-            )
+            self._tell(one)
         return again
 
 

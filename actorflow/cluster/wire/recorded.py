@@ -1,0 +1,85 @@
+"""`recorded_by`: what the tasks of a cluster have recorded of their steps, as one trace by this process's clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+import anyio
+import msgpack
+
+from actorflow.cluster.config.credentials import Target
+from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.messages import Recent
+from actorflow.errors import OpError
+from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
+from actorflow.runtime.diagnostics.recorder import take
+from actorflow.runtime.diagnostics.trace import Trace
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What tasks have recorded.
+
+    trace: the steps of all of them, one clock's causes first.
+    steps: the numbers of the steps.
+    dropped: how many steps had to make room.
+    failures: why a task has not told.
+    """
+
+    trace: Trace = field(default_factory=lambda: Trace(detail="plan"))
+    steps: set[int] = field(default_factory=set)
+    dropped: int = 0
+    failures: dict[str, OpError] = field(default_factory=dict)
+
+
+async def recorded_by(
+    tasks: Mapping[str, Target],
+    connect: Callable[[Target], Links],
+    ask: Callable[[Link], Awaitable[bytes]],
+    timeout: float,
+) -> Recorded:
+    """Asks all tasks at the same time.
+
+    Args:
+        tasks: the tasks, by their names.
+        connect: gives the links over which a task is reached.
+        ask: asks over a link, and gives the reply to a Record or Recent.
+        timeout: seconds that a task may take to be reached.
+    """
+    found = Recorded()
+
+    async def one(name: str, target: Target) -> None:
+        links = connect(target)
+        try:
+            key = None if target.credentials is None else target.credentials.peer_key()
+            link = await links.to("", target.address, key=key, timeout=timeout)
+            dropped, steps = msgpack.unpackb(await ask(link))
+            beats = link.control.statistics()
+            ahead = SAME_CLOCK
+            if beats.clock_offset is not None and beats.clock_error is not None:
+                ahead = ClockOffset(round(beats.clock_offset * 1e9), math.ceil(beats.clock_error * 1e9))
+            found.steps.update(take(found.trace, steps, name, ahead))
+            found.dropped += dropped
+        except OpError as error:
+            found.failures[name] = error
+        finally:
+            with anyio.CancelScope(shield=True):
+                await links.aclose()
+
+    async with anyio.create_task_group() as group:
+        for name, target in tasks.items():
+            group.start_soon(one, name, target)
+    found.trace.keep_causality()
+    return found
+
+
+def of_the_last(seconds: float, timeout: float) -> Callable[[Link], Awaitable[bytes]]:
+    """Asks for the last `seconds`, for `recorded_by`."""
+
+    async def ask(link: Link) -> bytes:
+        reply: bytes = await link.call(Recent(seconds), timeout=timeout)
+        return reply
+
+    return ask

@@ -1,0 +1,75 @@
+"""`PostMortem`: the files in which a task leaves what it remembers when a step fails."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from actorflow import machine
+from actorflow.logs import get_logger
+from actorflow.runtime.diagnostics.trace import Trace
+
+if TYPE_CHECKING:
+    from actorflow.runtime.diagnostics.recorder import RecordedStep
+
+MOST_FILES = 20
+_LOG = get_logger("trace")
+
+
+class PostMortem:
+    """Writes timelines to a folder, which never ends a training: a disk that is full is told of in the log, once.
+
+    Files are written behind the event loop, at most one in `pause` seconds; of a task's files the newest `MOST_FILES` stay.
+
+    Args:
+        folder: is made where it is not there.
+        task: such as `/job:worker/task:0`; files begin with its name.
+        pause: seconds; a failure that follows another one so soon has no file of its own.
+    """
+
+    def __init__(self, folder: str, task: str, pause: float) -> None:
+        self.folder = folder
+        self.task = task
+        self._prefix = task.replace("/job:", "").replace("/task:", "-").replace("/", "-").strip("-") or "session"
+        self._pause = pause
+        self._last: float | None = None
+        self._broken = False
+        self.skipped = 0
+        """Failures that have no file of their own."""
+
+    def write(self, steps: Sequence[RecordedStep], number: int, why: str) -> None:
+        """Writes the steps to a file named after the task, the time, the step and what happened to it."""
+        now = time.monotonic()
+        if self._last is not None and now - self._last < self._pause:
+            self.skipped += 1
+            return
+        self._last = now
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        path = os.path.join(self.folder, f"{self._prefix}-{stamp}-step{number}-{why}.pftrace")
+        machine.behind(lambda: self._write(steps, path, number, why))
+
+    def _write(self, steps: Sequence[RecordedStep], path: str, number: int, why: str) -> None:
+        from actorflow.runtime.diagnostics.recorder import rows, take
+
+        trace = Trace(detail="plan")
+        take(trace, rows(steps), self.task)
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            trace.save(f"{path}.part")
+            os.replace(f"{path}.part", path)
+            mine = sorted(
+                name
+                for name in os.listdir(self.folder)
+                if name.startswith(f"{self._prefix}-2") and name.endswith(".pftrace")
+            )
+            for old in mine[:-MOST_FILES]:
+                os.unlink(os.path.join(self.folder, old))
+        except OSError as error:
+            if not self._broken:
+                _LOG.warning("the last seconds before a failure can't be written", file=path, error=str(error))
+            self._broken = True
+        else:
+            self._broken = False
+            _LOG.warning("the last seconds before a failure are written", file=path, step=number, why=why)
