@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -281,6 +282,7 @@ class RemoteEngine(StepCounts):
         entry = self.in_flight.begin(step, plan.signature)
         try:
             self.count += 1
+            asked = 0 if trace is None else perf_counter_ns()
             clock = asyncio.get_running_loop().time
             start = entry.since
             link = plan.connection
@@ -296,7 +298,7 @@ class RemoteEngine(StepCounts):
             request = RunPlan(
                 self._session, plan.number, step, left, trace is not None, link.tokens.epoch, encode_inline(values)
             )
-            results = await call_step(link, request, values, len(plan.signature.fetches), trace, entry)
+            results = await call_step(link, request, values, len(plan.signature.fetches), trace, entry, asked)
             self._durations.append(clock() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
         except Exception as error:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from time import perf_counter_ns
 from typing import Any
 
 import anyio
@@ -196,10 +197,14 @@ class MasterSession:
     async def _run_members(
         self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None, asked: int
     ) -> list[Any]:
+        begun = 0 if trace is None else perf_counter_ns()
         await self._ready(plan)
         with self._under_way(step, asked, plan):
-            results = await self._all(plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace))
+            results = await self._all(
+                plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace, begun)
+            )
         if trace is not None:
+            trace.rest("gather", "rpc")
             trace.keep_causality()
         return plan.fetches(results)
 
@@ -290,14 +295,20 @@ class MasterSession:
         return results
 
     async def _run_member(
-        self, member: RegisteredPartition, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None
+        self,
+        member: RegisteredPartition,
+        step: int,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        trace: Trace | None,
+        begun: int,
     ) -> list[Any]:
         mine = member.take(feeds)
         if member.link is None:
             outcome = self._worker.run(member.part, step, mine, timeout, trace, self)
             return outcome if isinstance(outcome, list) else await outcome
         request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch, encode_inline(mine))
-        return await call_step(member.link, request, mine, len(member.share.places), trace)
+        return await call_step(member.link, request, mine, len(member.share.places), trace, begun=begun)
 
     async def _abort(
         self, member: RegisteredPartition, step: int, error: Exception, waited: list[Sequence[str]]

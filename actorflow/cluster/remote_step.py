@@ -46,14 +46,18 @@ async def call_step(
     fetches: int,
     trace: Trace | None = None,
     waiting: WaitingForReply | None = None,
+    begun: int = 0,
 ) -> list[Any]:
     """Runs a step there; the request has the small ones of `feeds` in it. Cancelled, it returns when the step has stopped there,
-    or after a moment. See `Rpc.call` for `waiting`."""
+    or after a moment. See `Rpc.call` for `waiting`; `begun` is since when a traced step is made ready to be asked for."""
     tokens, step = link.tokens, request.step
     all_told = False
     try:
         sent = _send_others(tokens, FEED, step, feeds, request.values)
-        asked = perf_counter_ns() if trace is not None else 0
+        asked = 0
+        if trace is not None:
+            asked = perf_counter_ns()
+            trace.span("request", "rpc", begun or asked, asked)
         forms, traced = _reply(await link.rpc.call(request, waiting=waiting), link)
         if trace is not None and traced is not None:
             _take_trace(trace, traced, link, asked)
@@ -80,6 +84,8 @@ def serve_step(
     if len(values) > len(feeds):
         raise InvalidArgumentError(f"The step has {len(feeds)} feeds, but {len(values)} came with the request.")
     trace = _Served() if request.trace else None
+    if trace is not None:
+        run = _noting_feeds(run, trace)
     if len(values) < len(feeds) or None in values:
         return DeferredCall(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
     found = [decode_inline(form) for form in values]
@@ -88,6 +94,16 @@ def serve_step(
     if isinstance(outcome, DeferredCall):
         return DeferredCall(lambda: _answer_later(tokens, request.step, outcome, trace))
     return _answer(tokens, request.step, outcome, trace)
+
+
+def _noting_feeds(
+    run: Callable[[list[Any], Trace | None], Outcome], trace: _Served
+) -> Callable[[list[Any], Trace | None], Outcome]:
+    def noted(values: list[Any], given: Trace | None) -> Outcome:
+        trace.span("feeds", "rpc", trace.begun, perf_counter_ns())
+        return run(values, given)
+
+    return noted
 
 
 def serve_partial_step(
@@ -138,6 +154,7 @@ def _answer(tokens: Channel, step: int, results: list[Any], trace: _Served | Non
             tokens.finish(step)
     if trace is None:
         return [forms, None]
+    trace.rest("answer", "rpc")
     trace.span("serve", "rpc", trace.begun, perf_counter_ns())
     return [forms, msgpack.packb([trace.clock_error, *trace.rows()])]
 

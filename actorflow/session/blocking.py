@@ -197,6 +197,10 @@ class Session:
 
         return self._session.pending() if self._closed else self._call(report)
 
+    def predict(self, trace: Trace) -> None:
+        """See `actorflow.Session.predict`."""
+        self._call(lambda: self._session.predict(trace))
+
     def recent(self, seconds: float | None = None) -> Trace:
         """See `actorflow.Session.recent`."""
 

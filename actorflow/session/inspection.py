@@ -11,7 +11,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.runtime.actors import TaskState
-from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.diagnostics.trace import Prediction, Trace
 from actorflow.session.engine import Engine
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 
@@ -99,6 +99,28 @@ class Inspection:
         """The measurements of runs so far, for each node or for several that run as one."""
         self._engine.open()
         return await self._engine.observed()
+
+    async def predict(self, trace: Trace) -> None:
+        """Puts the schedule that placement expects beside what a trace has measured, into `trace.predicted` and its timeline.
+
+        It is the simulated execution of the trace's nodes on their devices, by the costs of all runs so far (`measured`), or by
+        static guesses for nodes that were not timed.
+
+        Args:
+            trace: the trace of a run of this session.
+        """
+        from actorflow.placement.measuring import measurements
+        from actorflow.placement.simulation.makespan import makespan
+
+        nodes = self.graph.nodes
+        ran = {name: self._engine.placement(name) for name in trace.names() if name in nodes}
+        placed = {name: device for name, device in sorted(ran.items()) if device is not None}
+        costs = measurements(await self.measured(), nodes)
+        found = makespan(nodes, placed, self._engine.devices(), measured=costs)
+        times = zip(placed, found.begun, found.ended)
+        trace.predicted = [
+            Prediction(n, placed[n], round(begun * 1e9), round(ended * 1e9)) for n, begun, ended in times
+        ]
 
     async def channels(self) -> list[EdgeReport]:
         """Each edge between tasks of the cluster, with its transport and what it has carried."""

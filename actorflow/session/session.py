@@ -265,14 +265,16 @@ class Session(Inspection):
             values = {}
             for feed, value in zip(prepared.feeds, feeds.values()):
                 values[feed.tensor_id] = feed(value)
-            ready = perf_counter_ns() if trace is not None else 0
+            ready = 0
+            if trace is not None:
+                ready = perf_counter_ns()
+                trace.span("prepare", "client", called, ready)
             try:
                 results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
                 built = prepared.fetches.build(results)
             finally:
                 if trace is not None:
-                    ended = perf_counter_ns()
-                    trace.span("prepare", "client", called, ready)
+                    ended = trace.rest("build", "client")
                     trace.span("step", "client", ready, ended)
                     trace.span("Session.run", "client", called, ended)
             if self._handles is not None:

@@ -173,6 +173,8 @@ class StepRunner(StepCounts):
         step = None
         try:
             step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, places=self)
+            if trace is not None:
+                trace.rest("begin", "runtime")
             step.dispatcher.pump()
             return step
         except BaseException:
@@ -227,7 +229,10 @@ class StepRunner(StepCounts):
         self.admission.seconds_per_step += (elapsed - self.admission.seconds_per_step) * 0.05
         self.nodes += compiled.executed
         try:
-            return fetched(step, compiled.places, feeds)
+            values = fetched(step, compiled.places, feeds)
+            if step.trace is not None:
+                step.trace.rest("end", "runtime")
+            return values
         finally:
             step.release()
 

@@ -203,3 +203,37 @@ def test_f14_f96_causes_come_first_in_the_traces_of_one_hosts_processes(graph: a
             begun, ended = min(e.begun for e in trace.events), max(e.ended for e in trace.events)
             assert all(t.received - t.sent <= ended - begun for t in trace.transfers())
             assert trace.clock_error == 0
+
+
+def random_graph(chance: random.Random, nodes: int = 12) -> tuple[af.Graph, list[af.Tensor], list[tuple[str, str]]]:
+    """A graph over three tasks, its last tensors, and for each pair of nodes that one of them waits for the other."""
+    edges = []
+    with af.Graph().as_default() as graph:
+        made = [af.placeholder(af.float32, [], name="n0")]
+        for number in range(1, nodes):
+            one, other = chance.choice(made), chance.choice(made)
+            task = chance.choice(["ps/task:0", "worker/task:0", "worker/task:1"])
+            with af.device(f"/job:{task}"), af.control_dependencies([other]):
+                made.append(af.tanh(one, name=f"n{number}"))
+            edges += [(one.op.name, f"n{number}"), (other.op.name, f"n{number}")]
+    return graph, made[-3:], edges
+
+
+@pytest.mark.parametrize("steps", [40, pytest.param(1000, marks=pytest.mark.extras)])
+def test_f14_f96_no_node_of_traced_distributed_steps_begins_before_what_it_waits_for_has_ended(
+    steps: int, seed: int
+) -> None:
+    chance, looked, sent = random.Random(seed), 0, 0
+    with af.blocking.LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        for _ in range(steps // 10):
+            graph, fetches, edges = random_graph(chance)
+            with af.blocking.Session(cluster.target, graph) as session:
+                for _ in range(10):
+                    trace = Trace()
+                    session.run(fetches, {"n0:0": 1.0}, trace=trace)
+                    events = {event.node: event for event in trace.events}
+                    ran = [(events[a], events[b]) for a, b in edges if a in events and b in events]
+                    assert not [(a.node, b.node) for a, b in ran if a.ended > b.begun]
+                    assert all(t.sent <= t.received for t in trace.transfers())
+                    looked, sent = looked + len(ran), sent + len(trace.transfers())
+    assert looked > steps and sent > steps

@@ -74,6 +74,71 @@ def test_the_critical_path_goes_from_the_end_back_to_the_begin() -> None:
     ]
 
 
+def test_f96_the_time_of_a_run_is_explained_and_its_gaps_are_named() -> None:
+    found = two_tasks().explained()
+    wanted = {"run": 48e-6, "transfer": 25e-6, "queue": 13e-6, "dispatch": 2e-6, "client": 2e-6}
+    assert found.seconds == pytest.approx(wanted)
+    assert found.share == pytest.approx(0.9)
+    assert [(a - ZERO, b - ZERO) for a, b in found.gaps] == [(90_000, 100_000)]
+    assert Trace().explained().share == 0.0
+
+
+@pytest.mark.parametrize("detail", ["plan", "node"])
+def test_f96_spans_explain_a_step_of_a_session(detail: Any) -> None:
+    with af.Graph().as_default() as graph:
+        x = y = af.placeholder(af.float32, [])
+        for _ in range(20):
+            y = af.tanh(y + 1.0)
+    with af.blocking.Session(graph=graph) as session:
+        shares = []
+        for _ in range(7):
+            trace = Trace(detail=detail)
+            session.run(y, {x: 1.0}, trace=trace)
+            shares.append(trace.explained().share)
+    assert sorted(shares)[3] >= 0.95, shares
+
+
+async def test_f96_spans_explain_a_step_of_a_cluster() -> None:
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [200, 200])
+        with af.device("/job:ps"):
+            a = af.tanh(x)
+        parts = []
+        for task in range(2):
+            with af.device(f"/job:worker/task:{task}"):
+                parts.append(af.matmul(a, a))
+        with af.device("/job:ps"):
+            y = af.reduce_sum(parts[0] + parts[1])
+    async with servers({"ps": 1, "worker": 2}, "auto") as found:
+        async with af.Session(found[0].target, graph=graph) as session:
+            shares = []
+            for _ in range(7):
+                trace = Trace()
+                await session.run(y, {x: np.ones((200, 200))}, trace=trace)
+                shares.append(trace.explained().share)
+    assert sorted(shares)[3] >= 0.95, shares
+
+
+async def test_f96_the_predicted_schedule_stands_beside_the_measured_one() -> None:
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [64, 64])
+        with af.device("/cpu:1"):
+            one = af.matmul(x, x, name="one")
+        two = af.matmul(one, one, name="two")
+    async with af.Session(graph=graph, devices={"CPU": 2}) as session:
+        trace = Trace(detail="plan")
+        for _ in range(3):
+            await session.run(two, {x: np.ones((64, 64))}, trace=trace)
+        await session.predict(trace)
+    found = {one.node: one for one in trace.predicted}
+    assert found["one"].device.endswith("CPU:1") and found["two"].device.endswith("CPU:0")
+    assert 0 <= found["one"].begun < found["one"].ended <= found["two"].begun < found["two"].ended
+    rows = [row for row in strict(trace.to_chrome())["traceEvents"] if row["ph"] == "X"]
+    assert {row["name"] for row in rows if row["cat"] == "predicted"} >= {"one", "two"}
+    measured = [row for row in rows if row["cat"] == "run" and row["name"] == "two"]
+    assert {row["args"]["predicted_ns"] for row in measured} == {found["two"].ended - found["two"].begun}
+
+
 def test_a_summary_tells_what_took_the_time() -> None:
     said = two_tasks().summary()
     assert said.startswith("100 µs for 6 nodes in 5 events on 2 tasks, 1 transfers")

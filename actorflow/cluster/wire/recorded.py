@@ -20,7 +20,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 
 @dataclass(slots=True)
 class Recorded:
-    """What tasks have recorded.
+    """The steps that tasks have recorded.
 
     trace: the steps of all of them, one clock's causes first.
     steps: the numbers of the steps.

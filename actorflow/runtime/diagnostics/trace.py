@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import PlanNode
+    from actorflow.runtime.timeline.coverage import Explained
     from actorflow.runtime.timeline.critical import Stretch
 
 _DRAWN = 250
@@ -84,7 +85,7 @@ class Span:
     """The work of a task or the client for a step, beside its kernels; times as those of `Event`.
 
     name: such as `Session.run`, `prepare` or `serve`.
-    category: `client`, `rpc`, or `step` of one that a task has recorded.
+    category: `client`, `runtime`, `rpc`, or `step` of one that a task has recorded.
     task: the task, such as `/job:worker/task:0`; empty for the client.
     about: more of it, such as the error with which a recorded step ended.
     """
@@ -95,6 +96,20 @@ class Span:
     begun: int
     ended: int
     about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A node's place in a predicted schedule; times are nanoseconds from the begin of the step.
+
+    node, device: which node, and where.
+    begun, ended: of its kernel.
+    """
+
+    node: str
+    device: str
+    begun: int
+    ended: int
 
 
 @public("af")
@@ -118,12 +133,14 @@ class Trace:
         detail: `node` runs the step without coalescing, so that each node shows by itself. `plan` runs the plan that untraced
             steps run; a region shows as one event, with its nodes in `members`.
         spans: what the client and the tasks did for the steps beside their kernels.
+        predicted: the schedule that placement expects of the step, where `Session.predict` has put it.
     """
 
     events: list[Event] = field(default_factory=list)
     clock_error: int = 0
     detail: Literal["node", "plan"] = "node"
     spans: list[Span] = field(default_factory=list)
+    predicted: list[Prediction] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.detail not in ("node", "plan"):
@@ -166,6 +183,24 @@ class Trace:
             begun, ended: when it began and ended, in nanoseconds of the monotonic clock.
         """
         self.spans.append(Span(name, category, "", begun, ended))
+
+    def rest(self, name: str, category: str) -> int:
+        """Takes what this process has done since the last event or span ended, and gives the time.
+
+        Args:
+            name, category: see `Span`.
+        """
+        ends = [event.ended for event in self.events] + [span.ended for span in self.spans]
+        now = perf_counter_ns()
+        if ends:
+            self.span(name, category, min(max(ends), now), now)
+        return now
+
+    def explained(self) -> Explained:
+        """How much of the last run's time the trace accounts for, by kinds of work, and where the rest is."""
+        from actorflow.runtime.timeline.coverage import explained
+
+        return explained(self)
 
     def take(
         self,

@@ -41,7 +41,7 @@ def critical_path(trace: Trace) -> list[Stretch]:
     From the last node that ended, the path goes back to what brought the node's last token: the event on its device that
     ended last before, or for a Recv the Send. A trace without spans of a client begins with its first event.
     """
-    run = _last_run(trace)
+    run = last_run(trace)
     events = [e for e in trace.events if run is None or run.begun <= e.begun and e.ended <= run.ended]
     if not events:
         return [] if run is None else [Stretch("client", run.name, "", run.begun, run.ended)]
@@ -58,7 +58,7 @@ def critical_path(trace: Trace) -> list[Stretch]:
     return [part for part in reversed(path) if part.nanoseconds > 0]
 
 
-def _last_run(trace: Trace) -> Span | None:
+def last_run(trace: Trace) -> Span | None:
     """The span of the last run; of recorded steps the last traced one, on all its tasks."""
     runs = [span for span in trace.spans if span.name == "Session.run"]
     if not runs:

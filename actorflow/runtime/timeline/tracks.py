@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from actorflow.runtime.timeline.critical import critical_path
+from actorflow.runtime.timeline.critical import critical_path, last_run
 
 if TYPE_CHECKING:
     from actorflow.runtime.diagnostics.trace import Event, Trace
 
 Value = int | str | bool
-_PATH, _CLIENT = "critical path", "client"
+_PATH, _CLIENT, _PREDICTED = "critical path", "client", "predicted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,7 @@ class _Picture:
     def __init__(self, trace: Trace, zero: int) -> None:
         self.made = Timeline()
         self._zero = zero
+        self._predicted = {one.node: one.ended - one.begun for one in trace.predicted}
         self._numbers: dict[str, int] = {}
         bound = (
             f"its times may be wrong by {trace.clock_error} ns" if trace.clock_error else "one clock with the client"
@@ -97,6 +98,18 @@ class _Picture:
         for task, events in sorted(tasks.items()):
             self._task(task, events, carried, flows, bound)
         self._transfers(crossings, bound)
+        self._schedule(trace)
+
+    def _schedule(self, trace: Trace) -> None:
+        """The predicted schedule, from the begin of the last run."""
+        run = last_run(trace)
+        begin = self._zero if run is None else run.begun
+        for device in sorted({one.device for one in trace.predicted}):
+            mine = [one for one in trace.predicted if one.device == device and one.ended > one.begun]
+            for row in _rows(mine, nested=False):
+                lane = self._lane(_PREDICTED, _short(device), "what placement expects", again=True)
+                for one in row:
+                    self._add(lane, one.node, "predicted", begin + one.begun, begin + one.ended)
 
     def _spans(self, trace: Trace) -> None:
         by_task: defaultdict[str, list[Any]] = defaultdict(list)
@@ -136,6 +149,8 @@ class _Picture:
         args |= {"waiting_ns": event.waiting, "queued_ns": event.queued if event.ready else 0}
         if event.members:
             args |= {"nodes": len(event.members), "members": " ".join(event.members[:50])}
+        if self._predicted:
+            args["predicted_ns"] = sum(self._predicted.get(name, 0) for name in event.members or (event.node,))
         if event.key:
             args["edge"] = event.key
         self._add(lane, event.node, "run", event.begun, event.ended, args, begins=flow)
