@@ -22,6 +22,7 @@ FAMILIES = (
     "checkpoint",
     "importing",
     "nodes",
+    "watching",
     "planning",
     "placement",
     "placement_search",

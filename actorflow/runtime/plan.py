@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from actorflow.analysis.cooperative import yielding
@@ -92,10 +92,22 @@ class PlanNode:
     rank: float = 0.0
     """Of the nodes of a step that wait for a thread, the one with the highest rank is next; see `Subgraph.ranks`."""
 
+    _labels: list[tuple[str, str, str, tuple[str, ...]]] = field(default_factory=list, compare=False, repr=False)
+
     @property
     def members(self) -> tuple[Node, ...]:
         """The nodes of the user's graph that this one stands for."""
         return members_of(self.node)
+
+    @property
+    def label(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """The name, the op, the key of an edge, and the members' names where it is a region: what traces note in each run."""
+        if not self._labels:
+            node, inner = self.node, self.members
+            names = () if inner == (node,) else tuple([member.name for member in inner])
+            key = node.attrs.get("key", "") if node.op in ("_Send", "_Recv") else ""
+            self._labels.append((node.name, node.op, key, names))
+        return self._labels[0]
 
 
 @dataclass(frozen=True, slots=True)

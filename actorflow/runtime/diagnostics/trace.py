@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from actorflow import frames, markup
-from actorflow.passes.coalesce import members_of
 from actorflow.public import public
 from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_order
 
@@ -27,8 +26,7 @@ _DRAWN = 250
 """The most events that a notebook shows as blocks: those that ran the longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One kernel's run. All times are nanoseconds on the monotonic clock of the process that is given the trace; the
     tasks of its host read the same clock, and those of other hosts are brought to it (see `Trace.clock_error`).
 
@@ -80,8 +78,7 @@ class Transfer:
     received: int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """The work of a task or the client for a step, beside its kernels; times as those of `Event`.
 
     name: such as `Session.run`, `prepare` or `serve`.
@@ -141,6 +138,8 @@ class Trace:
     detail: Literal["node", "plan"] = "node"
     spans: list[Span] = field(default_factory=list)
     predicted: list[Prediction] = field(default_factory=list)
+    _last: int = field(default=0, repr=False, compare=False)
+    """When the last event or span of those that were added ended."""
 
     def __post_init__(self) -> None:
         if self.detail not in ("node", "plan"):
@@ -155,14 +154,12 @@ class Trace:
             begun, ended: when its kernel began and ended, in nanoseconds of the monotonic clock.
             thread: whether the kernel ran on a thread.
         """
-        device, key = executor.plan.device.name, node.node.attrs.get("key", "")
-        arrived, ready = executor.arrived.get(node.index, 0), executor.ready[node.index]  # type: ignore[attr-defined]
-        if node.node.op not in ("_Send", "_Recv"):
-            key = ""
-        origin, place = node.node, len(self.events)
-        inner = members_of(origin)
-        members = () if inner == (origin,) else tuple([member.name for member in inner])
-        event = Event(origin.name, origin.op, device, begun, ended, place, thread, arrived, ready, key, members)
+        index = node.index
+        arrived, ready = executor.arrived.get(index, 0), executor.ready[index]  # type: ignore[attr-defined]
+        name, op, key, members = node.label
+        device = executor.plan.device.name
+        self._last = max(self._last, ended)
+        event = Event(name, op, device, begun, ended, len(self.events), thread, arrived, ready, key, members)
         self.events.append(event)
 
     def add_failed(self, executor: ExecutorState, node: PlanNode) -> None:
@@ -182,6 +179,7 @@ class Trace:
             name, category: see `Span`.
             begun, ended: when it began and ended, in nanoseconds of the monotonic clock.
         """
+        self._last = max(self._last, ended)
         self.spans.append(Span(name, category, "", begun, ended))
 
     def rest(self, name: str, category: str) -> int:
@@ -190,10 +188,9 @@ class Trace:
         Args:
             name, category: see `Span`.
         """
-        ends = [event.ended for event in self.events] + [span.ended for span in self.spans]
         now = perf_counter_ns()
-        if ends:
-            self.span(name, category, min(max(ends), now), now)
+        if self._last:
+            self.span(name, category, min(self._last, now), now)
         return now
 
     def explained(self) -> Explained:
@@ -228,6 +225,7 @@ class Trace:
             )
         for name, category, of, begun, ended, about in spans:
             self.spans.append(Span(name, category, of or task, begun - by, ended - by, about))
+            self._last = max(self._last, ended - by)
 
     def keep_causality(self) -> None:
         """Puts off what came by an estimated clock before it was sent. Nothing is changed where all read one clock."""
@@ -237,8 +235,7 @@ class Trace:
         clocks = in_order({task_of(event.device) for event in self.events}, pairs)
         for place, event in enumerate(self.events):
             at = clocks[task_of(event.device)]
-            self.events[place] = replace(
-                event,
+            self.events[place] = event._replace(
                 begun=at(event.begun),
                 ended=at(event.ended),
                 arrived=event.arrived and at(event.arrived),
@@ -247,7 +244,7 @@ class Trace:
         for place, span in enumerate(self.spans):
             if span.task in clocks:
                 at = clocks[span.task]
-                self.spans[place] = replace(span, begun=at(span.begun), ended=at(span.ended))
+                self.spans[place] = span._replace(begun=at(span.begun), ended=at(span.ended))
 
     def rows(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         """The events and the spans in plain types."""

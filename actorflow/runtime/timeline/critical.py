@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def last_run(trace: Trace) -> Span | None:
         return None
     last = max(runs, key=lambda span: span.ended)
     parts = [span for span in runs if last.category == "step" and span.name == last.name] or [last]
-    return replace(last, begun=min(part.begun for part in parts), ended=max(part.ended for part in parts))
+    return last._replace(begun=min(part.begun for part in parts), ended=max(part.ended for part in parts))
 
 
 class _Walk:
