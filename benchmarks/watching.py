@@ -1,4 +1,4 @@
-"""What it costs to be watched: traced steps, a recorder, a page that is open, and summaries.
+"""The costs of being watched: traced steps, a recorder, a page that is open, and summaries.
 
 A traced step is timed beside the same step without a trace, in turns, in one process: `plan` keeps regions in one piece, as
 the steps of a program run them; `node` is beside a session that runs node by node as well. The recorder is that of `Session`,
