@@ -417,7 +417,7 @@ class RemoteEngine(StepCounts):
             hint="session.pending() tells what waits; run(..., trace=af.Trace()) what ran when.",
         )
 
-    def recent(self, seconds: float | None) -> Trace:
+    def recent(self, seconds: float | None, step: int | None) -> Trace:
         """Raises UnimplementedError: the tasks record."""
         raise UnimplementedError(
             "The tasks of a cluster record its steps, and not this session.",

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import os
 import secrets
 import urllib.parse
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import anyio
 
 from actorflow import logs
 from actorflow.cluster.config.credentials import Credentials
+from actorflow.dashboard.curves import Curves
 from actorflow.dashboard.guard import LOOPBACK, Guard, Message, Receive, Send, answer
 from actorflow.dashboard.metrics import CONTENT_TYPE, render
 from actorflow.dashboard.outline import Outline
 from actorflow.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source
+from actorflow.dashboard.steps import SECONDS, picture_of, seconds_of_nodes, steps_of
+from actorflow.errors import OpError
 from actorflow.graph.graph import Graph
 from actorflow.public import public
 from actorflow.session.session import Session
@@ -47,6 +52,7 @@ class Dashboard:
         token: the token that requests bring; a new one unless given, "" for none.
         hosts: the names under which the page is reached.
         period: seconds from one snapshot to the next.
+        logdir: a folder of event files, whose scalars the page shows as curves.
     """
 
     def __init__(
@@ -58,6 +64,7 @@ class Dashboard:
         token: str | None = None,
         hosts: Iterable[str] = LOOPBACK,
         period: float = 1.0,
+        logdir: str | os.PathLike[str] | None = None,
     ) -> None:
         source: Source
         if isinstance(shown, str):
@@ -71,6 +78,11 @@ class Dashboard:
         """The token that requests have to bring."""
         self.sampler = Sampler(source, period)
         self._graph = graph
+        self._session = shown if isinstance(shown, Session) else None
+        self._seconds: dict[str, float] = {}
+        """The time of each node's kernel, from the steps that were looked at."""
+        self._curves = None if logdir is None else Curves(logdir)
+        self._reading = anyio.Lock()
         self._outline: tuple[int, Outline] | None = None
         self._streams = 0
         self._guard = Guard(self._serve, self.token or None, hosts)
@@ -98,15 +110,52 @@ class Dashboard:
         elif path == "/metrics":
             tasks = await self.sampler.source.ask()
             await answer(send, 200, render(tasks).encode(), CONTENT_TYPE, with_body=with_body)
-        elif path == "/graph.json":
-            await self._answer_graph(scope, send, with_body)
+        elif path in ("/graph.json", "/search.json"):
+            await self._answer_graph(path, _query(scope), send, with_body)
+        elif path in ("/steps.json", "/step.json", "/step.pftrace"):
+            await self._answer_steps(path, _query(scope), send, with_body)
+        elif path == "/curves.json":
+            await self._answer_curves(send, with_body)
         elif path == "/events":
             await self._stream(receive, send)
         else:
             await answer(send, 404, f"There is nothing at {path[:200]}.".encode(), "text/plain; charset=utf-8")
 
-    async def _answer_graph(self, scope: Message, send: Send, with_body: bool) -> None:
-        query = dict(urllib.parse.parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
+    async def _answer_steps(self, path: str, query: dict[str, str], send: Send, with_body: bool) -> None:
+        number = query.get("number", "")
+        if path != "/steps.json" and not (number.isascii() and number.isdigit() and len(number) < 21):
+            await answer(send, 404, _json({"error": f"{number[:40]!r} is no number of a step."}), _JSON)
+            return
+        try:
+            step = None if path == "/steps.json" else int(number)
+            trace = await self.sampler.source.recent(SECONDS, step)
+        except OpError as error:
+            await answer(send, 404, _json({"error": error.message}), _JSON, with_body=with_body)
+            return
+        if path == "/steps.json":
+            self._seconds.update(seconds_of_nodes(trace))
+            await answer(send, 200, _json({"steps": steps_of(trace)}), _JSON, with_body=with_body)
+        elif not trace.spans:
+            text = f"No task remembers step {number}: it is longer ago than {SECONDS:g} s, or was too short to be kept."
+            await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
+        elif path == "/step.json":
+            made = await anyio.to_thread.run_sync(picture_of, trace)
+            await answer(send, 200, _json(made), _JSON, with_body=with_body)
+        else:
+            kept = ("content-disposition", f'attachment; filename="step-{number}.pftrace"')
+            data = await anyio.to_thread.run_sync(trace.to_perfetto)
+            await answer(send, 200, data, "application/octet-stream", [kept], with_body=with_body)
+
+    async def _answer_curves(self, send: Send, with_body: bool) -> None:
+        if self._curves is None:
+            text = "This page was given no summaries: use `actorflow dashboard --logdir FOLDER`."
+            await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
+            return
+        async with self._reading:
+            found = await anyio.to_thread.run_sync(self._curves.read)
+        await answer(send, 200, _json(found), _JSON, with_body=with_body)
+
+    async def _answer_graph(self, asked: str, query: dict[str, str], send: Send, with_body: bool) -> None:
         path = query.get("scope", "")
         if self._graph is None:
             text = "This page was given no graph: use `actorflow dashboard --graph FILE`, or mount it with a session."
@@ -115,13 +164,26 @@ class Dashboard:
         version = self._graph.version
         if self._outline is None or self._outline[0] != version:
             nodes = list(self._graph.nodes.values())
-            self._outline = version, await anyio.to_thread.run_sync(Outline, nodes)
+            made = await anyio.to_thread.run_sync(partial(Outline, nodes, self._placement(), self._seconds))
+            self._outline = version, made
+        if asked == "/search.json":
+            found: Any = {"found": self._outline[1].search(query.get("q", "")[:200])}
+            await answer(send, 200, _json(found), _JSON, with_body=with_body)
+            return
         try:
             found = await anyio.to_thread.run_sync(self._outline[1].scope, path)
         except KeyError:
             await answer(send, 404, _json({"error": f"The graph has no scope {path[:200]!r}."}), _JSON)
             return
         await answer(send, 200, _json(found), _JSON, with_body=with_body)
+
+    def _placement(self) -> dict[str, str]:
+        """The device of each node that the session has placed."""
+        if self._session is None or self._graph is None:
+            return {}
+        engine = self._session._engine
+        found = {name: engine.placement(name) for name in self._graph.nodes}
+        return {name: device for name, device in found.items() if device is not None}
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         """Server-sent events: a snapshot whenever there is a new one, until the client goes."""
@@ -147,6 +209,10 @@ class Dashboard:
                         await send({"type": "http.response.body", "body": body, "more_body": True})
         finally:
             self._streams -= 1
+
+
+def _query(scope: Message) -> dict[str, str]:
+    return dict(urllib.parse.parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
 
 
 def _static(name: str) -> bytes:

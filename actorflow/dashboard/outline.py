@@ -6,6 +6,7 @@ wait for stand apart, so that they don't hide the structure. A graph of any size
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -35,6 +36,8 @@ class Box:
     members: of a stack and of `more` the labels of what it stands for.
     constants: how many constants and summaries belong to it, which have no box of their own.
     devices: how many of its nodes ask for which device.
+    seconds: how long its nodes' kernels take in a step, as far as that was traced.
+    bytes: how large the outputs of its nodes are, as far as their shapes are known.
     apart: whether its edges are not drawn, because it has very many or only control edges.
     """
 
@@ -47,6 +50,8 @@ class Box:
     constants: int = 0
     devices: Counter[str] = field(default_factory=Counter)
     ops: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    bytes: int = 0
     apart: bool = False
 
     def as_json(self) -> dict[str, Any]:
@@ -61,6 +66,8 @@ class Box:
             "constants": self.constants,
             "devices": dict(self.devices.most_common(4)),
             "ops": dict(self.ops.most_common(6)) if self.kind != "node" else {},
+            "seconds": self.seconds,
+            "bytes": self.bytes,
             "apart": self.apart,
         }
         return {key: value for key, value in told.items() if value}
@@ -72,9 +79,17 @@ class Outline:
     Args:
         nodes: the graph's nodes (`Graph.nodes.values()`).
         placement: the device of each node that is placed; what nodes ask for stands in for the others.
+        seconds: how long the kernel of each node takes, as far as that is known. It may change.
     """
 
-    def __init__(self, nodes: Iterable[Node], placement: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        placement: Mapping[str, str] | None = None,
+        seconds: Mapping[str, float] | None = None,
+    ) -> None:
+        self.seconds = seconds or {}
+        self._bytes: dict[str, int] = {}
         self._nodes = {node.name: node for node in nodes}
         self._placement = placement or {}
         self._scopes = {""}
@@ -138,11 +153,40 @@ class Outline:
                 box = boxes[key] = Box(key, first, "scope" if is_scope else "node", "" if is_scope else node.op)
             box.nodes += 1
             box.ops[node.op] += 1
+            box.seconds += self.seconds.get(name, 0.0)
+            box.bytes += self._bytes_of(node)
             device = self._placement.get(name, node.device)
             if device:
                 box.devices[device] += 1
             place[name] = key
         return boxes, place
+
+    def _bytes_of(self, node: Node) -> int:
+        """The size of a node's outputs, as far as their shapes are known."""
+        found = self._bytes.get(node.name)
+        if found is None:
+            found = 0
+            for shape, dtype in zip(node.shapes, node.dtypes):
+                if shape is not None and None not in shape:
+                    found += math.prod(shape) * (dtype.size or 0)  # type: ignore[arg-type]
+            self._bytes[node.name] = found
+        return found
+
+    def search(self, words: str, most: int = 50) -> list[dict[str, str]]:
+        """The nodes and scopes in whose names all of these words are, the shortest names first.
+
+        Args:
+            words: parted by spaces; small letters find large ones too.
+            most: how many are given at most.
+        """
+        wanted = words.lower().split()
+        if not wanted:
+            return []
+        names = [(name, node.op) for name, node in self._nodes.items()]
+        names += [(scope, "") for scope in self._scopes if scope and scope not in self._nodes]
+        found = [(name, op) for name, op in names if all(word in name.lower() for word in wanted)]
+        found.sort(key=lambda pair: (len(pair[0]), pair[0]))
+        return [{"name": n, "op": op, "scope": n if not op else n.rpartition("/")[0]} for n, op in found[:most]]
 
     def _edges(
         self, path: str, boxes: dict[str, Box], place: dict[str, str]
@@ -191,6 +235,8 @@ def _stack(boxes: dict[str, Box], edges: dict[tuple[str, str], list[int]]) -> di
         for other in others:
             first.nodes += other.nodes
             first.constants += other.constants
+            first.seconds += other.seconds
+            first.bytes += other.bytes
             first.devices += other.devices
             renamed[other.name] = first.name
             del boxes[other.name]
@@ -243,6 +289,8 @@ def _cut(boxes: dict[str, Box], edges: dict[tuple[str, str], list[int]]) -> dict
             boxes.setdefault(name, Box(name, "", "more", what))
         gathered = boxes[name]
         gathered.nodes += box.nodes
+        gathered.seconds += box.seconds
+        gathered.bytes += box.bytes
         gathered.members.append(box.label)
         gathered.label = f"{len(gathered.members)} more: {gathered.op}"
         gathered.apart = True

@@ -12,13 +12,16 @@ from typing import Any, Protocol
 
 import anyio
 
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client import connect, query_status
 from actorflow.cluster.config.credentials import Credentials, Target
+from actorflow.cluster.wire.recorded import of_the_last, recorded_by
 from actorflow.errors import OpError
+from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.session import Session
 
 HISTORY = 120
 """Points of each curve."""
+MOST_EVENTS = 200
 
 
 class Source(Protocol):
@@ -26,6 +29,9 @@ class Source(Protocol):
 
     async def ask(self) -> dict[str, dict[str, Any]]:
         """The status of each task, by its name, in JSON's types (`Server.status`); of a lost one its state and error."""
+
+    async def recent(self, seconds: float, step: int | None = None) -> Trace:
+        """The steps of the last seconds that the tasks remember, or one of them."""
 
 
 class ClusterSource:
@@ -66,6 +72,13 @@ class ClusterSource:
                 if name not in told:
                     group.start_soon(one, name, target)
         return dict(sorted(told.items()))
+
+    async def recent(self, seconds: float, step: int | None = None) -> Trace:
+        """See `Source`. Tasks that don't answer are left out."""
+        if not self._known:
+            await self.ask()
+        found = await recorded_by(self._known, connect, of_the_last(seconds, self._timeout), self._timeout, step)
+        return found.trace
 
 
 class SessionSource:
@@ -116,6 +129,10 @@ class SessionSource:
         }
         return {"session": task}
 
+    async def recent(self, seconds: float, step: int | None = None) -> Trace:
+        """See `Source`. Raises FailedPreconditionError where the session does not record its steps."""
+        return self._session.recent(seconds, step)
+
 
 class Sampler:
     """Asks a source every `period` seconds while somebody looks, however many they are.
@@ -129,6 +146,8 @@ class Sampler:
         self.source = source
         self._period = period
         self._watchers = 0
+        self._events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
+        self._before: dict[str, dict[str, Any]] | None = None
         self._history: deque[tuple[float, float]] = deque(maxlen=HISTORY)
         self._counts: dict[str, tuple[float, int]] = {}
         self._number = 0
@@ -150,6 +169,9 @@ class Sampler:
                 # Numbers of steps have 64 bits, and those of JavaScript 53.
                 told["waiting"] = [{**one, "step": str(one["step"])} for one in told.get("waiting", ())]
                 whole = max(whole, rate)
+        said = changes(self._before, tasks) if self._before is not None else []
+        self._events.extend({"time": time.time(), "task": task, "text": text} for task, text in said)
+        self._before = tasks
         self._history.append((time.time(), whole))
         self._number += 1
         return {
@@ -159,6 +181,7 @@ class Sampler:
             "steps_per_second": whole,
             "history": [[round(at, 3), round(rate, 3)] for at, rate in self._history],
             "problems": problems(tasks),
+            "events": list(self._events),
         }
 
     @asynccontextmanager
@@ -200,6 +223,26 @@ class Sampler:
         finally:
             self._asking = None
             asking.set()
+
+
+def changes(before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The events between two snapshots, each [task, what happened to it]: losses, returns, epochs, failed steps."""
+    found = []
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old is None or new is None:
+            found.append((name, "is not listed any more" if new is None else f"is there, {new['state']}"))
+            continue
+        if old["state"] != new["state"]:
+            why = f": {new['error']}" if new.get("error") else ""
+            found.append((name, f"was {old['state']} and is {new['state']}{why}"))
+        if "incarnation" in old and new.get("incarnation", old["incarnation"]) != old["incarnation"]:
+            found.append((name, "was started again"))
+        elif (failed := new.get("steps_failed", 0) - old.get("steps_failed", 0)) > 0 and "steps_failed" in old:
+            found.append((name, "a step failed" if failed == 1 else f"{failed} steps failed"))
+        if new.get("epoch", 0) > old.get("epoch", new.get("epoch", 0)):
+            found.append((name, f"is in epoch {new['epoch']} now"))
+    return found
 
 
 def problems(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -24,6 +24,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the name of a proxy with TLS before this page, to listen on other addresses",
     )
+    parser.add_argument("--logdir", metavar="FOLDER", help="a folder of event files, whose scalars are shown as curves")
     parser.add_argument("--graph", metavar="FILE", help="the graph to draw: a GraphDef (.pb) or a .meta file")
 
 
@@ -36,7 +37,7 @@ def _run(arguments: argparse.Namespace) -> int:
     ((_, first),) = list(queries.targets(arguments).items())[:1]
     graph = read_graph(arguments.graph) if arguments.graph else None
     hosts = (*LOOPBACK, *([arguments.behind_proxy] if arguments.behind_proxy else []))
-    page = Dashboard(first.address, graph=graph, credentials=first.credentials, hosts=hosts)
+    page = Dashboard(first.address, graph=graph, credentials=first.credentials, hosts=hosts, logdir=arguments.logdir)
     config = uvicorn.Config(
         page, host=arguments.host, port=arguments.port, log_level="warning", server_header=False, lifespan="off"
     )

@@ -201,13 +201,13 @@ class Session:
         """See `actorflow.Session.predict`."""
         self._call(lambda: self._session.predict(trace))
 
-    def recent(self, seconds: float | None = None) -> Trace:
+    def recent(self, seconds: float | None = None, step: int | None = None) -> Trace:
         """See `actorflow.Session.recent`."""
 
         async def look() -> Trace:
-            return self._session.recent(seconds)
+            return self._session.recent(seconds, step)
 
-        return self._session.recent(seconds) if self._closed else self._call(look)
+        return self._session.recent(seconds, step) if self._closed else self._call(look)
 
     def tasks(self) -> list[TaskState]:
         """See `actorflow.Session.tasks`."""

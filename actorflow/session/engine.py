@@ -99,8 +99,8 @@ class Engine(Protocol):
     def pending(self) -> str:
         """The things that the steps in flight wait for."""
 
-    def recent(self, seconds: float | None) -> Trace:
-        """The steps of the last seconds, as far as they are recorded."""
+    def recent(self, seconds: float | None, step: int | None) -> Trace:
+        """The steps of the last seconds, or one of them, as far as they are recorded."""
 
     def tasks(self) -> list[TaskState]:
         """The nodes that are ready, run or wait."""

@@ -62,16 +62,20 @@ class Inspection:
         """
         return self._engine.tasks()
 
-    def recent(self, seconds: float | None = None) -> Trace:
+    def recent(self, seconds: float | None = None, step: int | None = None) -> Trace:
         """The steps that ended within the last `seconds`, all that are kept unless given, and those under way.
 
         There is a span for each step and the events of those that were traced, as `Session(recording=...)` says.
+
+        Args:
+            seconds: how far to look back.
+            step: the number of the one step that is wanted.
 
         Raises:
             FailedPreconditionError: the session does not record its steps.
             UnimplementedError: the session is on a cluster, whose tasks record; `actorflow trace --last` asks them.
         """
-        return self._engine.recent(seconds)
+        return self._engine.recent(seconds, step)
 
     async def explain_placement(self, element: Any) -> str:
         """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""

@@ -80,14 +80,14 @@ class LocalEngine:
         if self.steps.recorder is not None:
             self.steps.recorder.stalled(step.step, step.lines, self.steps.running.values())
 
-    def recent(self, seconds: float | None) -> Trace:
+    def recent(self, seconds: float | None, step: int | None) -> Trace:
         recorder = self.steps.recorder
         if recorder is None:
             raise FailedPreconditionError(
                 "The session does not record its steps.", hint="Open it with Session(recording=af.Recording())."
             )
         trace = Trace(detail="plan")
-        take(trace, rows(recorder.last(seconds, self.steps.running.values())), "")
+        take(trace, rows(recorder.last(seconds, self.steps.running.values())), "", only=step)
         return trace
 
     @property

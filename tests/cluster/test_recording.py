@@ -198,7 +198,8 @@ async def test_steps_are_recorded_on_all_tasks(pair: list[Server]) -> None:
     numbers = [[step for step, *_ in rows] for rows in found]
     assert numbers[0] == numbers[1] and len(numbers[0]) == 3, "both tasks choose the same steps"
     assert {event[0] for rows in found for *_, events in rows for event in events} >= {"one", "two"}
-    assert [sum(bool(events) for *_, events in rows) for rows in last] == [3, 3], "then as few as usual"
+    others = [row for rows in last for row in rows if row[0] not in numbers[0]]
+    assert all(not events or step % 100 == 0 for step, *_, events in others), "then as few as usual"
 
 
 def arguments(path: Path, **more: Any) -> argparse.Namespace:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import httpx
+import numpy as np
 import pytest
 from clusters import servers
 from patience import PATIENCE
@@ -21,7 +22,7 @@ from actorflow.dashboard import top
 from actorflow.dashboard.application import MOST_STREAMS, Dashboard
 from actorflow.dashboard.guard import Guard
 from actorflow.dashboard.metrics import FAMILIES, render
-from actorflow.dashboard.sampler import ClusterSource, Sampler, problems
+from actorflow.dashboard.sampler import ClusterSource, Sampler, changes, problems
 from actorflow.dashboard.serving import check_address
 from actorflow.errors import InvalidArgumentError
 
@@ -230,6 +231,102 @@ async def test_a_graph_is_read_scope_by_scope() -> None:
         assert "last" in {box["name"] for box in (await script.get("/graph.json")).json()["boxes"]}
     async with client(Dashboard(Told(), token="")) as script:
         assert (await script.get("/graph.json")).status_code == 404
+
+
+async def test_names_are_searched_and_boxes_know_their_time_memory_and_devices() -> None:
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [4], name="x")
+        with af.name_scope("model"):
+            y = af.square(x, name="y")
+    async with af.Session(graph=graph, recording=af.Recording(every=1)) as session:
+        await session.run(y, {x: np.ones(4)})
+        async with client(Dashboard(session, token="")) as script:
+            await script.get("/steps.json")  # the times come from the steps that are looked at
+            (box,) = (await script.get("/graph.json?scope=model")).json()["boxes"]
+            found = (await script.get("/search.json?q=MODEL%20y")).json()["found"]
+            assert (await script.get("/search.json?q=")).json() == {"found": []}
+    assert (
+        box["bytes"] == 16
+        and box["seconds"] > 0
+        and [*box["devices"]] == ["/job:localhost/replica:0/task:0/device:CPU:0"]
+    )
+    assert found == [{"name": "model/y", "op": "Square", "scope": "model"}]
+
+
+async def test_recorded_steps_are_listed_and_their_timelines_are_drawn() -> None:
+    with af.Graph().as_default() as graph:
+        y = af.check_numerics(1.0 / af.placeholder(af.float32, [], name="x"), "no", name="y")
+    async with af.Session(graph=graph, recording=af.Recording(every=2)) as session:
+        for value in (1.0, 2.0, 3.0):
+            await session.run(y, {"x:0": value})
+        with pytest.raises(InvalidArgumentError):
+            await session.run(y, {"x:0": 0.0})
+        async with client(Dashboard(session, token="")) as script:
+            rows = {row["number"]: row for row in (await script.get("/steps.json")).json()["steps"]}
+            assert rows["2"]["traced"] and "InvalidArgumentError" in rows["4"]["error"]
+            picture = (await script.get("/step.json?number=2")).json()
+            names = {one[1] for one in picture["slices"]}
+            assert "step 2" in names and "step 4" not in names and picture["path"] and not picture["left_out"]
+            assert all(0 <= one[3] < one[4] <= picture["end"] for one in picture["slices"])
+            kept = await script.get("/step.pftrace?number=2")
+            assert b"step 2" in kept.content and "step-2.pftrace" in kept.headers["content-disposition"]
+            for number, text in (("77", "No task remembers step 77"), ("x", "is no number"), ("", "is no number")):
+                missing = await script.get(f"/step.json?number={number}")
+                assert missing.status_code == 404 and text in missing.json()["error"]
+    async with af.Session(graph=graph) as session, client(Dashboard(session, token="")) as script:
+        told = await script.get("/steps.json")
+        assert told.status_code == 404 and "does not record" in told.json()["error"]
+
+
+async def test_the_steps_of_a_cluster_are_those_of_all_tasks(pair: list[Server]) -> None:
+    with af.Graph().as_default() as graph:
+        with af.device("/job:worker/task:0"):
+            one = af.square(af.placeholder(af.float32, [], name="x"), name="one")
+        with af.device("/job:worker/task:1"):
+            two = af.tanh(one, name="two")
+    for server in pair:
+        server.worker.record(1, 1000)
+    async with af.Session(pair[0].target, graph=graph) as session:
+        await session.run(two, {"x:0": 1.0})
+    async with client(Dashboard(pair[0].address, token="")) as script:
+        (row,) = (await script.get("/steps.json")).json()["steps"]
+        assert row["tasks"] == 2 and row["traced"]
+        picture = (await script.get(f"/step.json?number={row['number']}")).json()
+    assert {process for process, _ in picture["lanes"]} >= {"worker 0", "worker 1", "critical path"}
+
+
+async def test_curves_are_those_of_the_event_files(tmp_path: Path) -> None:
+    for run, length in (("a", 3), ("b", 1200)):
+        with af.summary.Writer(tmp_path / run) as writer:
+            for number in range(length):
+                writer.scalar("loss", 1.0 / (number + 1), number)
+            writer.scalar("nan", float("nan"), 0)
+    (tmp_path / "b" / "events.out.tfevents.9.foreign").write_bytes(b"no event file")
+    async with client(Dashboard(Told(), token="", logdir=tmp_path)) as script:
+        told = (await script.get("/curves.json")).json()
+        assert [(one["run"], one["tag"], len(one["points"])) for one in told["curves"]] == [
+            ("a", "loss", 3),
+            ("b", "loss", 1000),
+        ]
+        assert told["curves"][0]["points"][1] == [1, 0.5]
+        with af.summary.Writer(tmp_path / "a") as writer:
+            writer.scalar("loss", 9.0, 3)
+        assert (await script.get("/curves.json")).json()["curves"][0]["points"][-1] == [3, 9.0]
+    async with client(Dashboard(Told(), token="")) as script:
+        assert (await script.get("/curves.json")).status_code == 404
+
+
+def test_changes_between_snapshots_are_events() -> None:
+    old = {"a": {"state": "live", "incarnation": "1", "steps_failed": 1, "epoch": 0}, "gone": {"state": "live"}}
+    new = {"a": {"state": "live", "incarnation": "1", "steps_failed": 3, "epoch": 1}, "fresh": {"state": "live"}}
+    assert changes(old, new) == [
+        ("a", "2 steps failed"), ("a", "is in epoch 1 now"), ("fresh", "is there, live"), ("gone", "is not listed any more"),
+    ]  # fmt: skip
+    lost = {"a": {"state": "lost", "error": "no answer"}}
+    assert changes({"a": old["a"]}, lost) == [("a", "was live and is lost: no answer")]
+    assert changes(lost, {"a": old["a"]}) == [("a", "was lost and is live")]
+    assert changes({"a": old["a"]}, {"a": {**old["a"], "incarnation": "2"}}) == [("a", "was started again")]
+    assert changes(old, old) == []
 
 
 async def test_a_session_of_this_process_is_shown() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from actorflow.runtime.diagnostics.trace import Trace
+
 TASK: dict[str, Any] = {
     "task": "/job:worker/task:0", "state": "live", "version": "1", "python": "3.11.7", "address": "tcp://h:1", "incarnation": "a",
     "epoch": 0, "uptime": 2.5, "resident_bytes": 1000, "sessions": 1, "steps": 7, "steps_failed": 1, "steps_cancelled": 0,
@@ -25,6 +27,10 @@ class Told:
     def __init__(self) -> None:
         self.tasks: dict[str, Any] = {"/job:worker/task:0": TASK}
         self.asked = 0
+        self.trace = Trace()
+
+    async def recent(self, seconds: float, step: int | None = None) -> Trace:
+        return self.trace
 
     async def ask(self) -> dict[str, Any]:
         self.asked += 1

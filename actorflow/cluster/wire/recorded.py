@@ -39,6 +39,7 @@ async def recorded_by(
     connect: Callable[[Target], Links],
     ask: Callable[[Link], Awaitable[bytes]],
     timeout: float,
+    only: int | None = None,
 ) -> Recorded:
     """Asks all tasks at the same time.
 
@@ -47,6 +48,7 @@ async def recorded_by(
         connect: gives the links over which a task is reached.
         ask: asks over a link, and gives the reply to a Record or Recent.
         timeout: seconds that a task may take to be reached.
+        only: the number of the one step that is wanted; all unless given.
     """
     found = Recorded()
 
@@ -60,7 +62,7 @@ async def recorded_by(
             ahead = SAME_CLOCK
             if beats.clock_offset is not None and beats.clock_error is not None:
                 ahead = ClockOffset(round(beats.clock_offset * 1e9), math.ceil(beats.clock_error * 1e9))
-            found.steps.update(take(found.trace, steps, name, ahead))
+            found.steps.update(take(found.trace, steps, name, ahead, only))
             found.dropped += dropped
         except OpError as error:
             found.failures[name] = error

@@ -1,11 +1,29 @@
 "use strict";
-// The page writes names and errors as text nodes only. It asks for nothing but snapshots and scopes of the graph.
+// The page writes names and errors as text nodes only. It asks for nothing but snapshots, scopes of the graph, recorded steps
+// and curves. A view that is asked for by itself (Timeline, Training, Graph) is drawn again when its answer comes; the others are
+// drawn again with each snapshot.
 
 const views = {};
 let snapshot = null;
 let chosen = "Overview";
 let scope = "";
 let drawn = null;
+let colour = "kind";
+let searched = null;
+let words = "";
+let recorded = null;
+let step = "";
+let picture = null;
+let zoom = null;
+let curves = null;
+
+async function ask(path) {
+  try {
+    return await (await fetch(path)).json();
+  } catch {
+    return {error: "The page's server does not answer."};
+  }
+}
 
 function element(name, attributes, ...children) {
   const made = document.createElement(name);
@@ -21,9 +39,9 @@ function drawing(name, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value);
+    else if (value !== null && value !== undefined) made.setAttribute(key, value);
   }
-  for (const child of children.flat()) made.append(child);
+  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
   return made;
 }
 
@@ -45,6 +63,8 @@ function seconds(time) {
   return `${(time / 3600).toFixed(1)} h`;
 }
 
+// At most so many rows: a cluster of 64 workers has 4,000 links, and each snapshot draws its view again.
+const MOST_ROWS = 100;
 const number = (value) => (value === null || value === undefined ? "" : Math.round(value * 10) / 10).toLocaleString("en");
 
 // A table: rows of [text, or [text, class]]; a heading that ends in # is of numbers.
@@ -52,9 +72,12 @@ function table(caption, headings, rows, none) {
   if (!rows.length) return element("p", {class: "quiet"}, none);
   const numeric = headings.map((heading) => heading.endsWith("#"));
   const head = headings.map((heading, at) => element("th", {scope: "col", class: numeric[at] ? "number" : null}, heading.replace("#", "")));
-  const body = rows.map((row) => element("tr", {}, row.map((cell, at) => {
+  const more = rows.length - MOST_ROWS;
+  if (more > 0) caption = `${caption} (the first ${MOST_ROWS} of ${rows.length})`;
+  const body = rows.slice(0, MOST_ROWS).map((row) => element("tr", {}, row.map((cell, at) => {
     const [text, kind] = Array.isArray(cell) ? cell : [cell, null];
     const shown = typeof text === "number" ? number(text) : text === null || text === undefined ? "" : String(text);
+    if (text instanceof Node) return element("td", {}, text);
     return element("td", {class: [numeric[at] ? "number" : "", kind || ""].join(" ").trim() || null}, shown);
   })));
   return element("div", {class: "wide"}, element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)));
@@ -68,12 +91,14 @@ function card(label, value) {
   return element("div", {class: "card"}, element("b", {}, value), element("span", {}, label));
 }
 
-function curve(points) {
-  const most = Math.max(1e-9, ...points.map(([, value]) => value));
-  const path = points.map(([, value], at) => `${at ? "L" : "M"}${at},${(1 - value / most) * 95 + 2}`).join("");
-  const label = `Steps a second over time; the most was ${number(most)}.`;
-  const width = Math.max(points.length - 1, 1);
-  return drawing("svg", {class: "curve", viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": label}, drawing("path", {d: path}));
+function curve(points, label, from) {
+  const values = points.map(([, value]) => value);
+  const least = from === undefined ? Math.min(...values) : from;
+  const range = Math.max(1e-12, Math.max(...values) - least);
+  const begin = points.length ? points[0][0] : 0;
+  const width = Math.max(1e-9, points.length ? points[points.length - 1][0] - begin : 1);
+  const path = points.map(([x, value], at) => `${at ? "L" : "M"}${(((x - begin) / width) * 1000).toFixed(1)},${((1 - (value - least) / range) * 95 + 2).toFixed(2)}`).join("");
+  return drawing("svg", {class: "curve", viewBox: "0 0 1000 100", preserveAspectRatio: "none", role: "img", "aria-label": label}, drawing("path", {d: path}));
 }
 
 views.Overview = () => {
@@ -86,7 +111,7 @@ views.Overview = () => {
       card("tasks live", `${live} of ${all.length}`), card("steps a second", number(snapshot.steps_per_second)),
       card("steps in flight", number(sum("steps_in_flight"))), card("steps failed", number(sum("steps_failed"))),
       card("held by tensors", bytes(held)), card("memory of processes", bytes(sum("resident_bytes")))),
-    element("h2", {}, "Steps a second"), curve(snapshot.history),
+    element("h2", {}, "Steps a second"), curve(snapshot.history, `Steps a second over time; the most was ${number(Math.max(0, ...snapshot.history.map(([, rate]) => rate)))}.`, 0),
     element("h2", {}, "To look at"),
     snapshot.problems.length ? element("ul", {class: "problems"}, snapshot.problems.map((text) => element("li", {}, text))) : element("p", {class: "good"}, "Nothing is lost, starved or full."),
   ];
@@ -99,13 +124,92 @@ views.Steps = () => {
   const waiting = each("waiting");
   const parts = [table("Steps of each task", ["task", "begun#", "in flight#", "failed#", "cancelled#", "abandoned#", "nodes run#", "kernels on threads now"],
     tasks().filter(([, told]) => told.steps !== undefined).map(([name, told]) => [name, told.steps, told.steps_in_flight, told.steps_failed, told.steps_cancelled, told.steps_abandoned, told.nodes, [(told.kernels || []).join(", "), "text"]]), "No task has answered yet."),
-    element("h2", {}, "What steps wait for")];
+    element("h2", {}, "Steps of the last seconds"), recordedSteps(), element("h2", {}, "What steps wait for")];
   if (!waiting.length) parts.push(element("p", {class: "quiet"}, "No step waits."));
-  for (const [name, step] of waiting) {
-    const idle = step.idle === null ? "" : `, nothing of it has run for ${seconds(step.idle)}`;
-    parts.push(element("p", {}, `Step ${step.step} on ${name}${idle}:`), element("pre", {}, step.lines.join("\n")));
+  for (const [name, one] of waiting.slice(0, MOST_ROWS)) {
+    const idle = one.idle === null ? "" : `, nothing of it has run for ${seconds(one.idle)}`;
+    parts.push(element("p", {}, `Step ${one.step} on ${name}${idle}:`), element("pre", {}, one.lines.join("\n")));
   }
   return parts;
+};
+
+function recordedSteps() {
+  if (recorded === null) return element("p", {class: "quiet"}, "The tasks are being asked …");
+  if (recorded.error) return element("p", {class: "quiet"}, recorded.error);
+  return table("Those that were traced, failed, or took longer than a millisecond", ["step", "took#", "tasks#", "traced", "error"],
+    recorded.steps.map((one) => [element("button", {class: "link", "data-key": `step ${one.number}`, onclick: () => openStep(one.number)}, one.number), seconds(one.seconds), one.tasks, one.traced ? "yes" : "", [one.error.split("\n")[0].slice(0, 200), "text bad"]]), "The tasks remember none.");
+}
+
+let asking = false;
+async function askForSteps() {
+  if (asking) return;
+  asking = true;
+  recorded = await ask("steps.json");
+  asking = false;
+  if (chosen === "Steps") show();
+}
+
+// ---- the timeline of a step
+
+const KINDS = ["run", "transfer", "queue", "dispatch", "rpc", "client", "runtime", "step", "predicted"];
+
+async function openStep(name) {
+  step = name;
+  picture = null;
+  zoom = null;
+  chosen = "Timeline";
+  location.hash = `step=${name}`;
+  show();
+  const found = await ask(`step.json?number=${encodeURIComponent(name)}`);
+  if (step === name) { picture = found; show(); }
+}
+
+function move(by, size) {
+  const [begin, end] = zoom || [0, picture.end];
+  const width = Math.min(picture.end, Math.max(picture.end / 1e5, (end - begin) * size));
+  const middle = (begin + end) / 2 + by * (end - begin);
+  const first = Math.max(0, Math.min(picture.end - width, middle - width / 2));
+  zoom = [first, first + width];
+  show();
+}
+
+function timelineDrawing() {
+  const [begin, end] = zoom || [0, picture.end];
+  const left = 150, wide = Math.max(320, Math.min(1500, document.documentElement.clientWidth - 40)), high = 22;
+  const scale = (wide - left) / Math.max(end - begin, 1e-9);
+  const height = picture.lanes.length * high + 24;
+  const rows = picture.lanes.map(([process, lane], at) => drawing("text", {x: 4, y: at * high + 15, class: "small"}, `${process}: ${lane}`.slice(0, 22), drawing("title", {}, `${process}: ${lane}`)));
+  const stripes = picture.lanes.map((_, at) => drawing("rect", {class: at % 2 ? "lane odd" : "lane", x: left, y: at * high, width: wide - left, height: high}));
+  const slices = [];
+  for (const [lane, name, kind, from, to, args] of picture.slices) {
+    if (to < begin || from > end) continue;
+    const x = left + Math.max(0, from - begin) * scale, width = Math.max(1, (Math.min(to, end) - Math.max(from, begin)) * scale);
+    const told = `${name}: ${seconds((to - from) / 1e6)}${Object.entries(args).map(([key, value]) => `\n${key}: ${String(value).slice(0, 300)}`).join("")}`;
+    slices.push(drawing("rect", {class: `slice ${KINDS.includes(kind) ? kind : ""}`, x, y: lane * high + 3, width, height: high - 6, rx: 2}, drawing("title", {}, told)));
+    if (width > 60) slices.push(drawing("text", {x: x + 4, y: lane * high + 15, class: "inside"}, name.slice(0, Math.floor(width / 7))));
+  }
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => drawing("text", {class: "small", x: left + part * (wide - left), y: height - 6, "text-anchor": part === 1 ? "end" : "start"}, seconds((begin + part * (end - begin)) / 1e6) || "0"));
+  return drawing("svg", {width: wide, height, viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": `Timeline of step ${step}; the table below has its longest parts.`}, stripes, rows, slices, ticks);
+}
+
+views.Timeline = () => {
+  if (!step) return [element("p", {class: "quiet"}, "Choose a step in the view Steps. Tasks trace one step in 100.")];
+  if (picture === null) return [element("p", {class: "quiet"}, `Step ${step} is being asked for …`)];
+  if (picture.error) return [element("p", {class: "bad"}, picture.error)];
+  const whole = Object.values(picture.path).reduce((sum, time) => sum + time, 0);
+  const button = (text, label, by, size) => element("button", {"aria-label": label, "data-key": label, onclick: () => move(by, size)}, text);
+  const longest = [...picture.slices].sort((a, b) => b[4] - b[3] - a[4] + a[3]).slice(0, 40);
+  return [
+    element("div", {class: "crumbs"}, element("b", {}, `Step ${step}`), button("+", "Zoom in", 0, 0.5), button("−", "Zoom out", 0, 2), button("←", "Earlier", -0.25, 1), button("→", "Later", 0.25, 1),
+      element("a", {href: `step.pftrace?number=${encodeURIComponent(step)}`, download: ""}, "Download for Perfetto")),
+    element("div", {class: "graph timeline"}, timelineDrawing()),
+    element("p", {class: "legend"}, KINDS.map((kind) => element("span", {}, element("i", {class: `slice ${kind}`}), ` ${kind} `))),
+    picture.left_out ? element("p", {class: "quiet"}, `${number(picture.left_out)} short parts are left out; the download has them.`) : null,
+    element("h2", {}, "What the step waited for"),
+    table("The critical path, from the step's begin to its end", ["kind", "time#", "share#"], Object.entries(picture.path).map(([kind, time]) => [kind, seconds(time), `${((100 * time) / whole).toFixed(1)} %`]), "Nothing of it was traced."),
+    element("h2", {}, "The longest parts"),
+    table("", ["what", "kind", "where", "began at#", "took#"], longest.map(([lane, name, kind, from, to]) => [name, kind, picture.lanes[lane].join(": "), seconds(from / 1e6), seconds((to - from) / 1e6)]), "Nothing of it was traced."),
+  ].filter((part) => part !== null);
 };
 
 views.Channels = () => [table("Links between tasks, those that waited longest first", ["task", "peer", "direction", "transport", "sent#", "received#", "queued#", "credit#", "waits#", "waited#", "dropped#", "round trip#"],
@@ -117,6 +221,28 @@ views.Queues = () => [table("Queues", ["queue", "task", "elements#", "capacity#"
 
 views.Devices = () => [table("Devices", ["device", "tensors hold#", "at most#", "budget#", "kernels inline#", "on its thread#", "swapped out#", "swapped in#"],
   each("devices").map(([, device]) => [device.name, bytes(device.live_bytes), bytes(device.peak_bytes), device.budget_bytes ? bytes(device.budget_bytes) : "none", device.kernels_inline, device.kernels_threaded, bytes(device.swapped_out_bytes), bytes(device.swapped_in_bytes)]), "No device is known yet.")];
+
+views.Events = () => [table("What changed since this page's server looks, the newest first", ["time", "task", "event"],
+  [...(snapshot.events || [])].reverse().map((one) => [new Date(one.time * 1000).toLocaleTimeString(), one.task, [one.text, "text"]]), "Nothing has changed.")];
+
+// ---- what a training has written
+
+async function askForCurves() {
+  curves = await ask("curves.json");
+  if (chosen === "Training") show();
+}
+
+views.Training = () => {
+  if (curves === null) return [element("p", {class: "quiet"}, "The event files are being read …")];
+  if (curves.error) return [element("p", {class: "quiet"}, curves.error)];
+  if (!curves.curves.length) return [element("p", {class: "quiet"}, "There are no scalars in the event files yet.")];
+  return [element("div", {class: "curves"}, curves.curves.map(({run, tag, points}) => {
+    const last = points[points.length - 1];
+    const values = points.map(([, value]) => value);
+    const told = `${tag}: ${last[1].toPrecision(4)} at step ${last[0]}; from ${Math.min(...values).toPrecision(3)} to ${Math.max(...values).toPrecision(3)}`;
+    return element("figure", {}, element("figcaption", {}, element("b", {}, tag), element("span", {class: "quiet"}, ` ${run === "." ? "" : run}`)), curve(points, told), element("p", {class: "quiet"}, told));
+  })), curves.more ? element("p", {class: "quiet"}, `${curves.more} more curves are not shown.`) : null].filter((part) => part !== null);
+};
 
 // ---- the graph: one scope at a time, in layers by the longest way from its beginning
 
@@ -155,9 +281,13 @@ function boxDrawing(box, x, y, open) {
   const counts = box.kind === "node" ? box.op : `${number(box.nodes)} nodes${box.members ? `, ${box.members.length} alike` : ""}`;
   const label = box.label.length > 22 ? `${box.label.slice(0, 21)}…` : box.label;
   const device = Object.keys(box.devices || {}).map((name) => name.replace(/^.*\/job:/, "")).join(", ");
-  const told = `${box.name}: ${counts}${device ? ` on ${device}` : ""}${box.constants ? `, ${box.constants} constants and summaries` : ""}`;
+  const measured = `${box.seconds ? `, ${seconds(box.seconds)}` : ""}${box.bytes ? `, ${bytes(box.bytes)}` : ""}`;
+  const told = `${box.name}: ${counts}${measured}${device ? ` on ${device}` : ""}${box.constants ? `, ${box.constants} constants and summaries` : ""}`;
+  const rect = drawing("rect", {width: 170, height: 40, rx: box.kind === "node" ? 18 : 5});
+  const fill = shade(box);
+  if (fill) rect.style.fill = fill; // an attribute would be refused: the page takes no style but its own
   const group = drawing("g", {class: `${box.kind}${open ? " open" : ""}`, transform: `translate(${x},${y})`},
-    drawing("title", {}, told), drawing("rect", {width: 170, height: 40, rx: box.kind === "node" ? 18 : 5}),
+    drawing("title", {}, told), rect,
     drawing("text", {x: 85, y: 17, "text-anchor": "middle"}, label), drawing("text", {x: 85, y: 32, "text-anchor": "middle", class: "small"}, counts));
   if (open) {
     const go = () => openScope(box.name);
@@ -168,6 +298,42 @@ function boxDrawing(box, x, y, open) {
     group.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
   }
   return group;
+}
+
+// The colour of a box: by its device a hue of its own, by time and memory the more the darker.
+function shade(box) {
+  if (colour === "device") {
+    const names = [...new Set(drawn.boxes.flatMap((one) => Object.keys(one.devices || {})))].sort();
+    const at = names.indexOf(Object.keys(box.devices || {})[0]);
+    return at < 0 ? null : `hsl(${(at * 137) % 360} 65% 50% / .35)`;
+  }
+  if (colour === "time" || colour === "memory") {
+    const field = colour === "time" ? "seconds" : "bytes";
+    const most = Math.max(1e-12, ...drawn.boxes.map((one) => one[field] || 0));
+    return `hsl(18 90% 50% / ${(0.75 * Math.sqrt((box[field] || 0) / most)).toFixed(3)})`;
+  }
+  return null;
+}
+
+async function search(text) {
+  words = text;
+  const answer = words.trim() ? await ask(`search.json?q=${encodeURIComponent(words)}`) : null;
+  searched = answer && answer.found ? answer.found : null;
+  const place = document.getElementById("found");
+  if (place) place.replaceChildren(...foundParts());
+}
+
+function foundParts() {
+  if (searched === null) return [];
+  if (!searched.length) return [element("p", {class: "quiet"}, "No node has such a name.")];
+  return [element("ul", {class: "found"}, searched.map((one) => element("li", {}, element("button", {class: "link", onclick: () => openScope(one.scope)}, one.name), element("span", {class: "quiet"}, one.op ? ` ${one.op}` : " scope"))))];
+}
+
+function graphTools() {
+  const choices = ["kind", "device", "time", "memory"].map((name) => element("option", {value: name, selected: name === colour ? "" : null}, name));
+  return element("div", {class: "tools"},
+    element("label", {}, "Colour by ", element("select", {"data-key": "colour", onchange: (event) => { colour = event.target.value; show(); if (colour === "time") askForSteps().then(() => openScope(scope)); }}, choices)),
+    element("label", {}, "Search ", element("input", {type: "search", "data-key": "search", placeholder: "name of a node", value: words, oninput: (event) => search(event.target.value)})));
 }
 
 function graphDrawing(found) {
@@ -192,8 +358,7 @@ async function openScope(path) {
   location.hash = `graph=${encodeURIComponent(path)}`;
   drawn = null;
   show();
-  const answer = await fetch(`graph.json?scope=${encodeURIComponent(path)}`);
-  const found = await answer.json();
+  const found = await ask(`graph.json?scope=${encodeURIComponent(path)}`);
   if (scope === path) { drawn = found; show(); }
 }
 
@@ -206,6 +371,7 @@ views.Graph = () => {
   const around = (title, counts) => Object.keys(counts).length ? [element("h2", {}, title), element("p", {}, Object.entries(counts).map(([name, count]) => `${name} (${count})`).join(", "))] : [];
   return [
     element("div", {class: "crumbs"}, crumbs, element("span", {class: "quiet"}, ` ${number(drawn.nodes)} nodes`)),
+    graphTools(), element("div", {id: "found"}, foundParts()),
     element("div", {class: "graph"}, graphDrawing(drawn)),
     apart.length ? [element("h2", {}, "Apart, because they have very many edges or none that carry data"), table("", ["name", "what", "nodes#"], apart.map((box) => [box.label, box.op || box.kind, box.nodes]), "")] : [],
     around("Comes from", drawn.inputs), around("Goes to", drawn.outputs),
@@ -217,18 +383,26 @@ views.Graph = () => {
 function show() {
   const view = document.getElementById("view");
   for (const tab of document.querySelectorAll("[role=tab]")) tab.setAttribute("aria-selected", String(tab.textContent === chosen));
-  if (snapshot === null && chosen !== "Graph") return;
+  if (snapshot === null && !["Graph", "Timeline", "Training"].includes(chosen)) return;
+  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.key : null;
   const kept = view.querySelector(".graph");
   const at = kept ? [kept.scrollLeft, kept.scrollTop] : null;
   view.replaceChildren(...views[chosen]());
   const now = view.querySelector(".graph");
+  if (focused) {
+    const again = [...view.querySelectorAll("[data-key]")].find((one) => one.dataset.key === focused);
+    if (again) again.focus({preventScroll: true});
+  }
   if (at && now) [now.scrollLeft, now.scrollTop] = at;
 }
 
 function choose(name) {
   chosen = name;
   if (name === "Graph") openScope(scope);
+  else if (name === "Timeline" && step) openStep(step);
   else { location.hash = name; show(); }
+  if (name === "Steps") askForSteps();
+  if (name === "Training") askForCurves();
 }
 
 function state(text, bad) {
@@ -245,7 +419,9 @@ function follow() {
     const lost = all.filter((told) => told.state === "lost").length;
     if (lost === all.length) state("No task of the cluster answers. This page goes on asking.", true);
     else state(`${all.length - lost} of ${all.length} tasks, ${number(snapshot.steps_per_second)} steps a second`, lost > 0);
-    if (chosen !== "Graph") show();
+    if (chosen === "Steps") askForSteps();
+    if (chosen === "Training" && snapshot.number % 5 === 0) askForCurves();
+    if (!["Graph", "Timeline", "Training"].includes(chosen)) show();
   };
   events.onerror = () => state("The connection to this page's server is lost. It tries again by itself.", true);
 }
@@ -255,14 +431,15 @@ document.addEventListener("DOMContentLoaded", () => {
   const tabs = document.getElementById("tabs");
   tabs.append(...names.map((name) => element("button", {role: "tab", "aria-controls": "view", onclick: () => choose(name)}, name)));
   tabs.addEventListener("keydown", (event) => {
-    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
-    if (step === undefined) return;
-    const next = names[(names.indexOf(chosen) + step + names.length) % names.length];
+    const by = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (by === undefined) return;
+    const next = names[(names.indexOf(chosen) + by + names.length) % names.length];
     choose(next);
     tabs.children[names.indexOf(next)].focus();
   });
   const hash = decodeURIComponent(location.hash.slice(1));
   if (hash.startsWith("graph=")) { scope = hash.slice(6); choose("Graph"); }
+  else if (hash.startsWith("step=")) openStep(hash.slice(5));
   else choose(names.includes(hash) ? hash : "Overview");
   follow();
 });

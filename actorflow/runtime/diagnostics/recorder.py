@@ -32,6 +32,7 @@ _FOREVER = 1 << 62
 LONG_NS = 1_000_000
 """A step that takes longer is kept, whether or not it was traced."""
 UNDER_WAY = "under way"
+TRACED = "traced"
 
 
 @public("af")
@@ -173,7 +174,9 @@ def rows(steps: Iterable[RecordedStep]) -> list[Any]:
     ]
 
 
-def take(trace: Trace, found: Iterable[Any], task: str, ahead: ClockOffset = SAME_CLOCK) -> list[int]:
+def take(
+    trace: Trace, found: Iterable[Any], task: str, ahead: ClockOffset = SAME_CLOCK, only: int | None = None
+) -> list[int]:
     """Adds the `rows` of a task to a trace: a span for each step, and its events. Gives the numbers of the steps.
 
     Args:
@@ -181,10 +184,13 @@ def take(trace: Trace, found: Iterable[Any], task: str, ahead: ClockOffset = SAM
         found: the rows.
         task: whose they are, such as `/job:worker/task:0`.
         ahead: how far that task's clock is ahead of this process's.
+        only: the number of the one step that is wanted; all unless given.
     """
     numbers = []
     for number, begun, ended, error, events in found:
+        if only not in (None, number):
+            continue
         name = f"step {number}" + (f": {error.partition(':')[0].splitlines()[0]}" if error else "")
-        trace.take(events, ahead, [(name, "step", task, begun, ended, error)])
+        trace.take(events, ahead, [(name, "step", task, begun, ended, error or (TRACED if events else ""))])
         numbers.append(number)
     return numbers

@@ -1,0 +1,60 @@
+"""`Curves`: the scalars that a training has written, for the page: the last points of each tag."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from actorflow.summary.reading import read_events
+
+MOST_POINTS = 1000
+_MOST_CURVES = 60
+_MOST_BYTES = 64 << 20
+"""Event files beyond this size are left out: a page is no place to read them."""
+
+
+class Curves:
+    """The scalars in the event files below a folder, each folder a run.
+
+    Files are read again where they have grown, up to damage or to what is still being written.
+
+    Args:
+        folder: what `tensorboard --logdir` takes.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        self._read: dict[Path, tuple[int, dict[str, deque[tuple[int, float]]]]] = {}
+
+    def read(self) -> dict[str, Any]:
+        """For each curve its run, its tag, and its points [step, value], in JSON's types; blocks."""
+        left_out = []
+        found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        for path in sorted(self._folder.rglob("*tfevents*")):
+            size = path.stat().st_size
+            if size > _MOST_BYTES:
+                left_out.append(str(path.relative_to(self._folder)))
+                continue
+            if path not in self._read or self._read[path][0] != size:
+                self._read[path] = size, _scalars(path)
+            run = str(path.parent.relative_to(self._folder))
+            for tag, points in self._read[path][1].items():
+                found.setdefault((run, tag), []).extend(points)
+        curves = [
+            {"run": run, "tag": tag, "points": points[-MOST_POINTS:]}
+            for (run, tag), points in sorted(found.items())[:_MOST_CURVES]
+        ]
+        return {"curves": curves, "more": max(0, len(found) - _MOST_CURVES), "left_out": left_out}
+
+
+def _scalars(path: Path) -> dict[str, deque[tuple[int, float]]]:
+    found: dict[str, deque[tuple[int, float]]] = {}
+    for event in read_events(path):
+        for value in event.summary.value:
+            number = value.simple_value
+            if number is not None and math.isfinite(number) and value.tag:
+                found.setdefault(value.tag, deque(maxlen=MOST_POINTS)).append((int(event.step), float(number)))
+    return found
