@@ -103,6 +103,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="trace each step whose number is a multiple of N, for `actorflow trace --last`; 0 traces none; default: 100",
     )
+    what.add_argument(
+        "--metrics-port",
+        type=int,
+        metavar="PORT",
+        help="serve the metrics of this task for Prometheus; 0 takes a free port",
+    )
+    what.add_argument(
+        "--metrics-host",
+        metavar="HOST",
+        default="127.0.0.1",
+        help="the address for --metrics-port; metrics have no login; default: 127.0.0.1",
+    )
     what.add_argument("--epoch", type=int, default=0, help=argparse.SUPPRESS)
     what.add_argument(
         "--log-dir", metavar="FOLDER", help="write the output to FOLDER/JOB-N.log instead of the terminal"
@@ -165,6 +177,8 @@ def read_config(arguments: argparse.Namespace, environ: Mapping[str, str] | None
         recording=Recording(every=arguments.trace_every, folder=arguments.traces),
         imports=tuple(arguments.imports or ()),
         log_level=arguments.log_level,
+        metrics_port=arguments.metrics_port,
+        metrics_host=arguments.metrics_host,
     )
 
 

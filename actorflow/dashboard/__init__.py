@@ -7,7 +7,6 @@ reads: there is no request that changes anything. A `Guard` stands before it, wh
 application.py   `Dashboard`: the ASGI application: the page, its events, snapshots, the graph, metrics
 curves.py        `Curves`: the scalars that a training has written: the last points of each tag
 guard.py         `Guard`: hosts, origins, methods, tokens, and the headers of answers
-metrics.py       the status of tasks as OpenMetrics, with names, units and explanations
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
 sampler.py       `Sampler`: asks a cluster or a session, and makes rates of counters
 serving.py       `actorflow dashboard`: serves the page of a cluster

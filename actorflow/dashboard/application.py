@@ -15,9 +15,9 @@ import anyio
 
 from actorflow import logs
 from actorflow.cluster.config.credentials import Credentials
+from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.dashboard.curves import Curves
 from actorflow.dashboard.guard import LOOPBACK, Guard, Message, Receive, Send, answer
-from actorflow.dashboard.metrics import CONTENT_TYPE, render
 from actorflow.dashboard.outline import Outline
 from actorflow.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source
 from actorflow.dashboard.steps import SECONDS, picture_of, seconds_of_nodes, steps_of

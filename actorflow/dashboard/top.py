@@ -11,8 +11,8 @@ import anyio
 
 from actorflow.cli import queries
 from actorflow.cli.main import Command
+from actorflow.cluster.processes.metrics import render
 from actorflow.cluster.processes.startup import columns
-from actorflow.dashboard.metrics import render
 from actorflow.dashboard.sampler import ClusterSource, Sampler
 
 _CLEAR = "\x1b[H\x1b[2J"

@@ -17,11 +17,12 @@ from patience import PATIENCE
 from told_tasks import TASK, Told
 
 import actorflow as af
+from actorflow.cluster.processes.metrics import FAMILIES, render
+from actorflow.cluster.processes.metrics_port import reply, serve_metrics
 from actorflow.cluster.server import Server
 from actorflow.dashboard import top
 from actorflow.dashboard.application import MOST_STREAMS, Dashboard
 from actorflow.dashboard.guard import Guard
-from actorflow.dashboard.metrics import FAMILIES, render
 from actorflow.dashboard.sampler import ClusterSource, Sampler, changes, problems
 from actorflow.dashboard.serving import check_address
 from actorflow.errors import InvalidArgumentError
@@ -411,6 +412,46 @@ def test_names_of_metrics_end_in_their_units_and_are_explained() -> None:
         assert family.name.startswith("actorflow_") and family.help.endswith(".")
         assert not family.unit or family.name.endswith(f"_{family.unit}")
         assert not family.name.endswith(("_total", "_info", "_count"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", "200 OK"),
+        ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK"),
+        ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK"),
+        ("GET / HTTP/1.1\r\n\r\n", "404 Not Found"),
+        ("POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
+        ("GET /metrics HTTP/1.1\r\nOrigin: http://evil.test\r\n\r\n", "403 Forbidden"),
+        ("GET /metrics HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", "403 Forbidden"),
+        ("nonsense\r\n\r\n", "405 Method Not Allowed"),
+    ],
+)
+def test_the_port_for_metrics_answers_one_question(request_: str, status: str) -> None:
+    found = reply(request_.encode(), lambda: TASK).decode()
+    head, _, body = found.partition("\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {status}\r\n") and "connection: close" in head
+    assert ("actorflow_steps_total" in body) == (status == "200 OK" and request_.startswith("GET"))
+
+
+async def test_a_task_serves_its_metrics_to_many_at_once(pair: list[Server]) -> None:
+    async with anyio.create_task_group() as group:
+        port = await group.start(serve_metrics, pair[0].status, "127.0.0.1", 0)
+        found: list[str] = []
+
+        async def scrape() -> None:
+            async with httpx.AsyncClient(timeout=PATIENCE) as script:
+                found.append((await script.get(f"http://127.0.0.1:{port}/metrics")).text)
+
+        async with await anyio.connect_tcp("127.0.0.1", port) as stranger:
+            await stranger.send(b"\x00" * 20000)  # speaks something else
+            async with anyio.create_task_group() as inner:
+                for _ in range(20):
+                    inner.start_soon(scrape)
+        with pytest.raises(InvalidArgumentError, match="Metrics can't be served"):
+            await serve_metrics(pair[0].status, "127.0.0.1", port)
+        group.cancel_scope.cancel()
+    assert len(found) == 20 and all(f'task="{pair[0].task}"' in text and text.endswith("# EOF\n") for text in found)
 
 
 def test_problems_are_told_in_words() -> None:

@@ -11,6 +11,8 @@ listening.py         where a task listens, and what stands in the way: a port in
 local.py             `LocalCluster`: a cluster on this host, for a laptop, for tests, and for one large machine
 local_process.py     `LocalProcess`: one task of a local cluster as a process of its own, from its start to the report of its
                      end
+metrics.py           the status of tasks as OpenMetrics, with names, units and explanations
+metrics_port.py      `serve_metrics`: a port of a task at which Prometheus reads its metrics
 process.py           the life of a process that is a task: its server, the signals that end it, and the parent that it must not
                      outlive
 startup.py           the table that says which tasks of a cluster are missing, and how far each was reached

@@ -74,6 +74,12 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
             _settle()
             async with anyio.create_task_group() as group:
                 group.start_soon(_obey, signals, server, group.cancel_scope)
+                if config.metrics_port is not None:
+                    from actorflow.cluster.processes.metrics_port import serve_metrics
+
+                    where = config.metrics_host, config.metrics_port
+                    port = await group.start(serve_metrics, server.status, *where)
+                    _say(f"metrics at http://{config.metrics_host}:{port}/metrics")
                 if up is not None:
                     up(server)
                 if parent is not None:

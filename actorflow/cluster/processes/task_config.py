@@ -26,7 +26,7 @@ class TaskConfig:
     """Which task of which cluster a process is, and what it is made of. The fields after `index` are those of `Server`.
 
     `imports` are modules that are imported before the server starts: they register ops and kernels of a program's own.
-    `log_level` is the least that its log shows.
+    `log_level` is the least that its log shows. `metrics_port` is a port for Prometheus, at the address `metrics_host`.
     """
 
     cluster: ClusterSpec
@@ -46,6 +46,8 @@ class TaskConfig:
     recording: Recording | None = None
     imports: tuple[str, ...] = ()
     log_level: str = "info"
+    metrics_port: int | None = None
+    metrics_host: str = "127.0.0.1"
 
     @property
     def task(self) -> str:
