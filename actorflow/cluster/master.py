@@ -33,6 +33,7 @@ from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.link_costs import LinkCosts
+from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import StepCaller
@@ -305,10 +306,23 @@ class MasterSession:
     ) -> list[Any]:
         mine = member.take(feeds)
         if member.link is None:
-            outcome = self._worker.run(member.part, step, mine, timeout, trace, self)
-            return outcome if isinstance(outcome, list) else await outcome
+            return await self._run_own(member, step, mine, timeout, trace)
         request = RunPart(member.part, step, timeout, trace is not None, member.link.tokens.epoch, encode_inline(mine))
         return await call_step(member.link, request, mine, len(member.share.places), trace, begun=begun)
+
+    async def _run_own(
+        self, member: RegisteredPartition, step: int, feeds: list[Any], timeout: float | None, trace: Trace | None
+    ) -> list[Any]:
+        """The share of the task that the master is on."""
+
+        async def run() -> list[Any]:
+            outcome = self._worker.run(member.part, step, feeds, timeout, trace, self)
+            return outcome if isinstance(outcome, list) else await outcome
+
+        if step_spans.installed is None:
+            return await run()
+        about = {"task": self._tasks.me, "step": step}
+        return await step_spans.within("actorflow.run_part", "", about, run())
 
     async def _abort(
         self, member: RegisteredPartition, step: int, error: Exception, waited: list[Sequence[str]]

@@ -14,7 +14,7 @@ import msgpack
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.master import MasterSession
 from actorflow.cluster.registration import MasterPlan, Tasks
-from actorflow.cluster.remote_step import serve_partial_step, serve_step
+from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
@@ -132,7 +132,8 @@ class MasterService:
                 def run(values: list[Any], trace: Trace | None) -> Outcome:
                     return session.run(plan, step, values, request.timeout, trace, request.step)
 
-                return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, run)
+                spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
+                return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, spanned)
             except BaseException:
                 link.tokens.finish(request.step)  # feeds may be here before the request
                 raise

@@ -14,11 +14,12 @@ import msgpack
 
 from actorflow.cluster.partial_run import FEED, FETCH, RemoteStepCaller
 from actorflow.cluster.wire.links import Link
-from actorflow.cluster.wire.messages import RunPart, RunPlan
+from actorflow.cluster.wire.messages import RunPart, RunPlan, Within
 from actorflow.cluster.wire.rpc import WaitingForReply
 from actorflow.cluster.wire.signatures import Form, check_feeds, decode_inline, encode_inline
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import TensorId
+from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
 from actorflow.runtime.diagnostics.trace import Trace, task_of
 from actorflow.session.partial_execution import StepCaller
@@ -53,6 +54,8 @@ async def call_step(
     tokens, step = link.tokens, request.step
     all_told = False
     try:
+        if step_spans.installed is not None and (context := step_spans.current()):
+            await link.call(Within(step, context))
         sent = _send_others(tokens, FEED, step, feeds, request.values)
         asked = 0
         if trace is not None:
@@ -94,6 +97,28 @@ def serve_step(
     if isinstance(outcome, DeferredCall):
         return DeferredCall(lambda: _answer_later(tokens, request.step, outcome, trace))
     return _answer(tokens, request.step, outcome, trace)
+
+
+def in_span(
+    link: Link, step: int, name: str, task: str, run: Callable[[list[Any], Trace | None], Outcome]
+) -> Callable[[list[Any], Trace | None], Outcome]:
+    """`run` in a span of its own, where the one who asks has told its context."""
+    context = link.spans.pop(step, "") if link.spans else ""
+    if not context or step_spans.installed is None:
+        return run
+    about = {"task": task, "step": step}
+
+    def noted(values: list[Any], trace: Trace | None) -> Outcome:
+        return DeferredCall(lambda: step_spans.within(name, context, about, _awaited(run, values, trace)))
+
+    return noted
+
+
+async def _awaited(
+    run: Callable[[list[Any], Trace | None], Outcome], values: list[Any], trace: Trace | None
+) -> list[Any]:
+    outcome = run(values, trace)
+    return outcome if isinstance(outcome, list) else await outcome
 
 
 def _noting_feeds(

@@ -25,6 +25,7 @@ from actorflow.cluster.wire.messages import (
     ResetAll,
     SetEpoch,
     Status,
+    Within,
 )
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.worker import WorkerService
@@ -336,6 +337,10 @@ class Server:
         def ping(request: Ping) -> None:
             """It is answered in the turn in which it comes."""
 
+        def within(request: Within) -> None:
+            """It is taken in the turn in which it comes, before the step."""
+            link.told_span(request.step, request.context)
+
         async def reset_all(request: ResetAll) -> None:
             for found in (await connect_all(self.cluster, self.task, self.links)).values():
                 if found is None:
@@ -358,6 +363,7 @@ class Server:
             **self.master.handlers(link),
             "hello": hello,
             "ping": ping,
+            "within": within,
             "reset_all": reset_all,
             "set_epoch": set_epoch,
             "status": status,

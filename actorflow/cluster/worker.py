@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgpack
 
 from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
-from actorflow.cluster.remote_step import serve_partial_step, serve_step
+from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
 from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, check_partition, decode_partition
 from actorflow.cluster.wire.failures import decode_error
 from actorflow.cluster.wire.links import Link, Links, patient_sleep
@@ -128,7 +128,8 @@ class WorkerService:
             def run(feeds: list[Any], trace: Trace | None) -> Outcome:
                 return self.run(number, step, feeds, request.timeout, trace, link)
 
-            return serve_step(link.tokens, request, found.part.feeds, found.forms, run)
+            spanned = in_span(link, step, "actorflow.run_part", self.links.me.task, run)
+            return serve_step(link.tokens, request, found.part.feeds, found.forms, spanned)
 
         def run_part(request: RunPart) -> Any:
             if request.step in self._rendezvous:

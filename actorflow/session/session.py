@@ -17,6 +17,7 @@ from actorflow.errors import UnimplementedError, describe, with_topic
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.public import public
+from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.running import running_loop
@@ -53,6 +54,11 @@ class _Prepared:
     feeds: tuple[Feed, ...]
     plan: Any
     spread: bool  # a value is fed to several tensors
+
+
+def _names(fetches: Any) -> str:
+    """The fetches in some words, for a span."""
+    return str(getattr(fetches, "name", None) or fetches)[:200]
 
 
 @public("af")
@@ -238,7 +244,10 @@ class Session(Inspection):
                 version or its cluster (`HandshakeRejected`), and would do so again.
             errors.Overloaded: too many steps run and wait already; see `max_queued_steps` and `max_waiting_steps`.
         """
-        return RunCoroutine(self._run(fetches, feeds, timeout, trace))
+        work = self._run(fetches, feeds, timeout, trace)
+        if step_spans.installed is not None:
+            work = step_spans.within("actorflow.session.run", "", {"fetches": _names(fetches)}, work)
+        return RunCoroutine(work)
 
     async def _run(
         self, fetches: Any, feeds: Mapping[Any, Any] | None, timeout: float | None, trace: Trace | None

@@ -19,6 +19,7 @@ from actorflow.cluster.wire.messages import Attach, Hello, OfferMemory, Request
 from actorflow.cluster.wire.rpc import Handler, Rpc
 from actorflow.device.sharing import SharingDevice
 from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
+from actorflow.runtime.diagnostics.step_spans import MOST_CONTEXT
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.waiting.deadline import note
 from actorflow.transport.base import Channel, Identity
@@ -26,6 +27,7 @@ from actorflow.transport.base import Channel, Identity
 _LATE_SECONDS = 0.5
 """A sleep that ends so much too late says that the process stood still."""
 VERSION = "1"
+_MOST_SPANS = 1024
 CONNECT_SECONDS = 30.0
 _ATTACH_SECONDS = 5.0
 
@@ -39,6 +41,14 @@ class Link:
         self.tokens = channel
         self.about: Mapping[str, Any] = {}
         self.rpc = Rpc(channel)
+        self.spans: dict[int, str] = {}
+        """The contexts of spans that the peer has told for steps which it is about to ask for."""
+
+    def told_span(self, step: int, context: str) -> None:
+        """The peer asks for a step next, which is in a span of that context."""
+        if len(self.spans) >= _MOST_SPANS:
+            self.spans.clear()
+        self.spans[step] = context[:MOST_CONTEXT]
 
     @property
     def identity(self) -> Identity:

@@ -10,6 +10,7 @@ numerics.py            `Session(check_numerics=True)`: the first node that makes
 post_mortem.py         `PostMortem`: the files in which a task leaves what it remembers when a step fails
 recorder.py            `Recorder`: the last seconds of a task's steps, for a look back when one has failed
 starvation.py          the starvation report: which nodes of a step wait, for which channel or resource, and who should fill it
+step_spans.py          `StepSpans`: another system that is told of steps while they run, such as OpenTelemetry
 trace.py               what ran when: the events of one traced step
 traced_executor.py     `TracedExecutorState`: a part of a traced step, which notes when tokens come
 waits.py               `Wait`: what an asynchronous kernel waits for, as it says itself when it is asked
