@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from actorflow.errors import UnimplementedError
+from actorflow.errors import UnimplementedError, with_topic
 from actorflow.runtime.diagnostics import step_spans
 
 _KEYS = ("traceparent", "tracestate")
@@ -50,7 +50,7 @@ class _Spans:
         except ImportError:
             raise UnimplementedError(
                 "Spans need the package opentelemetry-api, which is not installed.",
-                hint="Install it with: pip install 'actorflow[otel]'.",
+                hint=with_topic("Install it with: pip install 'actorflow[otel]'", "extra-missing"),
             ) from None
         self._trace, self._propagate, self._roots = trace, propagate, roots
         self._tracer = trace.get_tracer("actorflow", tracer_provider=provider)

@@ -115,8 +115,8 @@ class RunPlan(Request):
 
 @dataclass(frozen=True, slots=True)
 class Within(Request):
-    """Tells that a step, which is asked for next over this link, is in a span of that context. It comes only where the caller makes
-    spans."""
+    """Tells that a step, which is asked for next over this link, is in a span of that context. It comes only where
+    the caller makes spans."""
 
     method = "within"
     step: int

@@ -30,7 +30,7 @@ installed: StepSpans | None = None
 
 
 def install(spans: StepSpans | None) -> None:
-    """Tells `spans` of all steps of this process from now on; None tells nobody."""
+    """Tells `spans` of all steps of this process from now on; with None, steps are not told of any more."""
     global installed
     installed = spans
 
