@@ -159,7 +159,7 @@ class Recorder:
     def last(self, seconds: float | None = None, running: Iterable[Step] = ()) -> list[RecordedStep]:
         """The steps that ended within the last `seconds`, all that are kept unless given, and those of `running`."""
         now = perf_counter_ns()
-        oldest = now - (self._span if seconds is None else int(seconds * 1e9))
+        oldest = now - (self._span if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9))
         found = [one for one in self._kept if one.ended >= oldest]
         for step in running:
             trace = step.trace if type(step.trace) is RecordedTrace else None
