@@ -165,9 +165,13 @@ class MasterService:
             await self._session(request.session, link).replan()
 
         async def learn_costs(request: LearnCosts) -> None:
-            rows, links = msgpack.unpackb(request.costs)
-            found = None if links is None else links_from_rows(links)
-            self._session(request.session, link).learn(decode_observed(rows), found)
+            session = self._session(request.session, link)
+            try:
+                rows, links = msgpack.unpackb(request.costs)
+                observed, found = decode_observed(rows), None if links is None else links_from_rows(links)
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+                raise InvalidArgumentError(f"The costs can't be read: {error}") from None
+            session.learn(observed, found)
 
         async def pose_placement(request: PosePlacement) -> bytes:
             found = await self._session(request.session, link).posed()
