@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from actorflow import blocking, machine
 from actorflow.formats import installed
 from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graphdef.importing import import_graph_def
 from actorflow.graphdef.meta_graph import import_meta_graph
 from actorflow.graphdef.protos import MetaGraphDef
+from actorflow.graphdef.rewrites.functions import CALLS, inlined
+from actorflow.graphdef.subgraphs import extract_sub_graph
+from actorflow.ops.array.constant import placeholder
+from actorflow.ops.state.variable import assign_target
 from actorflow.public import public
 from actorflow.saved_model import constants
 from actorflow.saved_model.folder import SavedFolder, contains_saved_model, read
 from actorflow.saved_model.restoring import restored_names
 from actorflow.session.session import Session
+from actorflow.train.saving.checkpoints import load_checkpoint
 from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import GraphKeys
 
@@ -77,7 +85,7 @@ async def _load(
 
 def add_to(
     graph: Graph, message: MetaGraphDef, import_scope: str | None = None, saver_kwargs: dict[str, Any] | None = None
-) -> Saver | None:
+) -> Saver | Assignments | None:
     """Adds a saved graph to a graph; gives the saver of its variables, None where it has none.
 
     Args:
@@ -86,6 +94,8 @@ def add_to(
         import_scope: a scope for the names of all nodes.
         saver_kwargs: options of the saver.
     """
+    if any(node.op in CALLS for node in message.graph_def.node):
+        return _add_functions(graph, message, import_scope)
     with graph.as_default():
         made = import_meta_graph(message, import_scope=import_scope, **(saver_kwargs or {}))
         names = restored_names(message)
@@ -99,8 +109,52 @@ def add_to(
         return Saver(found, **(saver_kwargs or {}))
 
 
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """Gives values of a checkpoint to variables that have no nodes of their own to restore them, as in TensorFlow 2's graphs."""
+
+    graph: Graph
+    places: Mapping[str, tuple[Tensor, Operation]]
+    """For each key of the checkpoint the placeholder of its value, and the assignment."""
+
+    async def restore(self, session: Session, path: str) -> None:
+        """Reads the values, and assigns them."""
+
+        def values() -> dict[str, Any]:
+            reader = load_checkpoint(path)
+            return {key: reader.get_tensor(key) for key in self.places}
+
+        found = await machine.on_thread(values)
+        feeds = {placeholder: found[key] for key, (placeholder, _) in self.places.items()}
+        await session.run([assign for _, assign in self.places.values()], feeds)
+
+
+def _add_functions(graph: Graph, message: MetaGraphDef, import_scope: str | None) -> Assignments | None:
+    """Adds the part of TensorFlow 2's graph that signatures and the main operation need, with its functions inlined."""
+    keys = restored_names(message) or {}
+    ends = [info.name.partition(":")[0] for s in message.signature_def.values() for info in s.outputs.values()]
+    starts = [info.name.partition(":")[0] for s in message.signature_def.values() for info in s.inputs.values()]
+    part = extract_sub_graph(inlined(message.graph_def), list(dict.fromkeys(filter(None, [*ends, *starts]))))
+    with graph.as_default():
+        import_graph_def(part, name=import_scope or "")
+        prefix = f"{import_scope}/" if import_scope else ""
+        there = {node.name for node in part.node}
+        places = {}
+        with graph.name_scope("restore"):
+            for name, key in keys.items():
+                if name in there:
+                    handle = graph.get_tensor_by_name(f"{prefix}{name}:0")
+                    value = placeholder(handle.dtype.base_dtype, handle.static_shape)
+                    places[key] = value, assign_target(handle, value)
+    return Assignments(graph, places) if places else None
+
+
 async def start(
-    session: Session, folder: SavedFolder, message: MetaGraphDef, saver: Saver | None, import_scope: str | None = None
+    session: Session,
+    folder: SavedFolder,
+    message: MetaGraphDef,
+    saver: Saver | Assignments | None,
+    import_scope: str | None = None,
 ) -> None:
     """Gives the variables of an added graph their values, and runs its main operation.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from actorflow.graphdef.attributes import make_ndarray
 from actorflow.graphdef.protos import MetaGraphDef, NodeDef
+from actorflow.graphdef.rewrites.functions import CALLS, inlined
 
 _ASSIGNS = frozenset({"AssignVariableOp", "Assign"})
 _COPIES = frozenset({"Identity", "Cast"})
@@ -20,10 +21,12 @@ def restored_names(message: MetaGraphDef) -> dict[str, str] | None:
     Returns:
         None where the graph does not say it: it has no such nodes, or restores slices.
     """
-    scope = message.saver_def.restore_op_name.rpartition("/")[0]
+    restore, calls = message.saver_def.restore_op_name, any(node.op in CALLS for node in message.graph_def.node)
+    scope = restore if calls else restore.rpartition("/")[0]
     if not scope:
         return None
-    nodes = {node.name: node for node in message.graph_def.node if node.name.startswith(f"{scope}/")}
+    every = inlined(message.graph_def).node if calls else message.graph_def.node
+    nodes = {node.name: node for node in every if node.name.startswith(f"{scope}/")}
     found: dict[str, str] = {}
     for node in nodes.values():
         if node.op in _ASSIGNS and len(node.input) > 1:

@@ -199,3 +199,18 @@ def test_a_description_that_is_none(tmp_path: Path, text: str) -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         with pytest.raises(errors.DataLossError, match="is no description of a saved model"):
             tf.saved_model.load(sess, ["serve"], tmp_path)
+
+
+async def test_functions_of_tensorflow_2_are_inlined(tensorflows: Path) -> None:
+    found = await answers(tensorflows / "functions", {"x": ONES})
+    np.testing.assert_array_equal(found["y"], [[7, 11], [7, 11]])
+    np.testing.assert_array_equal(found["top"], [[11], [11]])
+    np.testing.assert_array_equal(found["place"], [[1], [1]])
+
+
+async def test_a_network_of_keras_has_its_answer(tensorflows: Path) -> None:
+    image = np.arange(64, dtype=np.float32).reshape(1, 8, 8, 1) / 64
+    async with af.serving.Model(tensorflows / "layers") as model:
+        found = await model.predict(image)
+    wanted = json.loads((tensorflows / "answers.json").read_text())["layers"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -3,4 +3,5 @@
 examples.py   `ParseExample` with its keys as attributes and as inputs
 expansion.py  ops of actorflow's own as several of TensorFlow's
 framed.py     constants of loops, as TensorFlow wants them
+functions.py  `inlined`: the nodes of functions in the place of their calls
 """

@@ -1,0 +1,164 @@
+"""`inlined`: a graph whose calls of functions are replaced by the functions' nodes, as TensorFlow 2 writes graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.graphdef.message import Field, Message
+from actorflow.graphdef.protos import DATA_TYPES, AttrValue, GraphDef, NodeDef
+
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_BRANCHING = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", "For"})
+_DEEPEST = 64
+_MOST = 1_000_000  # nodes: functions that call each other twice grow exponentially
+
+_OUTPUTS: dict[str, str] = {
+    **dict.fromkeys(
+        ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"),
+        "y batch_mean batch_variance reserve_space_1 reserve_space_2 reserve_space_3",
+    ),
+    "TopKV2": "values indices",
+    "Unique": "y idx",
+    "UniqueWithCounts": "y idx count",
+    "ListDiff": "out idx",
+    "Switch": "output_false output_true",
+    "Merge": "output value_index",
+    "MaxPoolWithArgmax": "output argmax",
+    "SparseSoftmaxCrossEntropyWithLogits": "loss backprop",
+    "SoftmaxCrossEntropyWithLogits": "loss backprop",
+    "Svd": "s u v",
+    "Qr": "q r",
+    "LookupTableExportV2": "keys values",
+    "BroadcastGradientArgs": "r0 r1",
+}
+"""The outputs of ops that have several, in their order. The bodies of functions name outputs, and graphs number them."""
+
+
+class ArgDef(Message):
+    """An argument or a result of a function."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string"), "type": Field(3, "enum", names=DATA_TYPES)}
+
+
+class OpDef(Message):
+    """The signature of a function."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "name": Field(1, "string"),
+        "input_arg": Field(2, ArgDef, repeated=True),
+        "output_arg": Field(3, ArgDef, repeated=True),
+    }
+
+
+class FunctionDef(Message):
+    """A function of a graph's library."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "signature": Field(1, OpDef),
+        "node_def": Field(3, NodeDef, repeated=True),
+        "ret": Field(4, "string", key="string"),
+        "attr": Field(5, AttrValue, key="string"),
+        "control_ret": Field(6, "string", key="string"),
+    }
+
+
+def inlined(graph_def: GraphDef) -> GraphDef:
+    """The graph with the nodes of functions in the place of their calls. A call's name stands for its results.
+
+    Args:
+        graph_def: the message, which stays as it is.
+
+    Raises:
+        InvalidArgumentError: a function is not there, or functions call each other without an end.
+        UnimplementedError: there are branches or loops as functions, which are named.
+    """
+    library = {}
+    for data in graph_def.library.function:
+        function = FunctionDef.FromString(data)
+        library[function.signature.name] = function
+    made = GraphDef()
+    made.versions.CopyFrom(graph_def.versions)
+    _Inliner(library, made).add(graph_def.node, "", {}, (), 0)
+    return made
+
+
+class _Inliner:
+    def __init__(self, library: Mapping[str, FunctionDef], made: GraphDef) -> None:
+        self._library, self._made = library, made
+
+    def add(
+        self, nodes: Sequence[NodeDef], prefix: str, arguments: Mapping[str, str], after: Sequence[str], depth: int
+    ) -> None:
+        """Adds nodes, of the graph or of a function's body.
+
+        Args:
+            nodes: the nodes.
+            prefix: what comes before their names.
+            arguments: what the names of a function's arguments stand for.
+            after: the nodes that all of them wait for.
+            depth: how many calls lead here.
+        """
+        if depth > _DEEPEST:
+            raise InvalidArgumentError(f"The functions of the graph call each other more than {_DEEPEST} deep.")
+        ops = {node.name: node.op for node in nodes}
+        for node in nodes:
+            if node.op in _BRANCHING:
+                raise UnimplementedError(
+                    f"The node {prefix + node.name!r} is of the op {node.op}, a branch or loop as a function, which is not read."
+                )
+            data = [self.resolved(t, prefix, arguments, ops) for t in node.input if not t.startswith("^")]
+            waits = [f"^{prefix}{text[1:]}" for text in node.input if text.startswith("^")]
+            waits += [f"^{name}" for name in after if not data]
+            if node.op in CALLS:
+                self._call(node, prefix + node.name, data, [text[1:] for text in waits], depth)
+                continue
+            copy = NodeDef(name=prefix + node.name, op=node.op, input=[*data, *waits], device=node.device)
+            for name, value in node.attr.items():
+                copy.attr[name].CopyFrom(value)
+            self._add(copy)
+
+    def _add(self, node: NodeDef) -> None:
+        if len(self._made.node) >= _MOST:
+            raise InvalidArgumentError(
+                f"The functions of the graph have more than {_MOST} nodes when they are inlined."
+            )
+        self._made.node.append(node)
+
+    def _call(self, node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str], depth: int) -> None:
+        function = self._library.get(node.attr["f"].func.name)
+        if function is None:
+            raise InvalidArgumentError(
+                f"The node {name!r} calls {node.attr['f'].func.name!r}, which is not in the graph."
+            )
+        signature = function.signature
+        if len(signature.input_arg) != len(data):
+            raise InvalidArgumentError(
+                f"The node {name!r} calls {signature.name!r} with {len(data)} arguments; it takes {len(signature.input_arg)}."
+            )
+        arguments = {argument.name: text for argument, text in zip(signature.input_arg, data)}
+        self.add(list(function.node_def), f"{name}/", arguments, waits, depth + 1)
+        ops = {inner.name: inner.op for inner in function.node_def}
+        results = [
+            self.resolved(function.ret[result.name], f"{name}/", arguments, ops) for result in signature.output_arg
+        ]
+        ends = [f"^{name}/{text}" for text in function.control_ret.values()]
+        ends += [f"^{text}" for text in waits]
+        made = NodeDef(name=name, op="IdentityN" if results else "NoOp", input=[*results, *dict.fromkeys(ends)])
+        if results:
+            made.attr["T"].list.type.extend([result.type for result in signature.output_arg])
+        self._add(made)
+
+    @staticmethod
+    def resolved(text: str, prefix: str, arguments: Mapping[str, str], ops: Mapping[str, str]) -> str:
+        """An input of a node as a graph names it. The bodies of functions write `argument` and `node:output:number`."""
+        if not prefix:
+            return text
+        parts = text.split(":")
+        if len(parts) < 3:
+            return arguments[parts[0]] if parts[0] in arguments else prefix + text
+        name, output, number = parts
+        names = _OUTPUTS.get(ops.get(name, ""), "").split()
+        port = int(number) + (names.index(output) if output in names else 0)
+        return f"{prefix}{name}" + (f":{port}" if port else "")
