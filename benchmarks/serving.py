@@ -1,0 +1,194 @@
+"""Requests a second of a served MLP 784-128-10, at 1, 8 and 64 clients, beside onnxruntime behind a plain ASGI application.
+
+python -m benchmarks.serving --seconds 5
+
+Each server has one core, and the clients another one. `BENCH_SERVING_PYTHON` names an interpreter with onnx, onnxruntime,
+uvicorn and httptools for the peer; without it only our side is measured. Then p99 of other requests is measured while a version of
+500 MB is loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent
+
+
+def write_models(folder: Path) -> None:
+    """The MLP as a saved model, and its weights for the peer."""
+    import actorflow.compat.v1 as tf
+
+    rng = np.random.default_rng(0)
+    arrays = {
+        "w1": rng.normal(0, 0.05, (784, 128)).astype(np.float32),
+        "b1": np.zeros(128, np.float32),
+        "w2": rng.normal(0, 0.1, (128, 10)).astype(np.float32),
+        "b2": np.zeros(10, np.float32),
+    }
+    np.savez(folder / "weights.npz", **arrays)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 784], name="x")
+        w1, b1, w2, b2 = (tf.get_variable(name, initializer=value) for name, value in arrays.items())
+        y = tf.nn.softmax(tf.matmul(tf.nn.relu(tf.matmul(x, w1) + b1), w2) + b2)
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(session, str(folder / "models" / "mlp" / "1"), {"x": x}, {"y": y}, format="standard")
+
+
+def write_large(folder: Path, megabytes: int) -> None:
+    """A version with weights of this size, of the same signature."""
+    import actorflow.compat.v1 as tf
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 784], name="x")
+        large = tf.get_variable("large", initializer=np.zeros((megabytes, 1 << 18), np.float32))
+        y = x[:, :10] * large[0, 0]
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y}, format="standard")
+
+
+def requests(binary: bool) -> tuple[bytes, bytes]:
+    """One request for our server, and the same for the peer."""
+    row = np.random.default_rng(1).random((1, 784), np.float32)
+    if not binary:
+        body = json.dumps({"instances": row.round(4).tolist()}).encode()
+        return _http("/v1/models/mlp:predict", body), _http("/json", body)
+    raw = row.tobytes()
+    tensor = {"name": "x", "shape": [1, 784], "datatype": "FP32", "parameters": {"binary_data_size": len(raw)}}
+    head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}}).encode()
+    more = f"Inference-Header-Content-Length: {len(head)}\r\n"
+    return _http("/v2/models/mlp/infer", head + raw, more), _http("/bytes", raw)
+
+
+def _http(path: str, body: bytes, more: str = "") -> bytes:
+    return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n{more}\r\n".encode() + body
+
+
+async def load(port: int, request: bytes, clients: int, seconds: float) -> list[float]:
+    """The times of all requests that clients made one after the other, in seconds."""
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+
+    async def one() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while time.perf_counter() < end:
+            begun = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(head.decode())
+            size = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+            await reader.readexactly(int(size.partition(b":")[2]))
+            times.append(time.perf_counter() - begun)
+        writer.close()
+
+    await asyncio.gather(*(one() for _ in range(clients)))
+    return times
+
+
+def serve(command: list[str], port: int, core: int) -> subprocess.Popen[bytes]:
+    """A server on one core, when it listens."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        env={**os.environ, **ONE},
+    )
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return process
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"{command} has ended")
+
+
+ONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ACTORFLOW_THREADS": "1"}
+
+
+def free_port() -> int:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        return int(made.getsockname()[1])
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    process.wait(30)
+
+
+def row(name: str, times: list[float], seconds: float) -> str:
+    p50, p99 = np.percentile(times, [50, 99]) * 1e3
+    return f"{name:<28}{len(times) / seconds:>10.0f} /s  p50 {p50:>7.2f} ms  p99 {p99:>7.2f} ms"
+
+
+def reload(ours: int, folder: Path, seconds: float, megabytes: int) -> None:
+    """p99 of requests for one model, while a version of another one is loaded."""
+    request = requests(True)[0]
+    usual = asyncio.run(load(ours, request, 8, seconds))
+    write_large(folder / "large", megabytes)
+    os.makedirs(folder / "models" / "big", exist_ok=True)
+    (folder / "large").rename(folder / "models" / "big" / "1")
+    loading = asyncio.run(load(ours, request, 8, seconds))
+    print(row("usual, 8 clients", usual, seconds))
+    print(row(f"while {megabytes} MB are loaded", loading, seconds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Requests a second of a served MLP.")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long each load lasts (5)")
+    parser.add_argument("--rounds", type=int, default=3, help="how many rounds, ours and the peer's in turns (3)")
+    parser.add_argument("--megabytes", type=int, default=500, help="how large the version is that is loaded (500)")
+    options = parser.parse_args()
+    cores: list[Any] = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[-1]})
+    peer = os.environ.get("BENCH_SERVING_PYTHON")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_models(folder)
+        ports = {"ours": free_port(), "peer": free_port()}
+        servers = [
+            serve(
+                [sys.executable, "-m", "actorflow", "serve", str(folder / "models"), "--port", str(ports["ours"])],
+                ports["ours"],
+                cores[0],
+            )
+        ]
+        if peer:
+            servers.append(
+                serve([peer, str(ROOT / "serving_peer.py"), name, str(ports["peer"])], ports["peer"], cores[0])
+            )
+        sides = ["ours", *(["peer"] if peer else [])]
+        try:
+            for binary in (False, True):
+                for clients in (1, 8, 64):
+                    times: dict[str, list[float]] = {side: [] for side in sides}
+                    for _ in range(options.rounds):
+                        for side, request in zip(sides, requests(binary)):
+                            asyncio.run(load(ports[side], request, clients, 0.3))
+                            times[side] += asyncio.run(load(ports[side], request, clients, options.seconds))
+                    for side in sides:
+                        what = f"{side}, {'binary' if binary else 'JSON'}, {clients}"
+                        print(row(what, times[side], options.seconds * options.rounds), flush=True)
+                    if peer:
+                        print(f"{'ratio':<28}{len(times['ours']) / len(times['peer']):>10.2f}")
+            reload(ports["ours"], folder, options.seconds, options.megabytes)
+        finally:
+            for server in servers:
+                stop(server)
+
+
+if __name__ == "__main__":
+    main()
