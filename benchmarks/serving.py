@@ -3,8 +3,8 @@
 python -m benchmarks.serving --seconds 5
 
 Each server has one core, and the clients another one. `BENCH_SERVING_PYTHON` names an interpreter with onnx, onnxruntime,
-uvicorn and httptools for the peer; without it only our side is measured. Then p99 of other requests is measured while a version of
-500 MB is loaded.
+uvicorn and httptools for the peer; without it only our side is measured. Then p99 of other requests is measured while a version
+of 500 MB is loaded.
 """
 
 from __future__ import annotations
