@@ -15,12 +15,20 @@ def in_pieces(work, count, key=None, whole=None):
         work(number)
 """,
     "governed": """
-def governed(key, work):
+def governed(key, work, most=1):
     return work(1)
 """,
-    "_library": """
-def _library():
+    "openblas": """
+def openblas(of):
     return None
+""",
+    "cores": """
+def cores():
+    return 1
+""",
+    "most_threads": """
+def most_threads():
+    return 1
 """,
     "describe": """
 def describe(message, **facts):
