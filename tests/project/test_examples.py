@@ -224,6 +224,15 @@ def test_frame_loop() -> None:
     assert 0 <= p50 <= p99 <= latest < 250
 
 
+def test_find_a_placement(tmp_path: Path) -> None:
+    printed = run("find_a_placement.py", "--trials", "200", "--picture", str(tmp_path / "steps.svg"))
+    simulated, bound = numbers(r"([\d.]+) ms as simulated, no placement below ([\d.]+) ms", printed)
+    assert simulated >= bound > 0
+    assert "in force" in printed or "put back" in printed or "was kept" in printed
+    assert "with two more workers" in printed
+    assert (tmp_path / "steps.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
 def test_concurrent_steps() -> None:
     printed = run("concurrent_steps.py", "--steps", "12", "--concurrent", "3")
     assert re.findall(r"(\d+) at once: +[\d.]+ steps/s, up to (\d+) requests open", printed) == [("1", "1"), ("3", "3")]
