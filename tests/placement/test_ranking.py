@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +12,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from workloads import LINKS, Record, posed, step
 
 import actorflow as af
 from actorflow.analysis.subgraph import Subgraph
@@ -24,6 +27,7 @@ from actorflow.placement.cost_model import Measurements
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.ranking import ranked
 from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.placement.simulation.simulator import Simulator
 
 HERE = "/job:localhost/replica:0/task:0/device:CPU:0"
 ran: list[str] = []
@@ -40,6 +44,24 @@ def _noted(xp: Any, x: Any, *, label: str) -> Any:
     if label == "gate":
         assert gate.wait(60)
     ran.append(label)
+    return x + 0
+
+
+loop: list[asyncio.AbstractEventLoop] = []
+
+
+@af.op("TestYielded", shape=unchanged, gradient=None, work=lambda c: 1e8)
+def yielded(x: TensorLike, *, label: str, name: str | None = None) -> Tensor:  # type: ignore[empty-body]
+    """`x` itself, when the event loop has had some turns. Its work says that it is not for the event loop."""
+
+
+@af.kernel("TestYielded")
+def _yielded(xp: Any, x: Any, *, label: str) -> Any:
+    ran.append(label)
+    for _ in range(4):
+        turned = threading.Event()
+        loop[0].call_soon_threadsafe(turned.set)
+        assert turned.wait(60)
     return x + 0
 
 
@@ -119,6 +141,39 @@ async def test_f43_steps_take_turns_whatever_the_ranks_are(graph: af.Graph) -> N
             gate.set()
         assert ran[:3] == ["gate", "first", "alone"]
         assert sorted(ran[3:]) == ["far", "short", "way"]
+
+
+async def test_f43_a_thread_runs_200_random_graphs_in_the_simulated_order(graph: af.Graph, seed: int) -> None:
+    """Each kernel lets the loop hand on all that is ready before it ends: then only ranks decide."""
+    rng = random.Random(seed)
+    x = af.placeholder(af.float32, [4], name="x")
+    expected: list[list[str]] = []
+    ends: list[Any] = []
+    found: list[NodeMeasurement] = []
+    for number in range(200):
+        count = rng.randint(4, 10)
+        seconds = [rng.uniform(1e-3, 20e-3) for _ in range(count)]
+        needs = [rng.sample(range(i), min(i, rng.choice((0, 1, 1, 2)))) for i in range(count)]
+        made: list[Tensor] = []
+        for i, some in enumerate(needs):
+            with af.control_dependencies([made[need] for need in some]):
+                made.append(yielded(x, label=f"n{i}", name=f"g{number}n{i}"))
+        ends.append(af.group(*made))
+        found += [NodeMeasurement((f"g{number}n{i}",), HERE, s * 1e9, 50, ()) for i, s in enumerate(seconds)]
+        work = step(seconds, [(need, i) for i, some in enumerate(needs) for need in some])
+        alone = posed(work, [Record(0)], LINKS["bus"])
+        line = Simulator(work, alone.machine, range(count)).run([0] * count)
+        expected.append([f"n{i}" for i in sorted(range(count), key=lambda i: line.begun[i])])
+    loop.append(asyncio.get_running_loop())
+    try:
+        async with af.Session(graph=graph) as session:
+            await replan(session, found)
+            for number, end in enumerate(ends):
+                ran.clear()
+                await session.run(end, {x: BATCH})
+                assert ran == expected[number], f"graph {number}"
+    finally:
+        loop.clear()
 
 
 def test_f43_a_transfer_is_as_urgent_as_what_it_is_for() -> None:
