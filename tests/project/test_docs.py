@@ -111,90 +111,7 @@ def test_each_dotted_name_in_the_documents_resolves(document: Path) -> None:
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PIECES = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-WHOLE = [piece for piece in PIECES if piece.startswith("import ")]
-
-MODEL = """
-import anyio
-import numpy as np
-import actorflow as af
-graph = af.Graph()
-with graph.as_default():
-    pixels = x = af.placeholder(af.float32, [None, 2])
-    y = af.placeholder(af.float32, [None])
-    w = af.Variable([0.5, 0.5])
-    probabilities = af.nn.softmax(x * w)
-    loss = af.reduce_mean(af.square(af.reduce_sum(x * w, 1) - y))
-    train = af.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=af.train.get_or_create_global_step())
-    init = af.global_variables_initializer()
-batch, target, step = np.ones((4, 2)), np.ones(4), 7
-def feeds(step):
-    return {x: batch, y: target}
-"""
-IN_A_SESSION = "session = await af.Session(graph=graph).__aenter__()\nawait session.run(init)\n"
-IN_A_GRAPH = "scope = graph.as_default()\nscope.__enter__()\n"
-STARLETTE = """
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.responses import JSONResponse
-from starlette.routing import Route
-import httpx
-"""
-# The lines before and after a piece that is no program of its own, by words of it.
-AROUND = {
-    "af.onnx.load": (
-        "from onnx_models import model as made, node\n"
-        "proto = made([node('Relu', 'x', 'y')], {'x': ('float32', (None, 3, 224, 224))}, 'y')\n"
-        "import pathlib\n"
-        "pathlib.Path('model.onnx').write_bytes(proto.SerializeToString())\n"
-        "image = np.zeros((1, 3, 224, 224), np.float32)\n",
-        "",
-    ),
-    "squares = af.data": ("", ""),
-    "af.Supervisor(": ("", "assert step == 49"),
-    "train_and_evaluate(": (
-        "def model_fn(features, labels, mode):\n"
-        "    loss = af.reduce_mean(features['x'] * af.get_variable('w', [2]))\n"
-        "    train = af.train.AdamOptimizer().minimize(loss, global_step=af.train.get_global_step())\n"
-        "    return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train)\n"
-        "batch = batch.astype(np.float32)",
-        "assert metrics['global_step'] == 100",
-    ),
-    "with af.estimator.Estimator(": (
-        "batch, target = batch.astype(np.float32), target.astype(np.float32)",
-        "assert estimator.get_variable_value('global_step') == 100",
-    ),
-    "MonitoredTrainingSession(": (
-        IN_A_GRAPH,
-        "scope.__exit__(None, None, None)\naf.summary.FileWriterCache.clear()\n"
-        "assert af.train.latest_checkpoint('models').endswith('-1000')",
-    ),
-    "Saver(": (IN_A_GRAPH, "scope.__exit__(None, None, None)\nassert af.train.latest_checkpoint('models')"),
-    "warmup(": (IN_A_SESSION, "assert len(copy) == len(graph) and trace.events\nawait session.close()"),
-    "graph.lint(": ("", ""),
-    "af.metrics.accuracy": (
-        f"{IN_A_GRAPH}labels = predictions = af.placeholder(af.int32, [None])\nbatches = [[1, 2], [3]]\n",
-        "scope.__exit__(None, None, None)",
-    ),
-    "af.feature_column.": (IN_A_GRAPH.replace("graph", "af.Graph()"), "scope.__exit__(None, None, None)"),
-    "af.layers.conv2d": (IN_A_GRAPH.replace("graph", "af.Graph()"), "scope.__exit__(None, None, None)"),
-    "asgi.lifespan(": (
-        STARLETTE,
-        """
-async with app.router.lifespan_context(app) as state:
-    async def with_state(scope, receive, send):
-        await app({**scope, "state": dict(state)}, receive, send)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(with_state), base_url="http://test") as client:
-        assert sum((await client.post("/predict", json={"pixels": [1, 2]})).json()[0]) > 0.99
-""",
-    ),
-}
-
-
-def around(piece: str) -> tuple[str, str]:
-    """The lines before and after a piece of the README."""
-    (found,) = [both for words, both in AROUND.items() if words in piece]
-    return found
+PROGRAMS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 async def run_piece(source: str) -> None:
@@ -205,29 +122,22 @@ async def run_piece(source: str) -> None:
         await made
 
 
-@pytest.mark.parametrize("piece", WHOLE, ids=lambda piece: piece.split("def main")[0].count("\n"))
-def test_each_program_of_the_readme_runs(piece: str, tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(piece, encoding="utf-8")
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, cwd=tmp_path, check=False)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.split("def main")[0].count("\n"))
+def test_each_program_of_the_readme_runs(program: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(program, encoding="utf-8")
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0 and done.stdout, done.stderr
-
-
-@pytest.mark.parametrize("piece", [piece for piece in PIECES if piece not in WHOLE and "ray" not in piece])
-async def test_each_piece_of_the_readme_runs(piece: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    before, after = around(piece)
-    fewer = piece.replace("until=1000", "until=50")
-    await run_piece(f"{MODEL}\n{before}\n{fewer}\n{after}\n")
 
 
 @pytest.mark.skipif(
     importlib.util.find_spec("ray") is not None, reason="test_deploy.py starts tasks on Ray where it is installed"
 )
 async def test_the_piece_with_ray_says_what_to_install() -> None:
-    (piece,) = [piece for piece in PIECES if "start_on_ray" in piece]
+    page = (ROOT / "docs" / "guides" / "from_ray.md").read_text(encoding="utf-8")
+    (piece,) = re.findall(r"^```python\n(from actorflow.launch.ray.*?)^```", page, re.MULTILINE | re.DOTALL)
     with pytest.raises(af.errors.UnimplementedError, match="ray"):
-        await run_piece(MODEL + piece)
+        await run_piece(piece)
 
 
 def test_the_readme_has_each_extra_and_each_example() -> None:
