@@ -17,7 +17,7 @@ pytestmark = pytest.mark.extras  # it installs packages
 
 
 def call(*command: object, cwd: Path) -> str:
-    """What a command prints. It sees nothing of the environment that runs the tests."""
+    """Runs a command, which sees nothing of the environment of the tests, and gives its output."""
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ACTORFLOW", "VIRTUAL"))
     }
