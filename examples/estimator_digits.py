@@ -3,8 +3,8 @@
 python examples/estimator_digits.py --steps 1000 --output examples/out/estimator_digits
 actorflow run --jobs worker=2 --files examples/out examples/estimator_digits.py
 
-A second run goes on from the checkpoint of the first. With `actorflow run` the training runs on a cluster, whose tasks write
-checkpoints below the folder that `--files` allows.
+A second run goes on from the checkpoint of the first. The learning curve is in learning_curve.png. With `actorflow run`
+the training runs on a cluster, whose tasks write checkpoints below the folder that `--files` allows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import anyio
 import numpy as np
+from learning_curve import draw
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -47,6 +48,7 @@ async def main() -> None:
         af.estimator.TrainSpec(train, options.steps),
         af.estimator.EvalSpec(test, steps=None, every_steps=200),
     )
+    draw(estimator.history, "accuracy", options.output / "learning_curve.png")
     if metrics is None:  # this many steps were made before
         metrics = await estimator.evaluate(test)
     print(f"step {metrics['global_step']}: test accuracy {metrics['accuracy']:.2%}")

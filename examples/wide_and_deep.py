@@ -4,7 +4,8 @@ python examples/wide_and_deep.py --steps 600 --output examples/out/wide_and_deep
 actorflow run --jobs worker=2 --files examples/out examples/wide_and_deep.py
 
 The wide part is linear in groups of age, of weight and in both together: it remembers. The deep part is a small network over
-numbers and learned vectors of the groups: it generalises. The table, with 442 patients, comes with scikit-learn.
+numbers and learned vectors of the groups: it generalises. The table, with 442 patients, comes with scikit-learn. The
+learning curve is in learning_curve.png.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import anyio
 import numpy as np
+from learning_curve import draw
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
@@ -75,10 +77,16 @@ async def main() -> None:
     train_input = numpy_input_fn(*rows[0], 32, num_epochs=None, shuffle=True, seed=0)
     test_input = numpy_input_fn(*rows[1], 128, shuffle=False)
 
-    config = af.estimator.RunConfig(str(options.output), tf_random_seed=0, save_checkpoints_steps=200)
+    config = af.estimator.RunConfig(str(options.output), tf_random_seed=0, save_checkpoints_steps=100)
     estimator = model(rows[0][0], config)
-    await estimator.train(train_input, max_steps=options.steps)
-    metrics = await estimator.evaluate(test_input)
+    specs = (
+        af.estimator.TrainSpec(train_input, options.steps),
+        af.estimator.EvalSpec(test_input, steps=None, every_steps=100),
+    )
+    metrics, _ = await af.estimator.train_and_evaluate(estimator, *specs)
+    draw(estimator.history, "auc", options.output / "learning_curve.png")
+    if metrics is None:  # this many steps were made before
+        metrics = await estimator.evaluate(test_input)
     print(f"step {metrics['global_step']}: accuracy {metrics['accuracy']:.1%}, AUC {metrics['auc']:.3f}")
 
     async with estimator.predictor("probabilities") as predict:

@@ -136,6 +136,24 @@ async def test_serve_digits(tmp_path: Path) -> None:
         assert sum(np.argmax(row) == digit for row, digit in zip(answer["predictions"], digits)) >= 15
 
 
+def test_retrain(tmp_path: Path) -> None:
+    text = run("retrain.py", "--steps", "150", "--output", tmp_path)
+    (whole,) = numbers(r"the network, on 0 to 4: test accuracy (\d+\.\d+)%", text)
+    (last,) = numbers(r"its new last layer, on 5 to 9: test accuracy (\d+\.\d+)%", text)
+    assert whole > 90 and last > 60, text
+    assert len(re.findall(r"a ([5-9]) is seen as \1", text)) >= 4, text
+    with np.load(tmp_path / "bottlenecks.npz") as kept:
+        assert kept["values"].shape == (896, 128)
+    drawn = importlib.util.find_spec("matplotlib") is not None
+    for name in ("network", "last_layer", "labels"):
+        assert (tmp_path / f"{name}.png").exists() == drawn
+
+
+def test_learning_curve() -> None:
+    text = run("learning_curve.py")
+    assert "A step of training was made." in text and "An evaluation is over." in text
+
+
 def test_datasets(tmp_path: Path) -> None:
     text = run("datasets.py", "--epochs", "3", "--output", tmp_path)
     accuracy, asked, most = numbers(
