@@ -1194,6 +1194,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Backend": "actorflow.onnx.backend",
         "Model": "actorflow.onnx.model",
         "load": "actorflow.onnx.model",
+        "save": "actorflow.onnx.exporter.save",
     },
     "af.nn.rnn_cell": {
         "BasicLSTMCell": "actorflow.rnn.cells",

@@ -15,6 +15,7 @@ ports.py       what is fed and fetched
 model.py       `load`
 backend.py     `Backend`, for ONNX's own test suite
 builders/      the builders of ops, by family
+exporter/      `save`: graphs as ONNX files, by a rule for each op
 """
 
 from actorflow.public import namespace as _namespace

@@ -17,9 +17,11 @@ ports.py       what is fed and fetched
 model.py       `load`
 backend.py     `Backend`, for ONNX's own test suite
 builders/      the builders of ops, by family
+exporter/      `save`: graphs as ONNX files, by a rule for each op
 """
 
 from actorflow.onnx.backend import Backend as Backend
+from actorflow.onnx.exporter.save import save as save
 from actorflow.onnx.model import Model as Model
 from actorflow.onnx.model import load as load
 
@@ -27,4 +29,5 @@ __all__ = [
     "Backend",
     "Model",
     "load",
+    "save",
 ]

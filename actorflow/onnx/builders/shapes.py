@@ -272,7 +272,7 @@ def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> A
         each = [(max(a, 0), max(b, 0)) for a, b in each]
     if mode == "constant":
         fill = number(0, x) if value is None else af.reshape(value, [])
-        return af.pad(x, np.array(each, np.int64), constant_values=fill)
+        return af.pad(x, np.array(each, np.int64).reshape(-1, 2), constant_values=fill)
     for axis, (before, after) in enumerate(each):
         if before or after:
             x = af.gather(x, _outside(af.range_(-before, size_of(x, axis) + after), size_of(x, axis), mode), axis=axis)

@@ -1,0 +1,9 @@
+"""Graphs as ONNX models: a frozen graph, whose nodes are written by the rules of their ops.
+
+save.py         `save`
+block.py        `Block`: a graph of ONNX while it is written, and the table of rules
+control.py      branches as If, loops as Loop
+elementwise.py  rules of arithmetic, comparisons, logic, activations, reductions
+shapes.py       rules of shapes, joins, slices, gathers, constants
+networks.py     rules of products, convolutions, pools, normalisations, images
+"""

@@ -1,0 +1,155 @@
+"""`save`: a part of a session's graph as an ONNX file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import actorflow.onnx.exporter.control
+import actorflow.onnx.exporter.elementwise
+import actorflow.onnx.exporter.networks
+import actorflow.onnx.exporter.shapes  # noqa: F401  (they enter themselves into the table)
+from actorflow import blocking
+from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.export.freezing import freeze
+from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graphdef.importing import import_graph_def
+from actorflow.onnx.exporter.block import RULES, Block, File
+from actorflow.onnx.exporter.control import frames_of
+from actorflow.onnx.protos import GraphProto, ModelProto, ValueInfoProto
+from actorflow.onnx.tensors import tensor_proto
+from actorflow.onnx.types import type_proto
+from actorflow.public import public
+from actorflow.session.session import Session
+
+_VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
+"""The version of the file's form, for each version of the ops."""
+_LARGEST = 2**31 - 1
+_WITHIN = {"LoopCond", "NextIteration", "NoOp", "Assert", "Placeholder"}
+"""Ops that the rules of others write, or that have no value."""
+
+
+@public("af.onnx")
+def save(
+    path: str | os.PathLike[str],
+    session: Any,
+    outputs: Any,
+    inputs: Any = None,
+    given: Mapping[Any, Any] | None = None,
+    *,
+    opset: int = 21,
+) -> Any:
+    """Writes the part of a session's graph that computes `outputs` as an ONNX model, with the present values of variables.
+
+        await af.onnx.save("model.onnx", session, {"y": probabilities}, {"x": images}, {training: False})
+
+    The graph is frozen first (`af.export.freeze`). Branches become If, loops become Loop. With a blocking session the call does
+    without `await`.
+
+    Args:
+        path: the file, which is replaced as a whole.
+        session: a session that has the values.
+        outputs: tensors by the names that they get; or a list of tensors, which keep the names of their nodes.
+        inputs: the same for what is fed; all placeholders that the outputs need, unless given.
+        given: values that replace tensors for good, such as `{training: False}`.
+        opset: the version of ONNX's ops: 18 to 23.
+
+    Raises:
+        UnimplementedError: nodes have no form in ONNX; all of them are named.
+        InvalidArgumentError: something that the outputs need writes state, or the model has more than 2 GB.
+        ValueError: there is no such opset, or a name comes twice.
+    """
+    if opset not in _VERSIONS:
+        raise ValueError(f"opset is 18 to 23, not {opset}.")
+    if isinstance(session, blocking.Session):
+        return session._call(lambda: _saved(path, session._session, outputs, inputs, given, opset))
+    return _saved(path, session, outputs, inputs, given, opset)
+
+
+async def _saved(
+    path: str | os.PathLike[str], session: Session, outputs: Any, inputs: Any, given: Any, opset: int
+) -> None:
+    ends, starts = _named(session, outputs), None if inputs is None else _named(session, inputs)
+    fed = None if starts is None else list(starts.values())
+    frozen = await freeze(session, list(ends.values()), fed, given)
+    data = model_of(frozen, ends, starts, opset).SerializeToString()
+    if len(data) > _LARGEST:
+        raise InvalidArgumentError(f"The model has {len(data)} bytes; a file of ONNX has at most {_LARGEST}.")
+    target = Path(path)
+    part = target.with_name(f"{target.name}.part{os.getpid()}")
+    try:
+        part.write_bytes(data)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _named(session: Session, values: Any) -> dict[str, str]:
+    """The names of tensors in the graph, by those that they have in the file."""
+    single = not isinstance(values, (Mapping, Sequence)) or isinstance(values, str)
+    listed = [values] if single else values
+    pairs = list(listed.items()) if isinstance(listed, Mapping) else [(None, value) for value in listed]
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        element = session.graph.as_graph_element(value) if isinstance(value, str) else value
+        tensor = element.outputs[0] if isinstance(element, Operation) else element
+        tensor = tensor if isinstance(tensor, Tensor) else tensor.value()
+        name = name or (tensor.op.name if tensor.name.endswith(":0") else tensor.name.replace(":", "_"))
+        if name in found:
+            raise ValueError(f"The name {name!r} comes twice.")
+        found[name] = tensor.name
+    return found
+
+
+def model_of(graph_def: Any, outputs: Mapping[str, str], inputs: Mapping[str, str] | None, opset: int = 21) -> Any:
+    """A frozen graph as a `ModelProto`.
+
+    Args:
+        graph_def: the message.
+        outputs: names of tensors, by those that they get.
+        inputs: the same for what is fed; all placeholders unless given.
+        opset: the version of ONNX's ops.
+    """
+    with Graph().as_default() as graph:
+        import_graph_def(graph_def, name="")
+    operations = graph.get_operations()
+    _check_rules(operations)
+    if inputs is None:
+        inputs = {op.name: f"{op.name}:0" for op in operations if op.type == "Placeholder"}
+    file = File(frames_of(operations), {*inputs, *outputs})
+    block = Block(file)
+    made = GraphProto(name="main")
+    for name, text in inputs.items():
+        tensor = graph.get_tensor_by_name(text)
+        block.values[tensor.name] = name
+        sizes = tuple(f"{name}_{at}" for at in range(len(tensor.static_shape or ())))
+        made.input.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
+    for name, text in outputs.items():
+        tensor = graph.get_tensor_by_name(text)
+        found = block.get(tensor)
+        block.nodes.append(_renamed(found, name))
+        sizes = tuple(f"{name}_{at}" for at in range(len(tensor.static_shape or ())))
+        made.output.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
+    made.node.extend(block.nodes)
+    made.initializer.extend(tensor_proto(value, name) for name, value in file.weights.items())
+    model = ModelProto(ir_version=_VERSIONS[opset], producer_name="actorflow")
+    model.opset_import.add(domain="", version=opset)
+    model.graph.CopyFrom(made)
+    return model
+
+
+def _renamed(value: str, name: str) -> Any:
+    from actorflow.onnx.protos import NodeProto
+
+    return NodeProto(op_type="Identity", name=f"{name}/output", input=[value], output=[name])
+
+
+def _check_rules(operations: Sequence[Operation]) -> None:
+    missing = [op for op in operations if op.type not in RULES and op.type not in _WITHIN]
+    if missing:
+        lines = "".join(f"\n  {op.name} ({op.type})" for op in missing[:20])
+        more = f"\n  and {len(missing) - 20} more" if len(missing) > 20 else ""
+        raise UnimplementedError(f"These nodes have no form in ONNX:{lines}{more}")
