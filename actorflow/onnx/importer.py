@@ -170,7 +170,11 @@ class Scope:
             return found
         if graph.eager:
             return _several(builder(node, *node.inputs))
+        from actorflow.onnx.builders.nn.layout import channels_first, moved_behind
+
         with graph.name_scope(scope_name(node)):
+            if not node.domain and moved_behind(node):
+                return [channels_first(value) for value in _several(builder(node, *node.inputs))]
             return [_known(value) for value in _several(builder(node, *node.inputs))]
 
 

@@ -166,3 +166,48 @@ def test_changed_bytes_give_an_error_or_a_model(seed: int) -> None:
                 af.onnx.load(bytes(changed[: rng.integers(1, len(data) + 1)] if rng.random() < 0.3 else changed))
         except (OpError, TypeError, ValueError):
             pass
+
+
+async def test_transposes_between_layouts_are_moved_together() -> None:
+    """Convolutions and pools run with channels last; a chain of them has one transpose at its begin and one at its end."""
+    draw = np.random.default_rng(0).standard_normal
+    weights = {
+        "w": draw((4, 3, 3, 3)),
+        "b": draw(4),
+        "d": draw((4, 1, 3, 3)),
+        "s": draw((4, 1, 1)),
+        "six": np.float32(6),
+    }
+    nodes = [
+        node("Conv", "x w b", "c", pads=[1, 1, 1, 1]),
+        node("Mul", "c s", "m"),
+        node("Clip", "m zero six", "r"),
+        node("Conv", "r d", "e", pads=[1, 1, 1, 1], group=4),
+        node("Add", "e r", "a"),
+        node("Concat", "a r", "j", axis=1),
+        node("MaxPool", "j", "y", kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    arrays = {name: np.asarray(value, np.float32) for name, value in weights.items()} | {"zero": np.float32(0)}
+    proto = model(nodes, {"x": ("float32", (1, 3, 8, 8))}, "y", arrays)
+    with af.Graph().as_default() as made:
+        loaded = af.onnx.load(proto)
+    between = [
+        n
+        for n in made.nodes.values()
+        if n.op == "Transpose" and made.get_operation_by_name(n.name).outputs[0].consumers()
+    ]
+    assert len(between) == 1
+    assert loaded.outputs["y"].op.type == "Transpose"
+    x = draw((1, 3, 8, 8)).astype(np.float32)
+
+    def convolved(x: Any, w: Any) -> Any:
+        padded = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)])
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+        return np.einsum("nchwij,ocij->nohw", windows, w)
+
+    inner = np.clip((convolved(x, arrays["w"]) + arrays["b"][:, None, None]) * arrays["s"], 0, 6)
+    both = np.concatenate(
+        [convolved(inner, arrays["d"] * np.eye(4, dtype=np.float32)[:, :, None, None]) + inner, inner], 1
+    )
+    wanted = both.reshape(1, 8, 4, 2, 4, 2).max((3, 5))
+    np.testing.assert_allclose((await answers(proto, {"x": x}))["y"], wanted, rtol=1e-4, atol=1e-5)

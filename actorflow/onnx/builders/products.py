@@ -33,6 +33,9 @@ def matmul(node: Node, x: Any, y: Any) -> Any:
 def product(x: Any, y: Any) -> Any:
     """As numpy's: vectors count as matrices of one row or one column."""
     left, right = rank_of(x), rank_of(y)
+    if left > 2 and right == 2:  # rows of one matrix
+        rows = af.matmul(shaped(x, [-1, size_of(x, left - 1)]), y)
+        return shaped(rows, [*(size_of(x, at) for at in range(left - 1)), size_of(y, 1)])
     made = af.matmul(af.expand_dims(x, 0) if left == 1 else x, af.expand_dims(y, 1) if right == 1 else y)
     if right == 1:
         made = af.squeeze(made, [-1])

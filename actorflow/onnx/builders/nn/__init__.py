@@ -1,5 +1,6 @@
 """Builders of the ops that networks are made of.
 
+layout.py     channels last within: transposes moved together
 windows.py    convolutions and pools
 unpooling.py  what undoes windows, or looks over channels
 attention.py  attention, linear attention, rotary embeddings, causal convolutions with a state

@@ -16,6 +16,7 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import known, number, rank_of, shaped, size_of, sizes_of, vector
+from actorflow.onnx.builders.nn.layout import channels_first, channels_last
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import dtype_of, shape_of
 
@@ -77,7 +78,11 @@ def padded(x: Any, pairs: Sequence[tuple[int, int]], value: Any = 0) -> Any:
     """`x` with pads around its spatial dimensions."""
     if not any(width for pair in pairs for width in pair):
         return x
-    return af.pad(x, np.array([(0, 0), (0, 0), *pairs], np.int64), constant_values=number(value, x))
+    if isinstance(x, np.ndarray):
+        return af.pad(x, np.array([(0, 0), (0, 0), *pairs], np.int64), constant_values=number(value, x))
+    return channels_first(
+        af.pad(channels_last(x), np.array([(0, 0), *pairs, (0, 0)], np.int64), constant_values=number(value, x))
+    )
 
 
 def _flat_pair(x: Any) -> Any:
@@ -87,48 +92,50 @@ def _flat_pair(x: Any) -> Any:
 
 @onnx_op("Conv")
 def conv(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
-    made = convolved(node, x, weights)
-    return made if bias is None else made + shaped(bias, [-1, *[1] * (rank_of(x) - 2)])
+    return convolved(node, x, weights, bias)
 
 
-def convolved(node: Node, x: Any, weights: Any) -> Any:
-    """A convolution without a bias."""
+def convolved(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
+    """A convolution, with channels last within."""
     space = rank_of(x) - 2
+    if space not in (1, 2, 3):
+        raise InvalidArgumentError(f"A convolution over {space} dimensions is not supported, only over one to three.")
     kernel = shape_of(weights)
     if kernel is None or None in kernel:
         kernel = (None, None, *node.required("kernel_shape"))
     w = windows(node, x, [int(size) for size in kernel[2:] if size is not None])
-    filters = af.transpose(weights, [*range(2, space + 2), 1, 0])
+    order = [*range(2, space + 2), 1, 0]
+    filters = np.transpose(weights, order) if isinstance(weights, np.ndarray) else af.transpose(weights, order)
     group = node.attr("group", 1)
-    if space == 1:
-        made = _conv2d(_flat_pair(x), af.expand_dims(filters, 0), (1, *w.strides), ((0, 0), *w.pads), (1, *w.dilations))
-        return af.squeeze(made, [2])
-    if space == 2:
-        return _conv2d(x, filters, w.strides, w.pads, w.dilations)
-    if space != 3:
-        raise InvalidArgumentError(f"A convolution over {space} dimensions is not supported, only over one to three.")
-    x = padded(x, w.pads)
-    options: dict[str, Any] = {
-        "strides": w.strides,
-        "padding": "VALID",
-        "data_format": "NCDHW",
-        "dilations": w.dilations,
-    }
+    source = channels_last(x)
+    if space == 3:
+        made = _conv3d(source, filters, w, group)
+    else:
+        if space == 1:
+            source, filters = af.expand_dims(source, 1), af.expand_dims(filters, 0)
+            w = Windows((1, *w.kernel), (1, *w.strides), (1, *w.dilations), ((0, 0), *w.pads), ())
+        made = _conv2d(source, filters, w, group)
+        made = af.squeeze(made, [1]) if space == 1 else made
+    return channels_first(made if bias is None else af.nn.bias_add(made, bias))
+
+
+def _conv2d(x: Any, filters: Any, w: Windows, group: int) -> Any:
+    padding = [[0, 0], *map(list, w.pads), [0, 0]]
+    shape = shape_of(filters) or ()
+    if group > 1 and shape[2] == 1 and shape[3] is not None and (shape_of(x) or (None,))[-1] == group:
+        each = af.reshape(filters, [shape[0], shape[1], group, shape[3] // group])
+        if len(set(w.strides)) == 1:
+            return af.nn.depthwise_conv2d(x, each, strides=[1, *w.strides, 1], padding=padding, rate=list(w.dilations))
+    return af.nn.conv2d(x, filters, strides=list(w.strides), padding=padding, dilations=list(w.dilations))
+
+
+def _conv3d(x: Any, filters: Any, w: Windows, group: int) -> Any:
+    x = af.pad(x, np.array([(0, 0), *w.pads, (0, 0)], np.int64)) if any(map(any, w.pads)) else x
+    options: dict[str, Any] = {"strides": w.strides, "padding": "VALID", "dilations": w.dilations}
     if group == 1:
         return af.nn.conv3d(x, filters, **options)
-    parts = zip(af.split(x, group, axis=1), af.split(filters, group, axis=4))
-    return af.concat([af.nn.conv3d(part, own, **options) for part, own in parts], 1)
-
-
-def _conv2d(x: Any, filters: Any, strides: Any, pairs: Any, dilations: Any) -> Any:
-    return af.nn.conv2d(
-        x,
-        filters,
-        strides=list(strides),
-        padding=[[0, 0], [0, 0], *map(list, pairs)],
-        data_format="NCHW",
-        dilations=list(dilations),
-    )
+    parts = zip(af.split(x, group, axis=4), af.split(filters, group, axis=4))
+    return af.concat([af.nn.conv3d(part, own, **options) for part, own in parts], 4)
 
 
 @onnx_op("ConvTranspose")
@@ -254,18 +261,20 @@ def max_pool(node: Node, x: Any) -> Any:
 
 
 def _pooled(how: str, x: Any, w: Windows) -> Any:
-    options: dict[str, Any] = {"padding": "VALID"}
-    if len(w.kernel) == 1:
-        made = _pooled(how, _flat_pair(x), Windows((1, *w.kernel), (1, *w.strides), (1, 1), (), ()))
-        return af.squeeze(made, [2])
+    """A pool with channels last within."""
+    source = channels_last(x)
+    space = len(w.kernel)
+    kernel, strides = list(w.kernel), list(w.strides)
+    if space == 1:
+        source, kernel, strides = af.expand_dims(source, 1), [1, *kernel], [1, *strides]
     functions = {
         ("max", 2): af.nn.max_pool2d, ("max", 3): af.nn.max_pool3d, ("avg", 2): af.nn.avg_pool2d, ("avg", 3): af.nn.avg_pool3d
     }  # fmt: skip
-    function = functions.get((how, len(w.kernel)))
+    function = functions.get((how, max(space, 2)))
     if function is None:
-        raise InvalidArgumentError(f"A pool over {len(w.kernel)} dimensions is not supported, only over one to three.")
-    layout = "NCHW" if len(w.kernel) == 2 else "NCDHW"
-    return function(x, list(w.kernel), list(w.strides), data_format=layout, **options)
+        raise InvalidArgumentError(f"A pool over {space} dimensions is not supported, only over one to three.")
+    made = function(source, kernel, strides, padding="VALID")
+    return channels_first(af.squeeze(made, [1]) if space == 1 else made)
 
 
 def _sums(x: Any, w: Windows) -> Any:
@@ -312,10 +321,11 @@ def _root(x: Any, p: int) -> Any:
 
 @onnx_op("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 def global_pool(node: Node, x: Any) -> Any:
-    axes = list(range(2, rank_of(x)))
+    axes = list(range(1, rank_of(x) - 1))
+    source = channels_last(x)
     if node.op == "GlobalAveragePool":
-        return af.reduce_mean(x, axes, keepdims=True)
+        return channels_first(af.reduce_mean(source, axes, keepdims=True))
     if node.op == "GlobalMaxPool":
-        return af.reduce_max(x, axes, keepdims=True)
+        return channels_first(af.reduce_max(source, axes, keepdims=True))
     p = node.attr("p", 2)
-    return _root(af.reduce_sum(_power(x, p), axes, keepdims=True), p)
+    return channels_first(_root(af.reduce_sum(_power(source, p), axes, keepdims=True), p))
