@@ -137,7 +137,7 @@ def _convolutional(torch: Any) -> dict[str, Callable[[], Any]]:
 
 
 def models() -> dict[str, tuple[Callable[[], Any], str]]:
-    """What makes each model, and the kinds of its inputs: `image`, `words`, `sound`."""
+    """The function that makes each model, and the kinds of its inputs: `image`, `words`, `sound`."""
     torch: Any = importlib.import_module("torch")
     nets = _convolutional(torch)
     text = {"vocab_size": WORDS}
