@@ -170,6 +170,12 @@ def test_wide_and_deep(tmp_path: Path) -> None:
     assert len(re.findall(r"age \d+, BMI [\d.]+: worse than most with \d+%", text)) == 3, text
 
 
+def test_onnx_on_a_cluster() -> None:
+    text = run("onnx_on_a_cluster.py", "--workers", "2")
+    assert len(re.findall(r"(?m)^ +\d+ nodes on /job:worker/task:[01]$", text)) == 2, text
+    assert "shares (2, 10): the same as in one process, bit by bit: True" in text
+
+
 def test_digits(tmp_path: Path) -> None:
     printed = run("digits.py", "--output", tmp_path / "out", "--seed", "3")
     (accuracy,) = numbers(r"test accuracy ([\d.]+)%", printed)
