@@ -80,7 +80,8 @@ def export_meta_graph(
     if clear_devices:
         for node in made.graph_def.node:
             node.ClearField("device")
-    keys = [key for key in graph.get_all_collection_keys() if not key.startswith("_")]
+    # Savers have no nodes that TensorFlow knows; the message has one of its own.
+    keys = [key for key in graph.get_all_collection_keys() if not key.startswith("_") and key != GraphKeys.SAVERS]
     for key in keys if collection_list is None else collection_list:
         _add_collection(made, key, graph.get_collection(key))
     variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)

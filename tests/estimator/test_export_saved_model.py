@@ -75,3 +75,12 @@ def test_a_canned_classifier_has_tensorflows_signatures(tmp_path: Path) -> None:
         assert classes.tolist() == [[b"0", b"1"]] * 2
         wanted = [answer["probabilities"] for answer in made.predict([{"x": rows}])]
         np.testing.assert_allclose(scores, wanted, rtol=1e-5)
+
+
+async def test_savers_are_no_collection_of_an_export(tmp_path: Path) -> None:
+    """TensorFlow's loader takes the savers of that collection by names of nodes, which ours do not have."""
+    made = await af.estimator.Estimator(line, str(tmp_path / "model"), quiet(), {"rate": 0.1}).train(batches)
+    folder = await made.export_saved_model(tmp_path / "out", receiver)
+    async with af.Session(graph=af.Graph()) as session:
+        message = await af.saved_model.load(session, ["serve"], folder)
+    assert "savers" not in message.collection_def and message.saver_def.save_tensor_name
