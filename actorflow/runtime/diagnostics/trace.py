@@ -138,7 +138,7 @@ class Trace:
     detail: Literal["node", "plan"] = "node"
     spans: list[Span] = field(default_factory=list)
     predicted: list[Prediction] = field(default_factory=list)
-    _last: int = field(default=0, repr=False, compare=False)
+    _last: int = field(default=0, init=False, repr=False, compare=False)
     """When the last event or span of those that were added ended."""
 
     def __post_init__(self) -> None:
