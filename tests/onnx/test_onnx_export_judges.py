@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # the evaluator's own
     pytest.mark.extras("onnx", "onnxruntime"),
 ]
-pytest.importorskip("onnx", reason="onnx is not installed (make test-extras)")
+pytest.importorskip("onnx.reference", reason="onnx is not installed (make test-extras)")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (make test-extras)")
 
 
