@@ -50,8 +50,8 @@ ABSENT = {
     "README.md": "keras contrib",
     "differences.md": "function",
 }
-# In CONTRIBUTING.md, `x` and `y` are any module and name.
-ANY = {"actorflow.x"}
+# In CONTRIBUTING.md, `x` and `y` are any module and name; the others are names of spans.
+ANY = {"actorflow.x", "actorflow.session.run", "actorflow.step", "actorflow.run_part"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ENTRY_POINTS = set(PROJECT["entry-points"])
 
