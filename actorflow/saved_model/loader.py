@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow import blocking, machine
+from actorflow.errors import NotFoundError
 from actorflow.formats import installed
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -164,10 +165,15 @@ async def start(
         message: its graph that was added.
         saver: the saver that `add_to` gave.
         import_scope: the scope that it was given.
+
+    Raises:
+        NotFoundError: there are no values for them, as while the folder is copied.
     """
     prefix = f"{import_scope}/" if import_scope else ""
     stored = await machine.on_thread(lambda: installed.at(folder.checkpoint))
-    if saver is not None and stored is not None:
+    if saver is not None:
+        if stored is None:
+            raise NotFoundError(f"There are no values at {folder.checkpoint!r}, but the graph has variables.")
         await saver.restore(session, folder.checkpoint)
     operation = _main_op(message)
     if operation is not None:

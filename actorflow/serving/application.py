@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 
+from actorflow import machine
 from actorflow.errors import (
     InvalidArgumentError,
     NotFoundError,
@@ -101,7 +102,6 @@ class Application:
             self._add(name, os.fspath(path))
         self._tasks: BackgroundTasks | None = None
         self._opening: asyncio.Lock | None = None
-        self._closed: set[str] = set()
 
     def _add(self, name: str, path: str) -> None:
         def open(path: str) -> Model:
@@ -148,13 +148,13 @@ class Application:
 
     async def refresh(self) -> None:
         """Looks for new models and versions now, and loads them."""
-        if self._folder is not None:
-            for name, path in models_in(self._folder).items():
+        folder = self._folder
+        if folder is not None:
+            for name, path in (await machine.on_thread(lambda: models_in(folder))).items():
                 if name not in self.served:
                     self._add(name, path)
-        for name, served in list(self.served.items()):
-            if name not in self._closed:
-                await served.refresh()
+        for served in list(self.served.values()):
+            await served.refresh()
 
     async def _watch(self) -> None:
         while True:
@@ -203,9 +203,7 @@ class Application:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     def _refused(self, path: str, error: OpError) -> Answer:
-        status = 413 if isinstance(error, TooLargeError) else rest.code_of(error)
-        if path.startswith("/v2") and status in (409, 499):
-            status = 400
+        status = _status(path, error)
         more = []
         if isinstance(error, Overloaded):
             more.append((b"retry-after", b"%d" % math.ceil(error.retry_after)))
@@ -239,7 +237,7 @@ class Application:
         if path in ("/v2", "/v2/"):
             return _ok(kserve.server_metadata())
         if path == "/v2/health/ready":
-            ready = bool(self.served) and all(served.available() for served in self.served.values())
+            ready = bool(self.served) and all(s.is_unloaded or s.available() for s in self.served.values())
             return (200 if ready else 503), _JSON, dump_json({"ready": ready}), ()
         if (match := _REST.match(path)) is not None and match["verb"] is None:
             return self._get_rest(match)
@@ -324,7 +322,7 @@ class Application:
             status = answer[0]
             return answer
         except OpError as error:
-            status = rest.code_of(error)
+            status = _status(path, error)
             raise
         finally:
             if name in self.served:
@@ -341,13 +339,11 @@ class Application:
             return 200, _JSON, dump_json([entry for name in self.served for entry in self._index(name)]), ()
         name, served = self._named(match["model"])
         if match["verb"] == "load":
-            self._closed.discard(name)
-            await served.refresh()
+            await served.load()
             if not served.available():
                 raise InvalidArgumentError(f"failed to load {name!r}: no version of it can be loaded.")
         else:
-            self._closed.add(name)
-            await served.close()
+            await served.unload()
         return 200, _JSON, b"", ()
 
     def _index(self, name: str) -> list[dict[str, str]]:
@@ -451,6 +447,12 @@ class Application:
         if served is None:
             raise NotFoundError(f"Servable not found for request: Latest({name[:200]})")
         return name, served
+
+
+def _status(path: str, error: OpError) -> int:
+    """The status that is sent for an error."""
+    status = 413 if isinstance(error, TooLargeError) else rest.code_of(error)
+    return 400 if path.startswith("/v2") and status in (409, 499) else status
 
 
 async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 import numpy as np
 
-from actorflow.errors import DeadlineExceededError, FailedPreconditionError, Overloaded
+from actorflow.errors import DeadlineExceededError, Overloaded, UnavailableError
 from actorflow.public import public
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 
@@ -139,7 +139,7 @@ class Batcher:
             OpError: the step has failed for this request.
         """
         if self._tasks.closed:
-            raise FailedPreconditionError("The model was closed.")
+            raise UnavailableError("The model was closed.")
         if self._waiting >= self._batching.max_queued:
             raise Overloaded(f"{self._waiting} requests wait already, which is the most.", retry_after=self.retry_after)
         now = self._loop.time()
@@ -229,7 +229,7 @@ class Batcher:
             await self._answer(taken)
         finally:
             for request in taken:
-                _fail(request, FailedPreconditionError("The model was closed."))
+                _fail(request, UnavailableError("The model was closed."))
             each = (time.perf_counter() - begun) / len(taken)
             self._seconds = each if not self._seconds else 0.9 * self._seconds + 0.1 * each
             self._running -= 1
@@ -292,13 +292,13 @@ class Batcher:
         await self.is_idle.wait()
 
     async def close(self) -> None:
-        """Stops what runs, and ends what waits with FailedPreconditionError."""
+        """Stops what runs, and ends what waits with UnavailableError."""
         if self._timer is not None:
             self._timer.cancel()
         queues, self._queues = self._queues, {}
         for queue in queues.values():
             for request in queue:
-                _fail(request, FailedPreconditionError("The model was closed."))
+                _fail(request, UnavailableError("The model was closed."))
         await self._tasks.close()
         self._waiting = 0
         self._rest()

@@ -12,12 +12,15 @@ import anyio
 import numpy as np
 
 from actorflow import dtypes, machine
-from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
+from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.serving.batching import Batcher, Batching
 from actorflow.serving.signature import Signature
 from actorflow.serving.sources import DEFAULT, Signatures, Source, read
 from actorflow.session.session import Session
+
+_LOG = get_logger("serving")
 
 
 @public("af.serving")
@@ -172,7 +175,7 @@ class Model:
             OpError: see `predict`.
         """
         if self._batcher is None:
-            raise FailedPreconditionError("The model is not open.")
+            raise UnavailableError("The model was closed.")
         names = signature.chosen(outputs)
         arrays = signature.arrays(values)
         key: tuple[Any, ...] = (signature.name, names)
@@ -200,7 +203,11 @@ class Model:
             return await call(*arrays)  # type: ignore[no-any-return]
 
     async def _warm(self, signature: Signature) -> None:
-        """Runs a step of each size that is padded to, or of one row. A model that does not take zeros is not warm."""
+        """Runs a step of each size that is padded to, or of one row. A model that does not take zeros is not warm.
+
+        Raises:
+            FailedPreconditionError: it can answer no request, such as one whose variables have no values.
+        """
         shapes = [port.shape for port in signature.inputs.values()]
         if any(shape is None or None in shape[1:] for shape in shapes) or not signature.outputs:
             return
@@ -208,7 +215,10 @@ class Model:
             arrays = [_zeros(port.dtype, port.shape or (), rows) for port in signature.inputs.values()]
             try:
                 await self._step((signature.name, tuple(signature.outputs)), arrays, None)
-            except Exception:  # such as text that is no example
+            except FailedPreconditionError:
+                raise
+            except Exception as error:  # such as text that is no example
+                _LOG.info("a model is not warm", path=self._path, signature=signature.name, error=str(error))
                 return
             if not signature.is_batched:
                 return

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import anyio
 
 from actorflow import machine
-from actorflow.errors import NotFoundError, OpError, UnavailableError
+from actorflow.errors import InternalError, NotFoundError, OpError, UnavailableError
 from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
@@ -77,6 +77,8 @@ class Served:
     labels: Mapping[str, int] = field(default_factory=dict)
     versions: dict[int, Version] = field(default_factory=dict)
     reloads: int = 0
+    is_unloaded: bool = False
+    """Whether it was unloaded on request: no version is loaded until `load`."""
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
     _ends: BackgroundTasks | None = None
 
@@ -112,6 +114,8 @@ class Served:
     async def refresh(self) -> None:
         """Looks at the folder: loads versions that are new, and then drains those that are wanted no more."""
         async with self._turn:
+            if self.is_unloaded:
+                return
             there = await machine.on_thread(lambda: _numbered(self.path))
             wanted = self.policy.wanted(sorted(there))
             for number in wanted:
@@ -133,10 +137,13 @@ class Served:
         try:
             model = self.open(path)
             await model.__aenter__()
-        except (OpError, OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        except Exception as error:  # damaged files raise errors of all kinds; other models are loaded all the same
             version.state = "END"
-            version.error = error if isinstance(error, OpError) else NotFoundError(str(error))
-            _LOG.error("a version can't be loaded", model=self.name, version=number, error=str(error))
+            known = isinstance(error, OpError)
+            version.error = error if isinstance(error, OpError) else InternalError(f"{type(error).__name__}: {error}")
+            _LOG.error(
+                "a version can't be loaded", model=self.name, version=number, error=str(error), exc_info=not known
+            )
             return
         except BaseException:
             version.state = "END"
@@ -158,15 +165,28 @@ class Served:
         await model.close()
         version.model, version.state = None, "END"
 
+    async def load(self) -> None:
+        """Loads versions again after `unload`."""
+        self.is_unloaded = False
+        await self.refresh()
+
+    async def unload(self) -> None:
+        """Closes all versions, and loads none until `load`."""
+        self.is_unloaded = True
+        await self.close()
+
     async def close(self) -> None:
-        """Closes all versions. Requests that wait end with FailedPreconditionError."""
+        """Closes all versions, also one that is being loaded. Requests that wait end with UnavailableError."""
         with anyio.CancelScope(shield=True):
-            for version in self.versions.values():
-                if version.model is not None:
-                    await version.model.close()
-                    version.model, version.state = None, "END"
-            if self._ends is not None:
-                await self._ends.close()  # after their models are closed, by this call or by their drains
+            async with self._turn:
+                for version in list(self.versions.values()):
+                    model = version.model
+                    if model is not None:
+                        await model.close()
+                        version.model, version.state = None, "END"
+                ends, self._ends = self._ends, None
+                if ends is not None:
+                    await ends.close()  # after their models are closed, by this call or by their drains
 
 
 def _numbered(path: str) -> dict[int, str]:
@@ -183,7 +203,10 @@ def _numbered(path: str) -> dict[int, str]:
         whole = os.path.join(path, name)
         if stem.isdecimal() and stem.isascii() and len(stem) < 19:
             if os.path.isdir(whole) and not is_model(whole):
-                inner = sorted(os.listdir(whole))
+                try:
+                    inner = sorted(os.listdir(whole))
+                except OSError:  # it has gone meanwhile
+                    continue
                 files = [os.path.join(whole, file) for file in inner if file.endswith((".onnx", ".pb"))]
                 whole = files[0] if len(files) == 1 else whole
             if is_model(whole):

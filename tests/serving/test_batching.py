@@ -9,7 +9,7 @@ import anyio
 import numpy as np
 import pytest
 
-from actorflow.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError, Overloaded
+from actorflow.errors import DeadlineExceededError, InvalidArgumentError, Overloaded, UnavailableError
 from actorflow.serving.batching import Batcher, Batching
 
 KEY = ("f", ("y",))
@@ -203,7 +203,7 @@ async def test_what_waits_at_the_end_is_told(steps: Steps) -> None:
     steps.gate.clear()
 
     async def ask(number: float) -> None:
-        with pytest.raises(FailedPreconditionError, match="The model was closed"):
+        with pytest.raises(UnavailableError, match="The model was closed"):
             await steps.ask(number)
 
     async with anyio.create_task_group() as group:
@@ -211,7 +211,7 @@ async def test_what_waits_at_the_end_is_told(steps: Steps) -> None:
             group.start_soon(ask, number)
             await turns()
         await steps.batcher.close()
-    with pytest.raises(FailedPreconditionError):
+    with pytest.raises(UnavailableError):
         await steps.ask(1)
 
 

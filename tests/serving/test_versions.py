@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,120 @@ async def test_a_damaged_version_leaves_the_old_one_and_is_tried_when_it_changes
         await app.refresh()
         assert await total(client) == 12
         assert await total(client, "/v1/models/line/versions/1:predict") == 6
+
+
+async def test_a_version_that_is_half_copied_waits_for_its_values(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    whole = write_line(tmp_path / "copied", 2)
+    half = tmp_path / "line" / "2"
+    async with application({"line": tmp_path / "line"}) as app:
+        client = Client(app)
+        shutil.copytree(whole, half, ignore=shutil.ignore_patterns("variables"))
+        await app.refresh()
+        assert await total(client) == 6
+        _, found = await client.get("/v1/models/line/versions/2")
+        assert found["model_version_status"][0]["status"]["error_code"] == "NOT_FOUND"
+        assert "There are no values at" in found["model_version_status"][0]["status"]["error_message"]
+        shutil.copytree(whole / "variables", half / "variables")
+        await app.refresh()
+        assert await total(client) == 12
+
+
+async def test_a_model_whose_variables_have_no_values_is_not_opened(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        y = tf.multiply(x, tf.get_variable("w", initializer=2.0), name="y")
+        session.run(tf.global_variables_initializer())
+        (tmp_path / "graph.pb").write_bytes(y.graph.as_graph_def().SerializeToString())
+    given = {"serving_default": ({"x": "x:0"}, {"y": "y:0"})}
+    with pytest.raises(errors.FailedPreconditionError):
+        async with af.serving.Model(tmp_path / "graph.pb", signatures=given):
+            pass
+
+
+async def test_old_versions_end_also_after_a_model_was_unloaded_and_loaded(tmp_path: Path) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    async with application(tmp_path) as app:
+        served = app.served["line"]
+        for number in (2, 3):  # the first one makes the tasks that end versions
+            write_line(tmp_path / "line" / str(number), number)
+            await app.refresh()
+            assert served._ends is not None and served._ends.is_busy
+            await asyncio.wait(served._ends._tasks)
+            assert served.versions[number - 1].state == "END"
+            await served.unload()
+            await served.load()
+        assert served.available() == [3]
+
+
+async def test_unloading_while_a_version_is_loaded_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_line(tmp_path / "line" / "1", 1)
+    async with application(tmp_path) as app:
+        served = app.served["line"]
+        write_line(tmp_path / "line" / "2", 2)
+        begun, gate = anyio.Event(), anyio.Event()
+        enter = af.serving.Model.__aenter__
+
+        async def held(model: af.serving.Model) -> af.serving.Model:
+            begun.set()
+            await gate.wait()
+            return await enter(model)
+
+        monkeypatch.setattr(af.serving.Model, "__aenter__", held)
+        async with anyio.create_task_group() as group:
+            group.start_soon(app.refresh)
+            await begun.wait()
+            group.start_soon(served.unload)
+            group.start_soon(app.refresh)  # it waits for its turn, and then finds that nothing is wanted
+            await anyio.wait_all_tasks_blocked()
+            gate.set()
+        assert served.available() == []
+        assert (await Client(app).get("/v2/health/ready"))[0] == 200, "what was unloaded on request is not missed"
+
+
+@pytest.mark.parametrize("error", [IndexError("list index out of range"), AttributeError("x"), struct.error("short")])
+async def test_an_error_of_any_kind_is_told_and_stops_no_other_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    for name in ("a", "line"):
+        write_line(tmp_path / name / "1", 1)
+    enter = af.serving.Model.__aenter__
+
+    async def broken(model: af.serving.Model) -> af.serving.Model:
+        if "line" not in model._path:
+            raise error
+        return await enter(model)
+
+    monkeypatch.setattr(af.serving.Model, "__aenter__", broken)
+    async with application(tmp_path) as app:
+        assert await total(Client(app)) == 6
+        (version,) = (await Client(app).get("/v1/models/a"))[1]["model_version_status"]
+        assert version["state"] == "END" and version["status"]["error_code"] == "INTERNAL"
+        assert str(error) in version["status"]["error_message"]
+
+
+async def test_requests_that_run_when_a_model_is_unloaded_may_be_sent_again(tmp_path: Path) -> None:
+    write_line(tmp_path / "line", 1)
+    async with application(tmp_path) as app:
+        _, model = app.served["line"].find()
+        begun = anyio.Event()
+
+        async def held(*arguments: Any) -> Any:
+            begun.set()
+            await anyio.sleep_forever()
+
+        assert model._batcher is not None
+        model._batcher._run = held
+        async with anyio.create_task_group() as group:
+
+            async def ask() -> None:
+                assert (await Client(app).post(PREDICT, BODY))[0] == 503
+
+            group.start_soon(ask)
+            await begun.wait()
+            await app.served["line"].unload()
+        metrics = (await Client(app).call("GET", "/metrics"))[2].decode()
+        assert 'requests_total{model="line",protocol="rest",status="503"} 1' in metrics
 
 
 async def test_policies_and_labels(tmp_path: Path) -> None:
