@@ -63,8 +63,8 @@ class VocabInfo:
         return np.array(found, np.int64), len(old)
 
 
-def _words(path: str | os.PathLike[str], count: int | None) -> list[str]:
-    """The words of a vocabulary.
+def _words(path: str | os.PathLike[str], count: int | None) -> list[bytes]:
+    """The words of a vocabulary, in lines as lookup tables read them.
 
     Raises:
         ValueError: the file is missing, or has fewer words.
@@ -72,7 +72,8 @@ def _words(path: str | os.PathLike[str], count: int | None) -> list[str]:
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"The vocabulary file {file} does not exist.")
-    words = file.read_text(encoding="utf-8").splitlines()
+    lines = file.read_bytes().split(b"\n")
+    words = [line.removesuffix(b"\r") for line in (lines if lines[-1] else lines[:-1])]
     if count is not None and len(words) < count:
         raise ValueError(f"The vocabulary file {file} has {len(words)} words, but {count} are asked for.")
     return words[:count]

@@ -330,7 +330,7 @@ class Session(Inspection):
         names = tuple(feed_list) if prepared.spread else None
         return Callable_(self._engine, prepared.plan, prepared.feeds, prepared.fetches.build, names)
 
-    def hold(self, name: str, resource: Any) -> None:
+    def _hold(self, name: str, resource: Any) -> None:
         """Puts a resource of another session under a name on each device, where the node that would make it finds it."""
         for manager in self._engine.resources.values():  # type: ignore[attr-defined]
             manager.lookup_or_create("", name, type(resource), lambda: resource)

@@ -68,7 +68,7 @@ def pack(xp: Any, values: Any, *, axis: int, out: Any = None) -> Any:
     if out is None and values[0].ndim == 0 and values[0].dtype != object:
         return xp.array(values, values[0].dtype)
     shape = values[0].shape
-    if xp is not np or len(values) > _FEW or any(value.shape != shape for value in values):
+    if xp is not np or len(values) > _FEW or values[0].dtype == object or any(value.shape != shape for value in values):
         return xp.stack(values, axis, out)
     # numpy's function takes longer to look at its arguments than to copy a few small ones.
     at = axis_in(axis, len(shape) + 1)

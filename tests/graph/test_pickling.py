@@ -59,6 +59,10 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.train.FloatList: lambda: af.train.FloatList([1.5]),
     af.train.Int64List: lambda: af.train.Int64List([1]),
     af.TensorSpec: lambda: af.TensorSpec([None, 3], FLOAT, "x"),
+    af.SparseTensorSpec: lambda: af.SparseTensorSpec([None, 3], FLOAT),
+    af.Recording: lambda: af.Recording(every=7, folder="a"),
+    af.CostModel: af.CostModel,
+    af.train.VocabInfo: lambda: af.train.VocabInfo("a", 3, 1, "b"),
     af.train.SessionRunArgs: lambda: af.train.SessionRunArgs("loss:0", {"x:0": 1.0}),
     af.train.SessionRunValues: lambda: af.train.SessionRunValues([1.0], None, None),
     af.train.SecondOrStepTimer: lambda: af.train.SecondOrStepTimer(every_steps=3),
@@ -172,9 +176,10 @@ BOUND: dict[type, Callable[[], Any]] = {
 OTHERS = {af.AggregationMethod, af.Defun, af.RegisterGradient, af.GraphKeys, af.losses.Reduction, af.io.TFRecordWriter}
 OTHERS |= {af.train.GreedyLoadBalancingStrategy, af.UnconnectedGradients, af.eager, af.RetracingWarning}
 OTHERS |= {af.train.NanLossDuringTrainingError, af.train.Scaffold, af.train.SessionManager}
+OTHERS |= {af.PlacementStudy}
 OTHERS |= {af.train.SessionRunHook, af.train.CheckpointSaverListener, af.train.SessionCreator}
 """Names of constants, decorators, a file that is open, a strategy with the program's own function, a scope, exceptions;
-and what is handed to a monitored session of this process, by the base classes."""
+a study, which has a file format of its own; and what is handed to a monitored session of this process, by the base classes."""
 
 
 def minimized() -> Any:

@@ -195,16 +195,15 @@ async def test_f47_steps_and_the_loop_go_on_while_it_searches(graph: af.Graph) -
 
 async def test_f47_a_search_can_be_cancelled(graph: af.Graph) -> None:
     x, total = pieces()
-    y = total
-    for i in range(12):
-        y = hold(y, seconds=0.0008, name=f"more{i}")
+    more = [hold(x, seconds=0.0003 + 0.000037 * i, name=f"more{i}") for i in range(12)]
+    y = af.add_n([total, *more])  # no placement meets the bound, so the search would go on
     async with af.Session(graph=graph, devices={"CPU": 3}) as session:
         for _ in range(2):
             await session.run(y, {x: BATCH})
         with anyio.move_on_after(0.3) as scope:
             await session.replan(search=600.0)
         assert scope.cancelled_caught
-        assert (await session.run(y, {x: BATCH})).tolist() == [4] * 4
+        assert (await session.run(y, {x: BATCH})).tolist() == [16] * 4
 
 
 async def test_f47_a_session_whose_master_is_lost_goes_on_and_searches_again(graph: af.Graph) -> None:

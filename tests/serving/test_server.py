@@ -87,8 +87,8 @@ def test_a_short_token_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.extras("tritonclient")
 def test_tritonclient(tmp_path: Path) -> None:
-    import gevent
-    import tritonclient.http as triton
+    triton = pytest.importorskip("tritonclient.http")
+    gevent = pytest.importorskip("gevent")
 
     write_line(tmp_path / "line" / "1", 2)
     with serving(str(tmp_path)) as address:

@@ -385,6 +385,7 @@ MISTAKES: dict[str, Mistake] = {
 }
 _CHANGES = (
     (r"0x[0-9a-f]+", "0x"),
+    (r"(?<=File \")[^\"]+", "PATH"),
     (r"/tmp/[\w./-]+", "PATH"),
     (r"<function [^>]*>|<[\w.]+ object at [^>]*>|<class '[^']*'>", "OBJECT"),
 )

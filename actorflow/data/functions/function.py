@@ -66,7 +66,7 @@ class Function:
             feeds += [tensor for tensor in self.captured if not tensor.dtype.is_ref]
             handles = [tensor.op for tensor in self.captured if tensor.dtype.is_ref]
             for handle, table in zip(handles, tables):
-                session.hold(handle.attrs["shared_name"], table)
+                session._hold(handle.attrs["shared_name"], table)
             with only(()):
                 made = await session.make_callable(self._fetches, feeds)
             plans[key] = made, session  # which closes its devices when no one holds it
