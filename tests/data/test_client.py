@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import gzip
 import os
 import random
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import numpy as np
 import pytest
 
 import actorflow as af
 from actorflow.data.stage import STAGES, EndOfSequence, Running, read_state, write_state
+from actorflow.data.stages import caching
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownError
 
 Dataset = af.data.Dataset
@@ -152,6 +157,25 @@ async def test_a_generator_of_wrong_types_fails_at_the_element() -> None:
         await collected(Dataset.from_generator(lambda: _raising("broken"), af.int64, []))
 
 
+@pytest.mark.parametrize("error", [SystemExit, asyncio.CancelledError])
+async def test_a_generator_that_raises_no_exception_of_programs_ends_with_an_error(error: type[BaseException]) -> None:
+    def ordinary() -> Iterator[int]:
+        yield 1
+        raise error("its own")
+
+    found = await outcomes(Dataset.from_generator(ordinary, af.int64, []).iterate())
+    assert found == [1, "UnknownError"]
+
+
+async def test_a_generator_that_cancels_itself_ends_with_an_error() -> None:
+    async def later() -> AsyncIterator[int]:
+        yield 1
+        raise asyncio.CancelledError("its own")
+
+    with anyio.fail_after(60):
+        assert await outcomes(Dataset.from_generator(later, af.int64, []).iterate()) == [1, "UnknownError"]
+
+
 def _raising(text: str) -> Iterator[int]:
     raise ValueError(text)
     yield 0
@@ -256,6 +280,67 @@ async def test_a_cache_in_a_file_appears_when_it_is_whole(tmp_path: Path) -> Non
     assert [int(x) async for x, _ in dataset(5)] == [0, 1, 2, 3, 4]
     assert os.listdir(tmp_path) == ["cache"]
     assert [text async for _, text in dataset(2).take(3)] == [b"0", b"1", b"2"]
+
+
+async def test_a_last_pull_that_is_cancelled_leaves_the_cache_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes, goes_on, sync = threading.Event(), threading.Event(), os.fsync
+
+    def waits(fd: int) -> None:
+        writes.set()
+        goes_on.wait()
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", waits)
+    dataset = Dataset.range(3).cache(str(tmp_path / "cache"))
+    async with dataset.iterate() as elements:
+        assert [int(await elements.__anext__()) for _ in range(3)] == [0, 1, 2]
+        last = asyncio.ensure_future(elements.__anext__())
+        await anyio.to_thread.run_sync(writes.wait)
+        last.cancel()
+        await asyncio.wait([last])
+        assert last.cancelled()
+        goes_on.set()
+        with pytest.raises(StopAsyncIteration):
+            await elements.__anext__()
+    assert os.listdir(tmp_path) == ["cache"]
+    assert await collected(dataset) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("failing", [0, 1, 3])
+async def test_a_cache_with_a_failed_write_never_appears(
+    failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = iter(range(100))
+
+    def opened(*arguments: Any) -> Any:
+        if next(writes) == failing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return open(*arguments)
+
+    monkeypatch.setattr(caching, "_WRITTEN_AT_ONCE", 0)
+    monkeypatch.setattr(caching, "open", opened, raising=False)
+    dataset = Dataset.range(3).cache(str(tmp_path / "cache"))
+    async with dataset.iterate() as elements:
+        found = await outcomes(elements)
+        assert not os.listdir(tmp_path)
+    assert found.pop(failing).endswith("Error") and found == [0, 1, 2]
+    assert await collected(dataset) == [0, 1, 2] and os.listdir(tmp_path) == ["cache"]
+
+
+def test_a_file_that_is_dropped_during_a_write_is_gone_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = caching.PartialFile(str(tmp_path / "cache"))
+
+    def opened(*arguments: Any) -> Any:
+        file.drop()
+        return open(*arguments)
+
+    monkeypatch.setattr(caching, "open", opened, raising=False)
+    file.append(b"data", is_last=False)
+    assert not os.listdir(tmp_path)
 
 
 async def test_prefetch_is_bounded_by_elements_and_by_bytes() -> None:

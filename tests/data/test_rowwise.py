@@ -69,6 +69,8 @@ CASES: dict[str, tuple[Any, Any]] = {
     "DecodeRaw": (bytes_of, lambda x: (af.decode_raw(x, af.int32)[0], af.decode_raw(x, af.uint8))),
     "DecodeCSV": (words, lambda x: tuple(af.decode_csv(x, [["a"]]))),
     "Substr": (bytes_of, lambda x: af.substr(x, 1, 3)),
+    "Substr of several parts": (bytes_of, lambda x: af.substr(x, [0] * COUNT, [1] * COUNT)),
+    "Substr at stacked places": (lambda rng: whole(rng, 2), lambda x: af.substr([b"abc" * 30, b"d" * 90], x, x)),
     "StringToNumber": (words, lambda x: af.string_to_number(x, af.int64)),
     "strings": (words, lambda x: (af.strings.strip(x), af.strings.length(x), af.string_to_hash_bucket_fast(x, 100))),
     "AsString": (floats, af.as_string),
@@ -104,7 +106,10 @@ async def test_a_block_has_the_bits_of_single_calls(name: str, seed: int) -> Non
     for one, other in zip(alone, joined):
         for a, b in zip(one, other, strict=True):
             assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
-            assert np.asarray(a).tobytes() == np.asarray(b).tobytes() if np.asarray(a).dtype != object else a == b
+            if np.asarray(a).dtype == object:
+                assert np.asarray(a).tolist() == np.asarray(b).tolist()
+            else:
+                assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
 def leaves(element: Any) -> list[Any]:
@@ -127,6 +132,7 @@ def test_each_rule_is_of_an_op() -> None:
         lambda x: af.cond(x > 0.0, lambda: x, lambda: -x),
         lambda x: af.py_func(lambda value: value, [x], af.float32),
         lambda x: af.Print(x, [x]),
+        lambda x: af.substr("abc", af.cast(x, af.int32), 1),
     ],
 )
 def test_functions_that_are_called_for_each_element(function: Any) -> None:

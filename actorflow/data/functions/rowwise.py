@@ -129,6 +129,14 @@ def _broadcast(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     return block.again(operation, inputs)
 
 
+def _substring(operation: Operation, block: Block) -> Sequence[Tensor] | None:
+    """Of positions and lengths that are both stacked or both the same for all: the op needs them of one shape."""
+    _, pos, length = operation.inputs
+    if (pos in block.stacked) != (length in block.stacked):
+        return None
+    return _broadcast(operation, block)
+
+
 def _reshape(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     source, _ = operation.inputs
     shape = operation.outputs[0].static_shape
@@ -219,7 +227,7 @@ _ALIKE = (
     "Identity StopGradient GuaranteeConst Relu Relu6 LeakyRelu Elu Selu Softplus Softsign ZerosLike OnesLike Cast Real Imag "
     "Conj ComplexAbs LogicalNot Invert Neg Abs Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sigmoid Floor Ceil "
     "Rint Round IsNan IsInf IsFinite Sin Cos Tan Tanh AsString StringLower StringUpper StringStrip StringLength "
-    "StringToNumber StringToHashBucket StringToHashBucketFast EncodeBase64 DecodeBase64 RegexReplace RegexFullMatch Substr "
+    "StringToNumber StringToHashBucket StringToHashBucketFast EncodeBase64 DecodeBase64 RegexReplace RegexFullMatch "
     "DecodeRaw DecodeCSV DecodeCompressed"
 )
 _BROADCAST = (
@@ -240,5 +248,6 @@ RULES: dict[str, Rule] = {
     "Reshape": _reshape,
     "Squeeze": _squeeze,
     "StridedSlice": _sliced,
+    "Substr": _substring,
 }
 """By the type of the op. A rule gives None for what it does not know."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import msgpack
@@ -79,9 +78,13 @@ class CachedInFile(Source, Cache):
         self.reader: ReaderState | None = None
         self.drop = 0
         self.inputs = []
-        self.partial: str | None = None
         self.unwritten: list[bytes] = []
         self.taken: Element | None = None
+        self.is_whole = False
+        """Whether the input has come to its end."""
+        self.partial: PartialFile | None = None
+        self.writing: asyncio.Task[Exception | None] | None = None
+        """The write under way, for which the next pull waits where this one is cancelled."""
         self.ended = False
 
     async def next(self, most: int) -> list[Element]:
@@ -117,26 +120,40 @@ class CachedInFile(Source, Cache):
         return self.path
 
     async def _pass_on(self) -> Element:
-        if self.taken is None:
+        if self.taken is None and not self.is_whole:
             try:
                 self.taken = await self.inputs[0].pull()
+                self.unwritten.append(msgpack.packb(pack(self.taken), use_bin_type=True))
             except EndOfSequence:
-                await self._write(end=True)
-                self.ended = True
-                raise
-            self.unwritten.append(msgpack.packb(pack(self.taken), use_bin_type=True))
-        if sum(map(len, self.unwritten)) > _WRITTEN_AT_ONCE:
-            await self._write(end=False)
+                self.is_whole = True
+        if self.is_whole or self.writing is not None or sum(map(len, self.unwritten)) > _WRITTEN_AT_ONCE:
+            await self._write()
+        if self.is_whole:
+            self.ended = True
+            raise EndOfSequence
+        assert self.taken is not None
         element, self.taken = self.taken, None
         return element
 
-    async def _write(self, end: bool) -> None:
-        """Appends what there is to the file that is being written, which gets its name in the end."""
+    async def _write(self) -> None:
+        """Appends what there is to the file that is being written, or waits for the write under way. Raises its error, after
+        which nothing more is written."""
         if self.partial is None:
-            self.partial = f"{self.path}.{machine.fresh_hex(8)}.partial"
-            self.running.at_end.append(partial(_remove, self.partial))
-        records, self.unwritten = self.unwritten, []
-        await machine.on_thread(_append, self.partial, tfrecord.join(records), self.path if end else None)
+            self.partial = PartialFile(self.path)
+            self.running.at_end.append(self.partial.drop)
+        if self.writing is None:
+            records, self.unwritten = self.unwritten, []
+            if self.partial.dropped:
+                return
+            self.writing = self.running.start(_written(self.partial, tfrecord.join(records), self.is_whole))
+        writing = self.writing
+        if writing is not None:
+            await asyncio.wait([writing])
+        self.writing = None
+        if writing is None or writing.cancelled():  # the iterator was closed
+            raise EndOfSequence
+        if (error := writing.result()) is not None:
+            raise error
 
     def own(self) -> Any:
         return self.index
@@ -148,18 +165,48 @@ class CachedInFile(Source, Cache):
         return [self.own(), []]
 
 
-def _append(partial: str, data: bytes, name: str | None) -> None:
-    with os_errors(partial, "Writing the cache"):
-        with open(partial, "ab") as file:
-            file.write(data)
-            file.flush()
-            if name is not None:
-                os.fsync(file.fileno())
-        if name is not None:
-            os.replace(partial, name)
+class PartialFile:
+    """The file of a round, under a name of its own until it is whole.
+
+    A thread may still write when it is dropped. So the thread looks behind each write whether it is, and removes the file
+    then."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = f"{path}.{machine.fresh_hex(8)}.partial"
+        self.dropped = False
+
+    def append(self, data: bytes, is_last: bool) -> None:
+        """Writes some data, and gives the file its name behind the last. A failure drops it: there would be a gap."""
+        if self.dropped:
+            return
+        try:
+            with os_errors(self.name, "Writing the cache"):
+                with open(self.name, "ab") as file:
+                    file.write(data)
+                    file.flush()
+                    if is_last:
+                        os.fsync(file.fileno())
+                if is_last:
+                    os.replace(self.name, self.path)
+        except BaseException:
+            self.dropped = True
+            raise
+        finally:
+            if self.dropped:
+                self.drop()
+
+    def drop(self) -> None:
+        """Removes what a round has written that did not come to its end."""
+        self.dropped = True
+        with suppress(OSError):
+            os.unlink(self.name)
 
 
-def _remove(path: str) -> None:
-    """Removes what a round has written that did not come to its end."""
-    with suppress(OSError):
-        os.unlink(path)
+async def _written(partial: PartialFile, data: bytes, is_last: bool) -> Exception | None:
+    """Appends data on a thread. Gives the error for the pull that waits."""
+    try:
+        await machine.on_thread(partial.append, data, is_last)
+    except Exception as error:
+        return error
+    return None

@@ -113,6 +113,11 @@ class Generator(Stage):
                 except StopAsyncIteration:
                     self._add(_END)
                     return
+                except asyncio.CancelledError as error:
+                    if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                        raise
+                    self._add(Failure(error))  # the generator's own: no one cancelled the task
+                    return
                 except Exception as error:
                     self._add(Failure(error))
                     return
@@ -134,7 +139,7 @@ class Generator(Stage):
                 found: Any = next(generator)
             except StopIteration:
                 found = _END
-            except Exception as error:
+            except BaseException as error:  # SystemExit too: it would end the thread, and the pull would never end
                 found = Failure(error)
             self.found.append(found)
             if self.running.closed:
@@ -162,5 +167,5 @@ class Failure:
 
     __slots__ = ("error",)
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         self.error = error

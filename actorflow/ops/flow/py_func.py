@@ -71,20 +71,20 @@ def function_of(token: str) -> PythonFunction:
     return found
 
 
-_KINDS: tuple[tuple[type[Exception], type[OpError]], ...] = (
+_KINDS: tuple[tuple[type[BaseException], type[OpError]], ...] = (
     (TypeError, InvalidArgumentError),
     (ValueError, InvalidArgumentError),
     (StopIteration, OutOfRangeError),
     (StopAsyncIteration, OutOfRangeError),
     (MemoryError, ResourceExhaustedError),
     (NotImplementedError, UnimplementedError),
-    (Exception, UnknownError),
+    (BaseException, UnknownError),
 )
 _CALLERS = ("flow/py_func.py", "data/calling.py", "stages/generators.py")
 """The modules that call functions of Python."""
 
 
-def raised(function: PythonFunction, error: Exception) -> OpError:
+def raised(function: PythonFunction, error: BaseException) -> OpError:
     """The error that stands for what a function of Python raised."""
     if isinstance(error.__cause__, StopIteration):
         error = error.__cause__  # which can't leave a coroutine otherwise
