@@ -38,7 +38,8 @@ def loaded() -> Any:
         name = f"{__package__}._native"
         missing = isinstance(error, ModuleNotFoundError) and error.name == name
         return _without("it was not compiled as the package was installed" if missing else str(error))
-    if library.sources != _digest(library.sources):
+    sources = getattr(library, "sources", "")  # the oldest builds do not have it
+    if not sources or sources != _digest(sources):
         return _without(
             "it was compiled from other sources than those here; compile it again: python setup.py build_ext -i"
         )

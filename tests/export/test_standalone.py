@@ -135,5 +135,33 @@ async def test_names_of_files_and_inputs(tmp_path: Path) -> None:
             assert (tmp_path / "twice.npz").exists()
             with pytest.raises(ValueError, match="ends in the name of one"):
                 await af.export.standalone(tmp_path / "model", session, {"y": x}, {"x": x})
-            with pytest.raises(ValueError, match="can't be the name of a parameter"):
-                await af.export.standalone(tmp_path / "model.py", session, {"y": x}, {"a b": x})
+            for name in ("a b", "lambda", "class", "np"):
+                with pytest.raises(ValueError, match="can't be the name of a parameter"):
+                    await af.export.standalone(tmp_path / "model.py", session, {"y": x}, {name: x})
+
+
+def test_a_model_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2], name="x")
+        exported(tmp_path, {"y": x * [1.0, 2.0]}, {x: [1.0, 2.0]})
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+        def breaks(stream: Any, **arrays: Any) -> None:
+            Path(stream if isinstance(stream, Path) else stream.name).write_bytes(b"half")
+            raise OSError("the disk is full")
+
+        monkeypatch.setattr(np, "savez", breaks)
+        with pytest.raises(OSError, match="the disk is full"):
+            exported(tmp_path, {"y": x * [3.0, 4.0]}, {x: [1.0, 2.0]})
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("place", ["constant", "result", "input"])
+def test_types_that_numpy_alone_does_not_have_are_named(tmp_path: Path, place: str) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.bfloat16 if place == "input" else tf.float32, [2], name="x")
+        y = tf.cast(x, tf.bfloat16) if place == "result" else tf.cast(x, tf.float32)
+        c = tf.constant([1.0, 2.0], tf.bfloat16 if place == "constant" else tf.float32)
+        with pytest.raises(errors.UnimplementedError, match="its type bfloat16 is none of numpy's own"):
+            exported(tmp_path, {"y": y, "c": c}, {x: [1.0, 2.0]})
+        assert not list(tmp_path.iterdir())

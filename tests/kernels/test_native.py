@@ -694,3 +694,14 @@ def test_a_library_of_other_sources_is_left_alone(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "_without", logged.append)
     module.loaded.__wrapped__()
     assert len(logged) == 1 and "other sources" in logged[0]
+
+
+def test_a_library_that_does_not_say_its_sources_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from actorflow.kernels.native import library as module
+
+    monkeypatch.delenv("ACTORFLOW_NATIVE", raising=False)
+    monkeypatch.setattr(module, "_imported", lambda build: object())
+    logged: list[str] = []
+    monkeypatch.setattr(module, "_without", logged.append)
+    module.loaded.__wrapped__()
+    assert len(logged) == 1 and "other sources" in logged[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import keyword
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,20 +52,28 @@ def standalone(
     Raises:
         ValueError: the path or the name of an input can't be one.
         InvalidArgumentError: something that the outputs need writes state; see `freeze`.
-        UnimplementedError: nodes can't be written: branches and loops, random numbers, functions of Python, files. All of
-            them are named.
+        UnimplementedError: nodes can't be written: branches and loops, random numbers, functions of Python, files, and
+            element types that numpy alone does not have, such as bfloat16. All of them are named.
     """
     file = Path(path)
     if file.suffix != ".py" or not file.stem.isidentifier():
         raise ValueError(f"The path of a module ends in the name of one, such as model.py, but it is {str(file)!r}.")
     for name in inputs:
-        if not name.isidentifier() or name.startswith("_"):
+        if not name.isidentifier() or keyword.iskeyword(name) or name == "np" or name.startswith("_"):
             raise ValueError(f"The input {name!r} can't be the name of a parameter.")
 
     def write(frozen: GraphDef) -> None:
         text, arrays = module_of(frozen, _names(outputs), _names(inputs), file.with_suffix(".npz").name)
-        np.savez(file.with_suffix(".npz"), **arrays)
-        file.write_text(text, encoding="utf-8")
+        weights = file.with_suffix(".npz")
+        parts = {f"{weights}.part": weights, f"{file}.part": file}  # the weights first: no module is there without them
+        with contextlib.ExitStack() as stack:
+            for part in parts:
+                stack.callback(Path(part).unlink, missing_ok=True)
+            with open(f"{weights}.part", "wb") as stream:
+                np.savez(stream, **arrays)
+            Path(f"{file}.part").write_text(text, encoding="utf-8")
+            for part, whole in parts.items():
+                os.replace(part, whole)
 
     if isinstance(session, blocking.Session):
         write(freeze(session, list(outputs.values()), list(inputs.values()), given))
@@ -122,10 +132,12 @@ class _Line:
         refused = []
         fed = {name for name, _ in self._names}
         for node in self._graph.nodes.values():  # each after its inputs
-            if node.name in fed:
-                continue
             try:
-                self._add(node)
+                for dtype in node.dtypes:
+                    if not dtype.is_ref and np.dtype(dtype.numpy_dtype).isbuiltin != 1:
+                        raise UnimplementedError(f"its type {dtype.name} is none of numpy's own")
+                if node.name not in fed:
+                    self._add(node)
             except OpError as error:
                 refused.append(f"{node.name} ({node.op}): {error.message}")
                 self._names.update({(node.name, port): "None" for port in range(len(node.dtypes))})
