@@ -272,6 +272,7 @@ def op(
             emits_dead=emits_dead,
             writes=writes,
             work=1.0 if work is None and function.__module__.startswith("actorflow.") else work,
+            output_count=len(result) if isinstance(result, tuple) else None,
         )
         opdef.register(definition)
         return Op(function, definition)

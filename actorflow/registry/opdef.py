@@ -114,6 +114,7 @@ class OpDef:
     writes: writes the variable that is its first input.
     work: arithmetic operations per output element, or a rule that gives the total. None is unknown: passes count one, but the
         first run, which is measured, is not on the event loop.
+    output_count: how many outputs each node has; None where the node's inputs or attributes say it.
     """
 
     type: str
@@ -134,6 +135,7 @@ class OpDef:
     emits_dead: bool = False
     writes: bool = False
     work: float | WorkRule | None = 1.0
+    output_count: int | None = None
 
     @property
     def has_ref_input(self) -> bool:

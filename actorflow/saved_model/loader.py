@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow import blocking, machine
-from actorflow.errors import NotFoundError
+from actorflow.errors import NotFoundError, UnimplementedError
 from actorflow.formats import installed
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -132,17 +132,23 @@ class Assignments:
 
 def _add_functions(graph: Graph, message: MetaGraphDef, import_scope: str | None) -> Assignments | None:
     """Adds the part of TensorFlow 2's graph that signatures and the main operation need, with its functions inlined."""
-    keys = restored_names(message) or {}
+    keys = restored_names(message)
     ends = [info.name.partition(":")[0] for s in message.signature_def.values() for info in s.outputs.values()]
     starts = [info.name.partition(":")[0] for s in message.signature_def.values() for info in s.inputs.values()]
     part = extract_sub_graph(inlined(message.graph_def), list(dict.fromkeys(filter(None, [*ends, *starts]))))
+    variables = [node.name for node in part.node if node.op == "VarHandleOp"]
+    if keys is None and variables:
+        raise UnimplementedError(
+            f"The saved model has variables, such as {variables[0]!r}, but its nodes do not say which tensor of the checkpoint "
+            "each of them takes."
+        )
     with graph.as_default():
         import_graph_def(part, name=import_scope or "")
         prefix = f"{import_scope}/" if import_scope else ""
         there = {node.name for node in part.node}
         places = {}
         with graph.name_scope("restore"):
-            for name, key in keys.items():
+            for name, key in (keys or {}).items():
                 if name in there:
                     handle = graph.get_tensor_by_name(f"{prefix}{name}:0")
                     value = placeholder(handle.dtype.base_dtype, handle.static_shape)

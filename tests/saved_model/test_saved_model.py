@@ -208,6 +208,16 @@ async def test_functions_of_tensorflow_2_are_inlined(tensorflows: Path) -> None:
     np.testing.assert_array_equal(found["place"], [[1], [1]])
 
 
+async def test_variables_whose_values_the_graph_does_not_place_are_refused(
+    tensorflows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from actorflow.saved_model import loader
+
+    monkeypatch.setattr(loader, "restored_names", lambda message: None)
+    with pytest.raises(errors.UnimplementedError, match="do not say which tensor of the checkpoint"):
+        await answers(tensorflows / "functions", {"x": ONES})
+
+
 async def test_a_network_of_keras_has_its_answer(tensorflows: Path) -> None:
     image = np.arange(64, dtype=np.float32).reshape(1, 8, 8, 1) / 64
     async with af.serving.Model(tensorflows / "layers") as model:

@@ -4,4 +4,5 @@ examples.py   `ParseExample` with its keys as attributes and as inputs
 expansion.py  ops of actorflow's own as several of TensorFlow's
 framed.py     constants of loops, as TensorFlow wants them
 functions.py  `inlined`: the nodes of functions in the place of their calls
+outputs.py    the numbers of outputs that bodies of functions name
 """

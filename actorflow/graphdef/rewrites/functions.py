@@ -8,32 +8,12 @@ from typing import ClassVar
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.graphdef.message import Field, Message
 from actorflow.graphdef.protos import DATA_TYPES, AttrValue, GraphDef, NodeDef
+from actorflow.graphdef.rewrites.outputs import output_number
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _BRANCHING = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", "For"})
 _DEEPEST = 64
 _MOST = 1_000_000  # nodes: functions that call each other twice grow exponentially
-
-_OUTPUTS: dict[str, str] = {
-    **dict.fromkeys(
-        ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"),
-        "y batch_mean batch_variance reserve_space_1 reserve_space_2 reserve_space_3",
-    ),
-    "TopKV2": "values indices",
-    "Unique": "y idx",
-    "UniqueWithCounts": "y idx count",
-    "ListDiff": "out idx",
-    "Switch": "output_false output_true",
-    "Merge": "output value_index",
-    "MaxPoolWithArgmax": "output argmax",
-    "SparseSoftmaxCrossEntropyWithLogits": "loss backprop",
-    "SoftmaxCrossEntropyWithLogits": "loss backprop",
-    "Svd": "s u v",
-    "Qr": "q r",
-    "LookupTableExportV2": "keys values",
-    "BroadcastGradientArgs": "r0 r1",
-}
-"""The outputs of ops that have several, in their order. The bodies of functions name outputs, and graphs number them."""
 
 
 class ArgDef(Message):
@@ -72,7 +52,7 @@ def inlined(graph_def: GraphDef) -> GraphDef:
 
     Raises:
         InvalidArgumentError: a function is not there, or functions call each other without an end.
-        UnimplementedError: there are branches or loops as functions, which are named.
+        UnimplementedError: there are branches or loops as functions, or outputs of an unknown order, which are named.
     """
     library = {}
     for data in graph_def.library.function:
@@ -102,15 +82,17 @@ class _Inliner:
         """
         if depth > _DEEPEST:
             raise InvalidArgumentError(f"The functions of the graph call each other more than {_DEEPEST} deep.")
-        ops = {node.name: node.op for node in nodes}
+        body = {node.name: node for node in nodes}
         for node in nodes:
             if node.op in _BRANCHING:
                 raise UnimplementedError(
                     f"The node {prefix + node.name!r} is of the op {node.op}, a branch or loop as a function, which is not read."
                 )
-            data = [self.resolved(t, prefix, arguments, ops) for t in node.input if not t.startswith("^")]
+            data = [self.resolved(t, prefix, arguments, body) for t in node.input if not t.startswith("^")]
             waits = [f"^{prefix}{text[1:]}" for text in node.input if text.startswith("^")]
-            waits += [f"^{name}" for name in after if not data]
+            inside = any(t.partition(":")[0] not in arguments for t in node.input if not t.startswith("^"))
+            if node.op in CALLS or not inside:  # a node behind another of the body waits with that one
+                waits += [f"^{name}" for name in after]
             if node.op in CALLS:
                 self._call(node, prefix + node.name, data, [text[1:] for text in waits], depth)
                 continue
@@ -139,9 +121,9 @@ class _Inliner:
             )
         arguments = {argument.name: text for argument, text in zip(signature.input_arg, data)}
         self.add(list(function.node_def), f"{name}/", arguments, waits, depth + 1)
-        ops = {inner.name: inner.op for inner in function.node_def}
+        body = {inner.name: inner for inner in function.node_def}
         results = [
-            self.resolved(function.ret[result.name], f"{name}/", arguments, ops) for result in signature.output_arg
+            self.resolved(function.ret[result.name], f"{name}/", arguments, body) for result in signature.output_arg
         ]
         ends = [f"^{name}/{text}" for text in function.control_ret.values()]
         ends += [f"^{text}" for text in waits]
@@ -151,7 +133,7 @@ class _Inliner:
         self._add(made)
 
     @staticmethod
-    def resolved(text: str, prefix: str, arguments: Mapping[str, str], ops: Mapping[str, str]) -> str:
+    def resolved(text: str, prefix: str, arguments: Mapping[str, str], body: Mapping[str, NodeDef]) -> str:
         """An input of a node as a graph names it. The bodies of functions write `argument` and `node:output:number`."""
         if not prefix:
             return text
@@ -159,6 +141,5 @@ class _Inliner:
         if len(parts) < 3:
             return arguments[parts[0]] if parts[0] in arguments else prefix + text
         name, output, number = parts
-        names = _OUTPUTS.get(ops.get(name, ""), "").split()
-        port = int(number) + (names.index(output) if output in names else 0)
+        port = int(number) + (output_number(body[name], output) if name in body else 0)
         return f"{prefix}{name}" + (f":{port}" if port else "")
