@@ -43,7 +43,7 @@ class Dashboard:
         app = Starlette(routes=[Mount("/actorflow", af.dashboard.Dashboard(session))])
 
     It only shows: each request is a GET, and none changes anything. Requests have to bring the `token`, come from the page itself
-    and name one of `hosts`. Values, feeds and keys are not shown.
+    and name one of `hosts`. Values, feeds and keys are not shown, except that the texts of steps' errors may carry values.
 
     Args:
         shown: the address of a task of a cluster, or a `Session` of this process and loop.
@@ -83,7 +83,7 @@ class Dashboard:
         """The time of each node's kernel, from the steps that were looked at."""
         self._curves = None if logdir is None else Curves(logdir)
         self._reading = anyio.Lock()
-        self._outline: tuple[int, Outline] | None = None
+        self._outline: tuple[int, dict[str, str], Outline] | None = None
         self._streams = 0
         self._guard = Guard(self._serve, self.token or None, hosts)
 
@@ -161,17 +161,18 @@ class Dashboard:
             text = "This page was given no graph: use `actorflow dashboard --graph FILE`, or mount it with a session."
             await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
             return
-        version = self._graph.version
-        if self._outline is None or self._outline[0] != version:
+        version, placement = self._graph.version, self._placement()
+        if self._outline is None or self._outline[:2] != (version, placement):
             nodes = list(self._graph.nodes.values())
-            made = await anyio.to_thread.run_sync(partial(Outline, nodes, self._placement(), self._seconds))
-            self._outline = version, made
+            made = await anyio.to_thread.run_sync(partial(Outline, nodes, placement, self._seconds))
+            self._outline = version, placement, made
+        outline = self._outline[-1]
         if asked == "/search.json":
-            found: Any = {"found": self._outline[1].search(query.get("q", "")[:200])}
+            found: Any = {"found": outline.search(query.get("q", "")[:200])}
             await answer(send, 200, _json(found), _JSON, with_body=with_body)
             return
         try:
-            found = await anyio.to_thread.run_sync(self._outline[1].scope, path)
+            found = await anyio.to_thread.run_sync(outline.scope, path)
         except KeyError:
             await answer(send, 404, _json({"error": f"The graph has no scope {path[:200]!r}."}), _JSON)
             return

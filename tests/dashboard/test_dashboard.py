@@ -254,6 +254,16 @@ async def test_names_are_searched_and_boxes_know_their_time_memory_and_devices()
     assert found == [{"name": "model/y", "op": "Square", "scope": "model"}]
 
 
+async def test_a_graph_shows_the_devices_that_runs_have_chosen_since() -> None:
+    with af.Graph().as_default() as graph:
+        y = af.square(af.placeholder(af.float32, [], name="x"), name="y")
+    async with af.Session(graph=graph) as session, client(Dashboard(session, token="")) as script:
+        before = (await script.get("/graph.json")).json()["boxes"]
+        await session.run(y, {"x:0": 2.0})
+        after = (await script.get("/graph.json")).json()["boxes"]
+    assert not any(box.get("devices") for box in before) and all(box["devices"] for box in after)
+
+
 async def test_recorded_steps_are_listed_and_their_timelines_are_drawn() -> None:
     with af.Graph().as_default() as graph:
         y = af.check_numerics(1.0 / af.placeholder(af.float32, [], name="x"), "no", name="y")
