@@ -6,8 +6,8 @@
 
 A run is a span `actorflow.session.run`, a child of the program's own span. On a cluster its children are the master's
 `actorflow.step` and, for each task that takes part, `actorflow.run_part`. Nodes are no spans: see `af.Trace`. The context travels
-in W3C's form (`traceparent`, `tracestate`). Values and feeds are in no span. A step without a span costs nothing; one
-with a span takes a further message to each task.
+in W3C's form (`traceparent`, `tracestate`). Values and feeds are in no span: of an error a span has only the class, because
+its text may carry values. A step without a span costs nothing; one with a span takes a further message to each task.
 
 It needs the extra `otel`: pip install 'actorflow[otel]'. The program sets up the SDK and its exporter.
 """
@@ -72,5 +72,12 @@ class _Spans:
             yield None
             return
         told = {f"actorflow.{key}": value for key, value in attributes.items()}
-        with self._tracer.start_as_current_span(name, context=parent, attributes=told) as span:
-            yield span
+        started = self._tracer.start_as_current_span(
+            name, context=parent, attributes=told, record_exception=False, set_status_on_exception=False
+        )
+        with started as span:
+            try:
+                yield span
+            except Exception as error:
+                span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, type(error).__name__))
+                raise

@@ -58,12 +58,12 @@ async def pair() -> AsyncIterator[list[Server]]:
         yield found
 
 
-def two_tasks() -> tuple[af.Graph, af.Tensor]:
+def two_tasks(message: str = "no") -> tuple[af.Graph, af.Tensor]:
     with af.Graph().as_default() as graph:
         with af.device("/job:worker/task:0"):
             one = 1.0 / af.placeholder(af.float32, [], name="x")
         with af.device("/job:worker/task:1"):
-            two = af.check_numerics(one, "no", name="two")
+            two = af.check_numerics(one, message, name="two")
     return graph, two
 
 
@@ -129,6 +129,31 @@ async def test_opentelemetry_has_one_trace_of_all_processes(pair: list[Server]) 
     for above, below in pairwise(chain):
         assert spans[below].parent.span_id == spans[above].context.span_id
     assert spans["actorflow.run_part"].attributes["actorflow.task"] in {server.task for server in pair}
+
+
+@pytest.mark.extras("opentelemetry-sdk")
+async def test_spans_have_the_class_of_an_error_and_no_values(pair: list[Server]) -> None:
+    sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="opentelemetry is not installed (make test-extras)")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    otel.instrument(provider, roots=True)
+    try:
+        graph, two = two_tasks("a secret")
+        async with af.Session(pair[0].target, graph=graph) as session:
+            with pytest.raises(InvalidArgumentError, match="a secret"):
+                await session.run(two, {"x:0": 0.0})
+    finally:
+        otel.uninstrument()
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    assert spans.keys() == {"actorflow.session.run", "actorflow.step", "actorflow.run_part"}
+    for span in spans.values():
+        assert "secret" not in span.to_json() and not span.events
+    status = spans["actorflow.session.run"].status
+    assert (status.status_code.name, status.description) == ("ERROR", "InvalidArgumentError")
 
 
 def test_without_opentelemetry_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
