@@ -58,7 +58,7 @@ class LocalEngine:
         self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
         self.steps.threads = threads
         self.steps.users = ResourceUsers(graph.nodes)
-        self.steps.deadlock = DeadlockDetector(self._stands_still)
+        self.steps.deadlock = DeadlockDetector(self._stands_still, ends_circles=True)
         if recording is None and os.environ.get(FOLDER):
             recording = Recording()
         if recording is not None:

@@ -365,7 +365,7 @@ class StepRunner(StepCounts):
         assert self._loop is not None and self.deadlock is not None
         if not self.closed and self.deadlock.look(self.look()):
             self._looking = self._loop.call_later(self.deadlock.after, self._look_for_deadlock)
-        stuck = in_a_circle(self.running.values())
+        stuck = in_a_circle(self.running.values()) if self.deadlock.ends_circles else ()
         if stuck:
             victim = stuck[-1]
             victim.stop(

@@ -58,10 +58,18 @@ class DeadlockDetector:
     Args:
         tell: is called with each step that stands still.
         after: for how many seconds a step has only waited by then.
+        ends_circles: whether a step fails that waits in a circle, for a mutex that only the others of it give back.
     """
 
-    def __init__(self, tell: Callable[[WaitingStep], object] = warn, after: float = STANDSTILL_SECONDS) -> None:
+    def __init__(
+        self,
+        tell: Callable[[WaitingStep], object] = warn,
+        after: float = STANDSTILL_SECONDS,
+        *,
+        ends_circles: bool = False,
+    ) -> None:
         self.after = after
+        self.ends_circles = ends_circles
         self._tell = tell
         self._told: set[frozenset[str]] = set()
 
