@@ -30,6 +30,7 @@ _LOW_PRIORITY = 5
 MOST_OWN_THREADS = 256
 _own_threads: RunVar[anyio.CapacityLimiter] = RunVar("actorflow_own_threads")
 _behind: list[threading.Thread] = []
+_beginning = threading.Lock()
 
 
 class Machine(Protocol):
@@ -270,21 +271,32 @@ def in_background(work: Callable[[], T]) -> T:
         return thread.submit(copy_context().run, work).result()
 
 
-def behind(work: Callable[[], object]) -> None:
-    """Lets such a thread call `work` and does not wait for it, but for what was begun so before. A process ends after it."""
+def behind(work: Callable[[], object], *, at_once: bool = False) -> None:
+    """Lets such a thread call `work` and does not wait for it, but for what was begun so before. A process ends after it.
+
+    Args:
+        work: is called when what was begun before has ended.
+        at_once: whether the thread waits for that, and not the caller, such as an event loop, which bounds by itself how much it
+            begins.
+    """
     if not current().is_real:
         work()
         return
-    for former in _behind:
-        former.join()
+    if not at_once:
+        for former in list(_behind):
+            former.join()
+    with _beginning:
+        before = list(_behind)
 
-    def run() -> None:
-        _give_way()
-        work()
+        def run() -> None:
+            for former in before:
+                former.join()
+            _give_way()
+            work()
 
-    thread = threading.Thread(target=copy_context().run, args=(run,), name="actorflow background")
-    _behind[:] = [thread]
-    thread.start()
+        thread = threading.Thread(target=copy_context().run, args=(run,), name="actorflow background")
+        thread.start()
+        _behind[:] = [thread]
 
 
 def _give_way() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -25,7 +26,9 @@ from actorflow.cluster.client import query_status
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from actorflow.ops.state.mutex import mutex_lock
 from actorflow.records.wire import fields
+from actorflow.runtime.diagnostics.post_mortem import PostMortem
 from actorflow.runtime.diagnostics.recorder import RecordedTrace, Recorder
 from actorflow.runtime.diagnostics.trace import Event
 
@@ -86,9 +89,18 @@ def test_what_is_older_than_its_seconds_is_forgotten(monkeypatch: pytest.MonkeyP
 
 
 def test_a_recording_refuses_numbers_that_mean_nothing() -> None:
-    for options in ({"every": -1}, {"seconds": 0.0}, {"events": 0}, {"seconds": float("nan")}):
+    for options in (
+        {"every": -1},
+        {"seconds": 0.0},
+        {"events": 0},
+        {"seconds": float("nan")},
+        {"seconds": float("inf")},
+    ):
         with pytest.raises(ValueError, match="every is 0 or more"):
             af.Recording(**options)  # type: ignore[arg-type]
+    assert not Recorder(af.Recording(seconds=1e308)).last()
+    with pytest.raises(InvalidArgumentError, match="nan seconds"):
+        Recorder(af.Recording()).last(float("nan"))
     never = Recorder(af.Recording(every=0)).every
     assert all(number % never for number in (1, 100, 1 << 50))
 
@@ -96,13 +108,18 @@ def test_a_recording_refuses_numbers_that_mean_nothing() -> None:
 # ---- by itself, when a step fails or waits for long
 
 
+def files_written() -> None:
+    """Waits for those that are under way."""
+    for thread in machine._behind:
+        thread.join()
+
+
 def saved(folder: Path, word: str) -> Path:
     """The file whose name has `word` in it, waited for."""
     deadline = time.monotonic() + PATIENCE
     while True:
         for path in sorted(folder.glob(f"*{word}*.pftrace")):
-            for thread in machine._behind:
-                thread.join()
+            files_written()
             return path
         assert time.monotonic() < deadline, os.listdir(folder)
         time.sleep(0.01)
@@ -152,6 +169,69 @@ async def test_f83_f96_a_step_that_waits_for_long_is_written_with_what_it_waits_
     assert b"letters" in path.read_bytes() and path.name.startswith("worker-0-")
 
 
+async def test_a_folder_for_traces_does_not_change_which_steps_fail(tmp_path: Path) -> None:
+    with af.Graph().as_default() as graph:
+        handle = af.CriticalSection(name="section")._handle
+        with af.control_dependencies([mutex_lock(handle)]):
+            stuck = mutex_lock(handle)
+    recording = af.Recording(seconds=0.05, folder=str(tmp_path))
+    async with servers({"worker": 1}, recording=recording) as (server,):
+        async with af.Session(server.target, graph=graph) as session, anyio.create_task_group() as group:
+            group.start_soon(session.run, stuck)
+            await anyio.to_thread.run_sync(saved, tmp_path, "waits")
+            (step,) = server.worker.steps.running.values()
+            assert not step.stopped, "without a folder it would wait for its deadline, too"
+            group.cancel_scope.cancel()
+
+
+def test_a_failure_waits_for_no_file(tmp_path: Path) -> None:
+    post_mortem = PostMortem(str(tmp_path), "/job:worker/task:0", 0.0)
+    may_go, waited = threading.Event(), []
+    machine.behind(lambda: waited.append(may_go.wait(PATIENCE)))
+    post_mortem.write(list, 1, "first")
+    post_mortem.write(lambda: pytest.fail("a failure without a file was looked at"), 2, "second")
+    assert not waited and post_mortem.skipped == 1
+    may_go.set()
+    files_written()
+    post_mortem.write(list, 3, "third")
+    files_written()
+    assert [path.name.rpartition("-")[2] for path in sorted(tmp_path.iterdir())] == ["first.pftrace", "third.pftrace"]
+
+
+def test_failures_in_a_row_are_not_looked_at(tmp_path: Path) -> None:
+    recorder = Recorder(af.Recording(), PostMortem(str(tmp_path), "", 1000.0))
+    looked = []
+
+    class Running:
+        def __iter__(self) -> Any:
+            looked.append(1)
+            return iter(())
+
+    for number in range(1, 5):
+        failed: Any = Ended(number, recorder, ValueError("no"))
+        recorder.ended(failed, Running())
+        recorder.stalled(number, ["waits"], Running())
+    files_written()
+    assert len(looked) == 1 and recorder.post_mortem is not None and recorder.post_mortem.skipped == 7
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), ValueError("no span")])
+def test_a_file_that_is_not_whole_goes_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def save(trace: af.Trace, path: str) -> None:
+        Path(path).write_bytes(b"half")
+        raise error
+
+    post_mortem = PostMortem(str(tmp_path), "", 0.0)
+    with monkeypatch.context() as broken, capture_logs() as logs:
+        broken.setattr(af.Trace, "save", save)
+        post_mortem.write(list, 1, "first")
+        files_written()
+    assert [str(error) in one["error"] for one in logs] == [True] and not os.listdir(tmp_path)
+    post_mortem.write(list, 2, "second")
+    files_written()
+    assert len(os.listdir(tmp_path)) == 1
+
+
 def test_a_folder_that_can_not_be_written_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with af.Graph().as_default() as graph:
@@ -161,9 +241,8 @@ def test_a_folder_that_can_not_be_written_ends_nothing(tmp_path: Path) -> None:
         for _ in range(3):
             with pytest.raises(InvalidArgumentError):
                 session.run(y, {"x:0": 0.0})
+            files_written()
         assert session.run(y, {"x:0": 1.0}) == 1.0
-        for thread in machine._behind:
-            thread.join()
     said = [one["event"] for one in logs if "before a failure" in one["event"]]
     assert said == ["the last seconds before a failure can't be written"]
 

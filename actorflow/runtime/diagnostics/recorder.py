@@ -7,6 +7,7 @@ file.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from actorflow.errors import CancelledError, OutOfRangeError
+from actorflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from actorflow.public import public
 from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
 from actorflow.runtime.diagnostics.trace import Trace
@@ -29,6 +30,7 @@ _USUAL = (CancelledError, OutOfRangeError)
 """Errors with which a step may end in any training: a caller that goes, and the end of the input."""
 _MOST_TOLD = 2000
 _FOREVER = 1 << 62
+_MOST_SECONDS = 1e9
 LONG_NS = 1_000_000
 """A step that takes longer is kept, whether or not it was traced."""
 UNDER_WAY = "under way"
@@ -48,7 +50,8 @@ class Recording:
         seconds: for how many seconds steps are kept.
         events: how many events and steps are kept at most.
         folder: where a step that fails, or that waits for longer than `seconds`, has a timeline of what is kept then written;
-            the environment's `ACTORFLOW_TRACES` unless given; no file without either.
+            the environment's `ACTORFLOW_TRACES` unless given; no file without either. The errors of steps are in these files, and
+            their texts may carry values.
 
     Raises:
         ValueError: a number is none of these.
@@ -60,8 +63,8 @@ class Recording:
     folder: str | None = None
 
     def __post_init__(self) -> None:
-        if self.every < 0 or not self.seconds > 0 or self.events < 1:
-            raise ValueError(f"every is 0 or more, seconds and events are more than 0, but they are {self}.")
+        if self.every < 0 or not 0 < self.seconds < math.inf or self.events < 1:
+            raise ValueError(f"every is 0 or more, seconds and events are more than 0 and finite, but they are {self}.")
 
     @property
     def destination(self) -> str | None:
@@ -110,7 +113,7 @@ class Recorder:
 
     def _usual(self) -> None:
         self.every, self._most = self.recording.every or _FOREVER, self.recording.events
-        self._span = int(self.recording.seconds * 1e9)
+        self._span = int(min(self.recording.seconds, _MOST_SECONDS) * 1e9)
 
     def record(self, every: int, events: int, running: Iterable[Step] = ()) -> list[RecordedStep]:
         """Traces each step from now on whose number is a multiple of `every`, keeps `events` of them, and nothing grows old; or
@@ -142,7 +145,7 @@ class Recorder:
         while kept[0].ended < oldest:
             self._forget()
         if error is not None and self.post_mortem is not None and not isinstance(error, _USUAL):
-            self.post_mortem.write(self.last(running=running), step.id, type(error).__name__)
+            self.post_mortem.write(lambda: self.last(running=running), step.id, type(error).__name__)
 
     def _forget(self) -> None:
         former = self._kept.popleft()
@@ -150,16 +153,24 @@ class Recorder:
 
     def stalled(self, step: int, lines: Iterable[str], running: Iterable[Step]) -> None:
         """A step waits for long. `lines` say what for."""
-        if self.post_mortem is not None:
-            steps = self.last(running=running)
+
+        def look() -> list[RecordedStep]:
             told = "\n".join(lines)[:_MOST_TOLD]
-            steps = [one._replace(error=told) if one.number == step else one for one in steps]
-            self.post_mortem.write(steps, step, "waits")
+            return [one._replace(error=told) if one.number == step else one for one in self.last(running=running)]
+
+        if self.post_mortem is not None:
+            self.post_mortem.write(look, step, "waits")
 
     def last(self, seconds: float | None = None, running: Iterable[Step] = ()) -> list[RecordedStep]:
-        """The steps that ended within the last `seconds`, all that are kept unless given, and those of `running`."""
+        """The steps that ended within the last `seconds`, all that are kept unless given, and those of `running`.
+
+        Raises:
+            InvalidArgumentError: `seconds` is not a number.
+        """
+        if seconds is not None and math.isnan(seconds):
+            raise InvalidArgumentError("The last nan seconds can't be asked for: give a number.")
         now = perf_counter_ns()
-        oldest = now - (self._span if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9))
+        oldest = now - (self._span if seconds is None else int(min(max(seconds, 0.0), _MOST_SECONDS) * 1e9))
         found = [one for one in self._kept if one.ended >= oldest]
         for step in running:
             trace = step.trace if type(step.trace) is RecordedTrace else None
