@@ -20,6 +20,7 @@ from actorflow.errors import (
     NotFoundError,
     OpError,
     Overloaded,
+    PermissionDeniedError,
 )
 from actorflow.ext.asgi import ClientDisconnected, Message, Receive, Send
 from actorflow.logs import get_logger
@@ -64,10 +65,11 @@ class Application:
         labels: for each model, numbers of versions by label.
         signatures: for each model, signatures where its files have none.
         poll_seconds: how often folders are looked at for new versions; 0 never looks.
-        timeout: after how many seconds an answer has no use any more, unless a request says it.
+        timeout: after how many seconds an answer has no use any more; a request may ask for less.
         max_body: the most bytes of a body.
         token: what requests have to bring, as `Authorization: Bearer`; health needs none.
         hosts: the names under which the server is reached; any unless given.
+        control: whether requests may load and unload models.
         target: the target of the models' sessions: a cluster. This process unless given.
         session_options: options of the sessions, by name.
     """
@@ -85,12 +87,13 @@ class Application:
         max_body: int = 64 << 20,
         token: str | None = None,
         hosts: Iterable[str] | None = None,
+        control: bool = False,
         target: str | None = None,
         session_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._batching = batching or Batching()
         self._poll, self._timeout, self._most = poll_seconds, timeout, max_body
-        self._guard = Guard(token, hosts)
+        self._guard, self._control = Guard(token, hosts), control
         self._folder = None if isinstance(models, Mapping) else os.fspath(models)
         self._target, self._options = target, dict(session_options or {})
         self._signatures, self._labels = signatures or {}, labels or {}
@@ -198,6 +201,9 @@ class Application:
             status, kind, body, more = await self._answer(scope["method"], path, headers, receive)
         except OpError as error:
             status, kind, body, more = self._refused(path, error)
+        except Exception:
+            _LOG.exception("a request failed", path=path[:200])
+            status, kind, body, more = 500, _JSON, dump_json({"error": "internal error"}), ()
         told = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
         await send({"type": "http.response.start", "status": status, "headers": told})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
@@ -214,7 +220,7 @@ class Application:
     async def _answer(self, method: str, path: str, headers: Mapping[bytes, bytes], receive: Receive) -> Answer:
         if path in ("/health", "/healthz", "/v2/health/live"):
             return _ok({"live": True})
-        if not self._guard.is_open and (refusal := self._guard.refusal(headers)) is not None:
+        if (refusal := self._guard.refusal(headers, method)) is not None:
             raise refusal
         if self._tasks is None:
             await self.__aenter__()
@@ -334,6 +340,11 @@ class Application:
             if path.startswith("/v1"):
                 raise InvalidArgumentError(f"Malformed request: POST {path[:200]}")
             raise NotFoundError(f"There is nothing at {path[:200]}.")
+        if match["model"] is not None and not self._control:
+            raise PermissionDeniedError(
+                "Models are not loaded or unloaded on request here.",
+                hint="Start the server with --allow-unload, or make the application with control=True.",
+            )
         await self._body(headers, receive)
         if match["model"] is None:
             return 200, _JSON, dump_json([entry for name in self.served for entry in self._index(name)]), ()
@@ -365,8 +376,8 @@ class Application:
             TooLargeError: it is larger than allowed; the rest of it is not read.
         """
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self._most:
-            raise TooLargeError(f"The body has {int(length)} bytes; {self._most} are the most.")
+        if length.isdigit() and (len(length) > 18 or int(length) > self._most):
+            raise TooLargeError(f"The body has {length[:20].decode()} bytes; {self._most} are the most.")
         parts, size = [], 0
         while True:
             message = await receive()
@@ -420,7 +431,10 @@ class Application:
         micros = request.parameters.get("timeout")
         if micros is not None and (type(micros) is not int or micros < 0):
             raise InvalidArgumentError("The parameter 'timeout' has to be a number of microseconds.")
-        timeout = self._limit(headers) if not micros else micros / 1e6
+        timeout = self._limit(headers)
+        if micros:
+            asked = min(micros, 10**18) / 1e6  # what is longer has no float
+            timeout = asked if timeout is None else min(asked, timeout)
         outputs = await model.infer(signature, request.inputs, request.outputs, timeout)
         data, head = kserve.answer(request, name, version, signature, outputs)
         if head is None:

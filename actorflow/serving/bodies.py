@@ -71,7 +71,10 @@ def load_json(body: bytes) -> dict[str, Any]:
             found = None  # perhaps NaN, which it does not know
     if found is None:
         try:
-            found = json.loads(body)
+            text = body.decode("utf-8-sig")
+            found = json.loads(text)
+            if "\\u" in text:  # half of a surrogate pair is no text that can be sent back
+                json.dumps(found, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise InvalidArgumentError(f"JSON Parse error: {error or 'the value is empty or too deep'}.") from None
     if not isinstance(found, dict):

@@ -10,7 +10,7 @@ from typing import Any
 
 from actorflow.cli.main import Command
 from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError
-from actorflow.serving.guard import LOOPBACK, check_address, is_loopback
+from actorflow.serving.guard import LOOPBACK, check_address
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--max-batch", type=int, default=32, metavar="ROWS", help="the most rows of a step; default: 32"
     )
     parser.add_argument(
-        "--max-delay", type=float, default=2.0, metavar="MS", help="how long a request waits for others; default: 2"
+        "--max-delay",
+        type=float,
+        default=2.0,
+        metavar="MS",
+        help="how long a request waits for others while a step runs, where --steps of 2 or more leaves room for one; default: 2",
     )
     parser.add_argument(
         "--max-queued", type=int, default=1024, metavar="N", help="the most requests that wait; default: 1024"
@@ -40,6 +44,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=30.0, metavar="S", help="the most time for an answer; default: 30"
     )
+    parser.add_argument("--allow-unload", action="store_true", help="let requests load and unload models")
     parser.add_argument("--target", help="the address of a cluster whose tasks hold the models")
 
 
@@ -47,7 +52,8 @@ def _run(arguments: argparse.Namespace) -> int:
     token = _token(arguments.token_file)
     if bool(arguments.tls_cert) != bool(arguments.tls_key):
         raise InvalidArgumentError("--tls-cert and --tls-key go together.")
-    check_address(arguments.host, token, bool(arguments.tls_cert))
+    check_address(arguments.host, token)
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     uvicorn = _uvicorn()
     from actorflow.serving.application import Application
     from actorflow.serving.batching import Batching
@@ -60,7 +66,8 @@ def _run(arguments: argparse.Namespace) -> int:
         poll_seconds=arguments.poll,
         timeout=arguments.timeout,
         token=token,
-        hosts=LOOPBACK if is_loopback(arguments.host) and not token else None,
+        hosts=None if token else (*LOOPBACK, host),
+        control=arguments.allow_unload,
         target=arguments.target,
     )
     config = uvicorn.Config(
@@ -79,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
     sockets = [config.bind_socket()]
     sockets[0].listen(config.backlog)  # who comes while models are loaded waits for them
     scheme = "https" if arguments.tls_cert else "http"
-    print(f"{scheme}://{arguments.host}:{sockets[0].getsockname()[1]}", flush=True)
+    print(f"{scheme}://{host}:{sockets[0].getsockname()[1]}", flush=True)
     with _quiet_interrupt():
         server.run(sockets=sockets)
     return 0

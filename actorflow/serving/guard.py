@@ -1,7 +1,8 @@
 """Addresses, tokens, hosts: which requests are refused before they are read.
 
 A server on this machine alone can still be reached by every web site that a browser here visits. So a server on loopback takes
-requests for its own hosts only, and none that a browser says comes from another site. Other addresses need a token or TLS.
+requests for its own hosts only, and none that a browser says comes from another site. Other addresses need a token: TLS keeps
+others from reading, but admits everyone.
 """
 
 from __future__ import annotations
@@ -24,18 +25,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_address(host: str, token: str | None, has_tls: bool) -> None:
-    """Raises InvalidArgumentError for an address that other machines reach, unless there is a token or TLS.
+def check_address(host: str, token: str | None) -> None:
+    """Raises InvalidArgumentError for an address that other machines reach, unless there is a token.
 
     Args:
         host: the address to listen on.
         token: what requests have to bring.
-        has_tls: whether connections are encrypted.
     """
-    if not is_loopback(host) and not token and not has_tls:
+    if not is_loopback(host) and not token:
         raise InvalidArgumentError(
-            f"Models are not served on {host}: anyone who reaches it could use them, and read what others send.",
-            hint="Give a token (--token-file FILE) or a certificate (--tls-cert FILE --tls-key FILE), or stay on 127.0.0.1.",
+            f"Models are not served on {host}: anyone who reaches it could use them.",
+            hint="Give a token (--token-file FILE), with TLS to keep it secret (--tls-cert, --tls-key), or stay on 127.0.0.1.",
         )
 
 
@@ -50,23 +50,31 @@ class Guard:
     def __init__(self, token: str | None = None, hosts: Iterable[str] | None = None) -> None:
         self._token = None if token is None else token.encode()
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
-        self.is_open = self._token is None and self._hosts is None
-        """Whether it refuses nothing."""
 
-    def refusal(self, headers: Mapping[bytes, bytes]) -> OpError | None:
-        """Why a request is refused; None where it is not."""
+    def refusal(self, headers: Mapping[bytes, bytes], method: str = "GET") -> OpError | None:
+        """Why a request is refused; None where it is not. No other site may send a POST, under whatever name."""
+        host = headers.get(b"host", b"").decode("latin-1").lower()
         if self._hosts is not None:
-            host = headers.get(b"host", b"").decode("latin-1").lower()
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name not in self._hosts:
                 return PermissionDeniedError(f"This server is not {host[:100]!r}; it answers as {sorted(self._hosts)}.")
-            origin = headers.get(b"origin")
-            if origin is not None and urllib.parse.urlsplit(origin.decode("latin-1")).netloc.lower() != host:
-                return PermissionDeniedError("Other sites may not use this server.")
-            if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
-                return PermissionDeniedError("Other sites may not use this server.")
+        if (self._hosts is not None or method == "POST") and _of_other_site(headers, host):
+            return PermissionDeniedError("Other sites may not use this server.")
         if self._token is not None:
             kind, _, given = headers.get(b"authorization", b"").partition(b" ")
             if kind.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
                 return UnauthenticatedError("A token is needed: Authorization: Bearer TOKEN.")
         return None
+
+
+def _of_other_site(headers: Mapping[bytes, bytes], host: str) -> bool:
+    """Whether a browser says that the page of another site sends a request."""
+    if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
+        return True
+    origin = headers.get(b"origin")
+    if origin is None:
+        return False
+    try:
+        return urllib.parse.urlsplit(origin.decode("latin-1")).netloc.lower() != host
+    except ValueError:
+        return True

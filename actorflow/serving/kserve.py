@@ -64,7 +64,7 @@ def read(body: bytes, json_length: str | None) -> Request:
     data = memoryview(body)
     at = len(data)
     if json_length is not None:
-        if not json_length.isdecimal() or int(json_length) > len(data):
+        if not json_length.isdecimal() or len(json_length) > 18 or int(json_length) > len(data):
             raise InvalidArgumentError(
                 f"Inference-Header-Content-Length is {json_length[:20]!r} for {len(data)} bytes."
             )
@@ -125,9 +125,9 @@ def _input(index: int, entry: Any, data: memoryview, at: int) -> tuple[str, Any,
         raise InvalidArgumentError(f"{what} has the datatype {kind!r:.40}, which is not known.")
     if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape) or len(shape) > 32:
         raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}; it has to be a list of sizes.")
+    if math.prod(filter(None, shape)) > _MOST:
+        raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}, which is too many elements.")
     count = math.prod(shape)
-    if count > _MOST:
-        raise InvalidArgumentError(f"{what} has {count} elements, which is too many.")
     size = _parameters(entry, what).get("binary_data_size")
     if size is None:
         return name, _of_json(what, kind, shape, count, entry.get("data")), at

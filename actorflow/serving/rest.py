@@ -229,7 +229,10 @@ def _example(features: Mapping[str, Any]) -> bytes:
                 raise InvalidArgumentError(f"The feature {name!r} has numbers that are no int64.")
             feature.int64_list.value.extend(values)
         elif all(isinstance(item, (int, float)) for item in values):
-            feature.float_list.value.extend([float(item) for item in values])
+            try:
+                feature.float_list.value.extend([float(item) for item in values])
+            except OverflowError:
+                raise InvalidArgumentError(f"The feature {name!r} has numbers that are no float.") from None
         else:
             flat: list[bytes] = []
             _flatten(name, values, [len(values)], 0, flat)
@@ -244,14 +247,25 @@ def results(outputs: Mapping[str, Any], method: str, rows: int) -> dict[str, Any
         InvalidArgumentError: the outputs are none of this method.
     """
     if method == "regress":
-        value = np.asarray(outputs.get("outputs"))
+        if "outputs" not in outputs:
+            raise InvalidArgumentError(f"A regression needs the output 'outputs'; the signature has {sorted(outputs)}.")
+        value = np.asarray(outputs["outputs"])
         if value.size != rows:
             raise InvalidArgumentError(
                 f"A regression gives a number for each example, but the shape is {list(value.shape)}."
             )
         return {"results": value.reshape(rows)}
     classes, scores = outputs.get("classes"), outputs.get("scores")
-    count = next(np.shape(value)[1] for value in (scores, classes) if value is not None)
+    shapes = [np.shape(value) for value in (scores, classes) if value is not None]
+    if not shapes:
+        raise InvalidArgumentError(
+            f"A classification needs the output 'scores' or 'classes'; the signature has {sorted(outputs)}."
+        )
+    if len(shapes[0]) != 2 or any(shape != shapes[0] for shape in shapes) or shapes[0][0] != rows:
+        raise InvalidArgumentError(
+            f"A classification gives a row of classes for each example, but the shape is {list(shapes[0])}."
+        )
+    count = shapes[0][1]
     labels = [[""] * count] * rows if classes is None else _text(np.asarray(classes).tolist(), False)
     numbers = [[0.0] * count] * rows if scores is None else np.asarray(scores).tolist()
     return {"results": [[list(pair) for pair in zip(a, b)] for a, b in zip(labels, numbers)]}

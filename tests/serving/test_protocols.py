@@ -15,7 +15,7 @@ import pytest
 from served import Client, application, write_line, write_words
 
 import actorflow as af
-from actorflow.serving import kserve
+from actorflow.serving import kserve, rest
 from actorflow.serving.bodies import load_json
 
 SAVED = Path(__file__).parents[1] / "saved_model" / "saved_models_tf215.zip"
@@ -33,7 +33,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 async def client(models: dict[str, str]) -> Any:
-    async with application(models, max_body=1 << 20) as app:
+    async with application(models, max_body=1 << 20, control=True) as app:
         yield Client(app)
 
 
@@ -100,6 +100,13 @@ async def test_tensorflow_serving_answers(client: Client, path: str, body: Any, 
         (f"{LINE}:predict", {"instances": [{"x": ROWS[0]}, {"z": ROWS[0]}]}, 400, "element: 1 of 'instances'"),
         (f"{WORDS}:predict", {"instances": [{"b64": "*"}]}, 400, "Unable to base64 decode"),
         (f"{WORDS}:predict", {"instances": [3]}, 400, "takes text, or bytes"),
+        (f"{WORDS}:predict", {"instances": ["\ud800"]}, 400, "surrogates not allowed"),
+        (
+            f"{HALF}:regress",
+            {"signature_name": "regress_x_to_y", "examples": [{"x": [10**400, 1.5]}]},
+            400,
+            "The feature 'x' has numbers that are no float",
+        ),
         (f"{HALF}:classify", {"examples": [{"x": 1.0}]}, 400, "Expected classification signature method_name"),
         (
             f"{HALF}:regress",
@@ -220,6 +227,10 @@ async def test_texts_as_bytes(client: Client) -> None:
         ({"inputs": [tensor(shape=[2**62, 2**62], data=[])]}, 400, "which is too many"),
         ({"inputs": [tensor(shape=[True], data=[1])]}, 400, "has the shape [True]"),
         ({"inputs": [tensor(shape=[2**31, 0, 3], data=[])]}, 400, "'x' has the shape"),
+        ({"inputs": [tensor(shape=[0, 10**30], data=[])]}, 400, "'x' has the shape"),
+        ({"inputs": [tensor(shape=[10**4000] * 2, data=[])]}, 400, "'x' has the shape"),
+        ({"inputs": [tensor("text", [1], "BYTES", data=["\ud800"])]}, 400, "surrogates not allowed"),
+        ({"id": "\ud800", "inputs": [tensor(data=ROWS)]}, 400, "surrogates not allowed"),
         ({"inputs": [tensor(data=[1.0])]}, 400, "has 1 elements, but the shape [2, 3] has 6"),
         ({"inputs": [tensor(datatype="FP99", data=ROWS)]}, 400, "has the datatype 'FP99'"),
         ({"inputs": [tensor(datatype="FP16", data=ROWS)]}, 400, "FP16 has no form in JSON"),
@@ -239,6 +250,60 @@ async def test_texts_as_bytes(client: Client) -> None:
 async def test_open_inference_refuses(client: Client, content: Any, status: int, error: str) -> None:
     found, answer = await client.post("/v2/models/line/infer", content)
     assert (found, error in answer["error"]) == (status, True), answer
+
+
+async def test_a_header_of_thousands_of_digits_is_refused(client: Client) -> None:
+    sizes = {"inference-header-content-length": "9" * 5000}
+    assert (await client.post("/v2/models/line/infer", {"inputs": [tensor(data=ROWS)]}, **sizes))[0] == 400
+
+
+@pytest.mark.parametrize("micros", [10**400, 3_600_000_000])
+async def test_a_request_has_no_more_time_than_the_server_gives(models: dict[str, str], micros: int) -> None:
+    async with application(models, timeout=0.01) as app:
+        model = app.served["line"].find()[1]
+
+        async def held(key: Any, arrays: Any, timeout: Any) -> Any:
+            await anyio.sleep_forever()
+
+        assert model._batcher is not None
+        model._batcher._run = held  # type: ignore[assignment]
+        body = {"inputs": [tensor(data=ROWS)], "parameters": {"timeout": micros}}
+        assert (await Client(app).post("/v2/models/line/infer", body))[0] == 504
+
+
+def test_outputs_that_are_no_classification_or_regression() -> None:
+    for outputs, method in [
+        ({"y": np.ones((1, 2))}, "classify"),
+        ({"scores": np.ones(1)}, "classify"),
+        ({"y": np.ones(1)}, "regress"),
+    ]:
+        with pytest.raises(af.errors.InvalidArgumentError):
+            rest.results(outputs, method, 1)
+
+
+async def test_an_error_that_is_not_foreseen_is_told_without_its_text(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(kserve, "answer", broken)
+    answer = await client.post("/v2/models/line/infer", {"inputs": [tensor(data=ROWS)]})
+    assert answer == (500, {"error": "internal error"})
+
+
+async def test_models_are_unloaded_on_request_only_where_it_is_allowed(models: dict[str, str]) -> None:
+    async with application({"line": models["line"]}) as app:
+        for verb in ("load", "unload"):
+            status, _, data = await Client(app).call("POST", f"/v2/repository/models/line/{verb}")
+            assert status == 403 and "not loaded or unloaded on request" in json.loads(data)["error"]
+        assert (await Client(app).get("/v2/models/line/ready"))[0] == 200
+
+
+@pytest.mark.parametrize("headers", [{"origin": "http://attacker.example"}, {"sec-fetch-site": "cross-site"}])
+async def test_a_bare_application_takes_no_posts_of_other_sites(client: Client, headers: dict[str, str]) -> None:
+    status, _, _ = await client.call("POST", f"{HALF}:predict", {"instances": [[2.0]]}, headers)
+    assert status == 403
 
 
 @pytest.mark.parametrize("seed_of", range(4))
@@ -271,7 +336,10 @@ async def test_bodies_of_noise_are_refused_and_others_are_answered(client: Clien
         (b"{}", {"content-encoding": "br"}, 501, "is not known"),
         (b" " * (1 << 21), {}, 413, "2097152 bytes; 1048576 are the most"),
         (b" " * (1 << 21), {"content-length": "2"}, 413, "more than 1048576 bytes"),
+        (b"{}", {"content-length": "9" * 5000}, 413, "1048576 are the most"),
+        (b'{"instances": ["\xed\xa0\x80"]}', {}, 400, "JSON Parse error"),
         (b'{"instances": [[1]]}', {"x-request-timeout": "-1"}, 400, "has to be a positive number"),
+        (b'{"instances": [[1]]}', {"origin": "http://[x"}, 403, "Other sites may not use this server"),
     ],
 )
 async def test_hostile_bodies(client: Client, body: bytes, headers: dict[str, str], status: int, error: str) -> None:

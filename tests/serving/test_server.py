@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -63,9 +64,23 @@ def test_a_folder_of_models_is_served_and_watched(tmp_path: Path) -> None:
         assert status == 200 and answer["model_version"] == "2"
 
 
+@pytest.mark.parametrize("host", ["127.0.0.2", "::1"])
+def test_the_address_that_is_printed_is_one_that_answers(tmp_path: Path, host: str) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        pytest.skip(f"this machine has no {host}")
+    write_line(tmp_path / "line" / "1", 1)
+    with serving(str(tmp_path), "--host", host) as address:
+        assert post(address, "/v1/models/line:predict", {"instances": [[1.0, 2.0, 3.0]]})[0] == 200
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
+        (["--host", "0.0.0.0", "--tls-cert", "a", "--tls-key", "b"], "Models are not served on 0.0.0.0"),
         (["--host", "0.0.0.0"], "Models are not served on 0.0.0.0"),
         (["--tls-cert", "a"], "--tls-cert and --tls-key go together"),
         (["--token-file", "absent"], "The token file 'absent' can't be read"),
@@ -91,7 +106,7 @@ def test_tritonclient(tmp_path: Path) -> None:
     gevent = pytest.importorskip("gevent")
 
     write_line(tmp_path / "line" / "1", 2)
-    with serving(str(tmp_path)) as address:
+    with serving(str(tmp_path), "--allow-unload") as address:
         client = triton.InferenceServerClient(address.removeprefix("http://"))
         assert client.is_server_live() and client.is_server_ready() and client.is_model_ready("line")
         assert client.get_server_metadata()["name"] == "actorflow"

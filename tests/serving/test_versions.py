@@ -324,22 +324,21 @@ def test_a_server_on_loopback_takes_no_requests_of_other_sites(headers: dict[str
 
 
 @pytest.mark.parametrize(
-    ("host", "token", "tls", "refused"),
+    ("host", "token", "refused"),
     [
-        ("127.0.0.1", None, False, False),
-        ("::1", None, False, False),
-        ("0.0.0.0", None, False, True),
-        ("models.example", None, False, True),
-        ("0.0.0.0", "secret", False, False),
-        ("0.0.0.0", None, True, False),
+        ("127.0.0.1", None, False),
+        ("::1", None, False),
+        ("0.0.0.0", None, True),
+        ("models.example", None, True),
+        ("0.0.0.0", "secret", False),
     ],
 )
-def test_other_addresses_want_a_token_or_tls(host: str, token: str | None, tls: bool, refused: bool) -> None:
+def test_other_addresses_want_a_token(host: str, token: str | None, refused: bool) -> None:
     if refused:
         with pytest.raises(errors.InvalidArgumentError, match="--token-file FILE"):
-            check_address(host, token, tls)
+            check_address(host, token)
     else:
-        check_address(host, token, tls)
+        check_address(host, token)
 
 
 async def test_an_overloaded_model_says_when_to_try_again(tmp_path: Path) -> None:
