@@ -4,7 +4,7 @@ Nothing waits while nothing runs: a request that comes to an idle model runs at 
 the event loop. While steps run, others gather. A batch starts when there is room for a step, and it is full or its first request
 has waited for `max_delay`. A request that was given up in the queue is never run. One that is given up in a batch that runs
 disturbs no other; a step is stopped when all of its requests are given up. A batch that fails is run again request by request,
-so that each one has its own error.
+so that each one has its own error; but where time, memory or a machine is missing all of them fail at once.
 """
 
 from __future__ import annotations
@@ -19,9 +19,18 @@ from typing import Any
 import anyio
 import numpy as np
 
-from actorflow.errors import DeadlineExceededError, Overloaded, UnavailableError
+from actorflow.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    Overloaded,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 from actorflow.public import public
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+
+_OF_NO_REQUEST = (UnavailableError, DeadlineExceededError, ResourceExhaustedError)
+"""Errors that are no fault of one request in a batch."""
 
 Run = Callable[[tuple[Any, ...], list[Any], float | None], Awaitable[Sequence[Any]]]
 """Runs one step: for a key, with arrays, within seconds."""
@@ -247,8 +256,11 @@ class Batcher:
             with step.scope:
                 outputs = await self._together(live)
         except Exception as error:
-            if len(live) == 1:
-                _fail(live[0], error)
+            if isinstance(error, TimeoutError) and not isinstance(error, DeadlineExceededError):
+                error = DeadlineExceededError("The request's deadline has passed.")
+            if len(live) == 1 or isinstance(error, _OF_NO_REQUEST):
+                for request in live:
+                    _fail(request, error)
                 return
             for request in live:
                 request.step = None
@@ -279,7 +291,7 @@ class Batcher:
             return [outputs]
         for value in outputs:
             if not np.ndim(value) or value.shape[0] != size:
-                raise ValueError("an output has no row for each row of the inputs")
+                raise InvalidArgumentError("An output has no row for each row of the inputs, so no step can be padded.")
         at = 0
         found: list[Sequence[Any]] = []
         for request in live:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -21,6 +22,7 @@ from actorflow.serving.sources import DEFAULT, Signatures, Source, read
 from actorflow.session.session import Session
 
 _LOG = get_logger("serving")
+_CALLS = 32
 
 
 @public("af.serving")
@@ -58,7 +60,7 @@ class Model:
         self._batcher: Batcher | None = None
         self._source: Source | None = None
         self._closing = anyio.Lock()
-        self._calls: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._calls: OrderedDict[tuple[str, tuple[str, ...]], Any] = OrderedDict()
         self.observe: Callable[[int], None] = lambda rows: None
         """Called with the number of rows of each step."""
 
@@ -176,7 +178,9 @@ class Model:
         """
         if self._batcher is None:
             raise UnavailableError("The model was closed.")
-        names = signature.chosen(outputs)
+        chosen = signature.chosen(outputs)
+        # Requests for the same outputs in other orders go together.
+        names = chosen if not outputs else tuple(name for name in signature.outputs if name in chosen)
         arrays = signature.arrays(values)
         key: tuple[Any, ...] = (signature.name, names)
         rows = None
@@ -186,17 +190,22 @@ class Model:
             key = (*key, *(array.shape[1:] for array in arrays.values()))
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
         found = await self._batcher.submit(key, list(arrays.values()), rows, deadline)
-        return dict(zip(names, found))
+        answers = dict(zip(names, found))
+        return answers if names == chosen else {name: answers[name] for name in chosen}
 
     async def _step(self, key: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> Sequence[Any]:
         name, outputs = key[:2]
         call = self._calls.get((name, outputs))
-        if call is None:
+        if call is not None:
+            self._calls.move_to_end((name, outputs))
+        else:
             signature = self.signatures[name]
             assert self._session is not None
             tensors = [signature.outputs[key].tensor for key in outputs]
             feeds = [port.tensor for port in signature.inputs.values()]
             call = self._calls[name, outputs] = await self._session.make_callable(tensors, feeds)
+            if len(self._calls) > _CALLS:  # clients choose the outputs
+                self._calls.popitem(last=False)
         if timeout is None:
             return await call(*arrays)  # type: ignore[no-any-return]
         with anyio.fail_after(timeout):

@@ -199,8 +199,8 @@ def _numbered(path: str) -> dict[int, str]:
     except OSError:
         return {}
     for name in names:
-        stem = name.partition(".")[0]
         whole = os.path.join(path, name)
+        stem = _stem(whole)
         if stem.isdecimal() and stem.isascii() and len(stem) < 19:
             if os.path.isdir(whole) and not is_model(whole):
                 try:
@@ -212,6 +212,12 @@ def _numbered(path: str) -> dict[int, str]:
             if is_model(whole):
                 found[int(stem)] = whole
     return found
+
+
+def _stem(path: str) -> str:
+    """The name of a folder, or that of a file without its ending: `2.tmp/` is not the version 2."""
+    name = os.path.basename(path)
+    return name if os.path.isdir(path) else os.path.splitext(name)[0]
 
 
 def _times(path: str) -> list[Any]:
@@ -235,9 +241,9 @@ def models_in(folder: str) -> dict[str, str]:
     Args:
         folder: the folder; one that is itself a model, or has versions, is one model of its own name.
     """
-    folder = os.path.normpath(folder)
+    folder = os.path.abspath(folder)
     if is_model(folder) or _numbered(folder):
-        return {os.path.basename(folder).rpartition(".")[0] or os.path.basename(folder): folder}
+        return {_stem(folder): folder}
     found = {}
     for name in sorted(os.listdir(folder)):
         whole = os.path.join(folder, name)
@@ -247,5 +253,5 @@ def models_in(folder: str) -> dict[str, str]:
             if is_model(whole) or _numbered(whole):
                 found[name] = whole
         elif is_model(whole):
-            found[name.rpartition(".")[0]] = whole
+            found[_stem(whole)] = whole
     return found

@@ -9,7 +9,13 @@ import anyio
 import numpy as np
 import pytest
 
-from actorflow.errors import DeadlineExceededError, InvalidArgumentError, Overloaded, UnavailableError
+from actorflow.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    Overloaded,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 from actorflow.serving.batching import Batcher, Batching
 
 KEY = ("f", ("y",))
@@ -124,6 +130,45 @@ async def test_a_bad_request_fails_alone(steps: Steps) -> None:
     assert found[0] == [2] and found[2] == [6]
     assert isinstance(found[1], InvalidArgumentError)
     assert steps.ran == [[1, -1, 3], [1], [-1], [3]]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (UnavailableError("a worker is lost"), UnavailableError),
+        (ResourceExhaustedError("no memory"), ResourceExhaustedError),
+        (TimeoutError(), DeadlineExceededError),
+    ],
+)
+async def test_a_batch_that_lacks_time_memory_or_a_machine_is_not_run_again(error: Exception, told: Any) -> None:
+    runs = 0
+
+    async def run(key: Any, arrays: list[Any], timeout: float | None) -> list[Any]:
+        nonlocal runs
+        runs += 1
+        raise error
+
+    batcher = Batcher(run, Batching(max_size=4))
+
+    async def ask() -> None:
+        with pytest.raises(told):
+            await batcher.submit(KEY, [np.ones((1, 1))], 1, None)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(ask)
+    assert runs == 1
+    await batcher.close()
+
+
+async def test_a_step_that_can_not_be_padded_is_told() -> None:
+    async def run(key: Any, arrays: list[Any], timeout: float | None) -> list[Any]:
+        return [arrays[0].sum()]
+
+    batcher = Batcher(run, Batching(max_size=4, sizes=(4,)))
+    with pytest.raises(InvalidArgumentError, match="no row for each row"):
+        await batcher.submit(KEY, [np.ones((1, 1))], 1, None)
+    await batcher.close()
 
 
 async def test_too_many_are_refused_with_the_time_after_which_to_try_again() -> None:

@@ -18,7 +18,7 @@ import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
 from actorflow.serving.guard import Guard, check_address
-from actorflow.serving.versions import VersionPolicy
+from actorflow.serving.versions import VersionPolicy, _numbered, models_in
 
 PREDICT = "/v1/models/line:predict"
 BODY = {"instances": [[1.0, 2.0, 3.0]]}
@@ -207,6 +207,30 @@ async def test_requests_that_run_when_a_model_is_unloaded_may_be_sent_again(tmp_
             await app.served["line"].unload()
         metrics = (await Client(app).call("GET", "/metrics"))[2].decode()
         assert 'requests_total{model="line",protocol="rest",status="503"} 1' in metrics
+
+
+def test_names_and_versions_of_folders_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = write_line(tmp_path / "line" / "1", 1)
+    for copy in ("line/2.tmp", "net-v1.5/1", "one-v2.0"):
+        shutil.copytree(line, tmp_path / copy)
+    assert models_in(str(tmp_path / "net-v1.5")) == {"net-v1.5": str(tmp_path / "net-v1.5")}
+    assert models_in(str(tmp_path)).keys() == {"line", "net-v1.5", "one-v2.0"}
+    monkeypatch.chdir(tmp_path / "line")
+    assert models_in(".") == {"line": str(tmp_path / "line")}
+    assert _numbered(".").keys() == {1}
+
+
+async def test_outputs_in_any_order_have_one_plan_and_few_plans_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_line(tmp_path / "1", 2)
+    async with af.serving.Model(folder, warm_up=False) as model:
+        for outputs in (["y", "total"], ["total", "y"]):
+            assert list(await model.predict([[1.0, 2.0, 3.0]], outputs=outputs)) == outputs
+        assert len(model._calls) == 1
+        monkeypatch.setattr("actorflow.serving.model._CALLS", 1)
+        assert list(await model.predict([[1.0, 2.0, 3.0]], outputs=["total"])) == ["total"]
+        assert [outputs for _, outputs in model._calls] == [("total",)]
 
 
 async def test_policies_and_labels(tmp_path: Path) -> None:
