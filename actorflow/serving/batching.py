@@ -43,7 +43,8 @@ class Batching:
 
     Args:
         max_size: the most rows of a step. A request with more rows runs alone.
-        max_delay: how long a request waits for others while steps run, in seconds.
+        max_delay: how long a request waits for others while a step runs and there is room for another, in seconds: it tells
+            nothing where `max_steps` is 1.
         max_queued: the most requests that wait; more are refused with `errors.Overloaded`.
         max_steps: how many steps run at a time.
         sizes: the numbers of rows that a step may have, increasing: a batch is padded with copies of its last row. Any
