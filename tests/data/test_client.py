@@ -176,6 +176,18 @@ async def test_a_generator_that_cancels_itself_ends_with_an_error() -> None:
         assert await outcomes(Dataset.from_generator(later, af.int64, []).iterate()) == [1, "UnknownError"]
 
 
+@pytest.mark.parametrize("parallel", [None, 2])
+async def test_a_coroutine_function_that_cancels_itself_fails_at_its_element(parallel: int | None) -> None:
+    async def some(x: Any) -> Any:
+        if x == 1:
+            raise asyncio.CancelledError("its own")
+        return x
+
+    made = Dataset.range(3).map(some, num_parallel_calls=parallel)
+    with anyio.fail_after(60):
+        assert await outcomes(made.iterate()) == [0, "UnknownError", 2]
+
+
 def _raising(text: str) -> Iterator[int]:
     raise ValueError(text)
     yield 0

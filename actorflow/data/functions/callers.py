@@ -3,6 +3,7 @@ functions by awaiting them."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,6 +137,10 @@ class CoroutineCaller:
             found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
         except OpError:
             raise
+        except asyncio.CancelledError as error:
+            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                raise
+            raise raised(self._function, error) from error  # the function's own: no one cancelled the task
         except Exception as error:
             raise raised(self._function, error) from error
         return converted(found, self._spec, f"the function {self._function.name}")

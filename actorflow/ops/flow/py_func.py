@@ -80,7 +80,7 @@ _KINDS: tuple[tuple[type[BaseException], type[OpError]], ...] = (
     (NotImplementedError, UnimplementedError),
     (BaseException, UnknownError),
 )
-_CALLERS = ("flow/py_func.py", "data/calling.py", "stages/generators.py")
+_CALLERS = ("flow/py_func.py", "functions/callers.py", "stages/generators.py")
 """The modules that call functions of Python."""
 
 
