@@ -35,7 +35,7 @@ class VersionPolicy:
     specific: tuple[int, ...] = ()
 
     def wanted(self, there: list[int]) -> list[int]:
-        """Those that are to be served of those that are there, which increase."""
+        """The versions to serve, of those that are `there`, in increasing order."""
         if self.specific:
             return [number for number in there if number in self.specific]
         return there[-self.latest :] if self.latest else there

@@ -176,7 +176,7 @@ class ParallelMap(Ahead):
         self.limit = max(1, self.node.number(0))
         self.ordered = bool(self.node.options["ordered"])
         self.calls: Calls | None = Calls(self.call) if self.call.is_traced else None
-        """Those that are made in turn, as long as they are."""
+        """The calls of a traced function in turn; None once tasks call it beside each other."""
         self.queue: deque[Slot] = deque()
         """Elements that wait for a call."""
         self.busy = 0

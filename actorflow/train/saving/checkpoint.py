@@ -270,7 +270,7 @@ class Restoring:
         return variables_of(self._checkpoint)
 
     def _resumable(self) -> dict[str, Resumable]:
-        """Those that are reached and have a state in the checkpoint, by the ways to them."""
+        """The objects that are reached and have a state in the checkpoint, by the ways to them."""
         return {way: one for way, one in reached_from(self._checkpoint)[1].items() if way in self._names}
 
     def _matches(self) -> dict[str, Variable]:
