@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's guide to adding an op works to the letter, in a copy of the project."""
+"""CONTRIBUTING.md's guide to adding an op is the tree's code, and works to the letter in a copy of the project without that op."""
 
 from __future__ import annotations
 
@@ -52,27 +52,45 @@ def run(root: Path, *command: Any) -> str:
     return done.stdout
 
 
+def cut(copy: Path, file: str, code: str) -> str:
+    """Takes the guide's code out of a file of the copy, and returns it as it stood there."""
+    text = (copy / file).read_text(encoding="utf-8")
+    for margin in ("", "    "):
+        there = textwrap.indent(code, margin)
+        if text.count(there) == 1:
+            (copy / file).write_text(text.replace(there, ""), encoding="utf-8")
+            return there
+    pytest.fail(f"{file} has other code than CONTRIBUTING.md:\n{code}")
+
+
 @pytest.mark.timeout(180)
 def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     made = steps()
     assert [file for file, _ in made] == [
-        "actorflow/ops/nn/activation.py",
-        "kernels/nn/activation.py",
-        "tests/ops/nn/rows_activation.py",
+        "actorflow/ops/math/arithmetic.py",
+        "kernels/math/arithmetic.py",
+        "tests/ops/math/rows_arithmetic.py",
     ]
     for file, code in made:
+        cut(copy, file, code)
+    (declared, op), (computed, kernel), (table, row) = made
+    for file, code in ((declared, op), (computed, kernel)):
         with (copy / file).open("a", encoding="utf-8") as written:
             written.write(f"\n\n{code}")
-    run(copy, "tools/public_names.py")
-    assert "squareplus as squareplus" in (copy / "actorflow" / "nn.pyi").read_text(encoding="utf-8")
     for part in PARTS:
         (copy / "actorflow" / part).symlink_to(copy / part)
-    where = run(copy, "-c", "import actorflow as af; print(af.nn.squareplus.__wrapped__.__code__.co_filename)")
-    assert where.strip() == str(copy / "actorflow" / "ops" / "nn" / "activation.py")
+    tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_table.py", "-k")
+    with (copy / table).open("a", encoding="utf-8") as written:
+        written.write(f"\nCASES += [\n{row}]\n")
+    for stub in (copy / "actorflow" / "math.pyi", copy / "actorflow" / "__init__.pyi"):
+        stub.unlink()
+    run(copy, "tools/public_names.py")
+    assert "squared_difference as squared_difference" in (copy / "actorflow" / "math.pyi").read_text(encoding="utf-8")
+    where = run(copy, "-c", "import actorflow as af; print(af.squared_difference.__wrapped__.__code__.co_filename)")
+    assert where.strip() == str(copy / declared)
+    gpu = Path("docs", "guides", "gpu.md")
+    (copy / gpu).write_text((copy / gpu).read_text(encoding="utf-8").replace("SquaredDifference, ", ""), encoding="utf-8")
     run(copy, "tests/support/kernel_coverage.py")
-    table = Path("docs", "guides", "gpu.md")
-    assert (copy / table).read_text(encoding="utf-8") != (ROOT / table).read_text(encoding="utf-8")
-    printed = run(
-        copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_table.py", "-k", "Squareplus or every_op"
-    )
+    assert (copy / gpu).read_text(encoding="utf-8") == (ROOT / gpu).read_text(encoding="utf-8")
+    printed = run(copy, *tests, "SquaredDifference or every_op")
     assert int(re.findall(r"(\d+) passed", printed)[0]) >= 6, printed
