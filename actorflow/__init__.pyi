@@ -132,8 +132,6 @@ from actorflow.graphdef.attributes import make_tensor_proto as make_tensor_proto
 from actorflow.graphdef.importing import import_graph_def as import_graph_def
 from actorflow.lookup.tables import initialize_all_tables as initialize_all_tables
 from actorflow.lookup.tables import tables_initializer as tables_initializer
-from actorflow.ops.aliases import arg_max as arg_max
-from actorflow.ops.aliases import arg_min as arg_min
 from actorflow.ops.array.constant import constant as constant
 from actorflow.ops.array.constant import fill as fill
 from actorflow.ops.array.constant import ones as ones
@@ -290,6 +288,8 @@ from actorflow.ops.linalg.norm import norm as norm
 from actorflow.ops.linalg.solve import cholesky_solve as cholesky_solve
 from actorflow.ops.linalg.solve import matrix_solve_ls as matrix_solve_ls
 from actorflow.ops.linalg.solve import matrix_triangular_solve as matrix_triangular_solve
+from actorflow.ops.math.argmax import arg_max as arg_max
+from actorflow.ops.math.argmax import arg_min as arg_min
 from actorflow.ops.math.argmax import argmax as argmax
 from actorflow.ops.math.argmax import argmin as argmin
 from actorflow.ops.math.arithmetic import accumulate_n as accumulate_n

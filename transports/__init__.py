@@ -13,7 +13,6 @@ simulated.py        the simulated transport: the real protocol over a network th
 protocol/           the protocol between two processes, without a socket or a wait (see docs/reference/protocol.md)
 shm/                the shared-memory transport
 zmq/                the ZeroMQ transport
-unreachable.py      what to say of a peer that was not reached in time
 """
 
 if not __name__.startswith("actorflow."):

@@ -22,8 +22,7 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from actorflow.transport.factory import KeyPair, TransportFactory
 
 from .channel import BaseChannel
-from .endpoint import BaseEndpoint
-from .unreachable import not_reached
+from .endpoint import BaseEndpoint, not_reached
 from .zmq.auth import Keys
 from .zmq.greeting import refusal
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.control_flow.calls import call_function
 from actorflow.control_flow.context import current
-from actorflow.control_flow.function_body import Function, function_of, gradient_of, table
+from actorflow.control_flow.function_body import Function, call_function, function_of, gradient_of, table
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph

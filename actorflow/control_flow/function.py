@@ -18,8 +18,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actorflow.control_flow.calls import make_call
-from actorflow.control_flow.function_body import Function, FunctionContext, table
+from actorflow.control_flow.function_body import Function, FunctionContext, make_call, table
 from actorflow.dtypes import DType, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic

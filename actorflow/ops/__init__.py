@@ -1,6 +1,5 @@
 """The declarations of all ops, and the public functions over them, in TensorFlow's families.
 
-aliases.py          older names of functions, which TensorFlow 1 still has
 arguments.py        the arguments of an op's call: inputs become tensors, and attributes what nodes keep
 building.py         what functions that build several nodes share: their name scope, constants, and a look at values known early
 declare.py          `@op`: a typed function without a body is the declaration of an op, and calling it adds a node

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from actorflow import frames
+from actorflow.data_frame import data_frame
 from actorflow.device.base import Device, DeviceStatistics
 from actorflow.public import public
 from actorflow.session.waiting.admission import Admission
@@ -60,7 +60,7 @@ class SessionStatistics:
             for name in ("launches", "inline", "threaded", "swapped_out", "swapped_in", "shared_out", "shared_in")
         }
         columns |= {name: [getattr(each.memory, name) for each in found] for name in ("live_bytes", "peak_bytes")}
-        return frames.frame(columns)
+        return data_frame(columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's guide to adding an op is the tree's code, and works to the letter in a copy of the project without that op."""
+"""CONTRIBUTING.md's guide to adding an op shows code of the tree, and works to the letter in a copy without that op."""
 
 from __future__ import annotations
 
@@ -52,15 +52,13 @@ def run(root: Path, *command: Any) -> str:
     return done.stdout
 
 
-def cut(copy: Path, file: str, code: str) -> str:
-    """Takes the guide's code out of a file of the copy, and returns it as it stood there."""
+def cut(copy: Path, file: str, code: str) -> None:
+    """Takes the guide's code out of a file of the copy, whether it stands by itself or is an element of a list."""
     text = (copy / file).read_text(encoding="utf-8")
-    for margin in ("", "    "):
-        there = textwrap.indent(code, margin)
-        if text.count(there) == 1:
-            (copy / file).write_text(text.replace(there, ""), encoding="utf-8")
-            return there
-    pytest.fail(f"{file} has other code than CONTRIBUTING.md:\n{code}")
+    element = textwrap.indent(code.rstrip(), "    ") + ",\n"
+    there = element if element in text else code
+    assert text.count(there) == 1, f"{file} has other code than CONTRIBUTING.md:\n{code}"
+    (copy / file).write_text(text.replace(there, ""), encoding="utf-8")
 
 
 @pytest.mark.timeout(180)
@@ -81,7 +79,7 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
         (copy / "actorflow" / part).symlink_to(copy / part)
     tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops/test_table.py", "-k")
     with (copy / table).open("a", encoding="utf-8") as written:
-        written.write(f"\nCASES += [\n{row}]\n")
+        written.write(f"\nCASES.append(\n{row})\n")
     for stub in (copy / "actorflow" / "math.pyi", copy / "actorflow" / "__init__.pyi"):
         stub.unlink()
     run(copy, "tools/public_names.py")
@@ -89,7 +87,9 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     where = run(copy, "-c", "import actorflow as af; print(af.squared_difference.__wrapped__.__code__.co_filename)")
     assert where.strip() == str(copy / declared)
     gpu = Path("docs", "guides", "gpu.md")
-    (copy / gpu).write_text((copy / gpu).read_text(encoding="utf-8").replace("SquaredDifference, ", ""), encoding="utf-8")
+    (copy / gpu).write_text(
+        (copy / gpu).read_text(encoding="utf-8").replace("SquaredDifference, ", ""), encoding="utf-8"
+    )
     run(copy, "tests/support/kernel_coverage.py")
     assert (copy / gpu).read_text(encoding="utf-8") == (ROOT / gpu).read_text(encoding="utf-8")
     printed = run(copy, *tests, "SquaredDifference or every_op")

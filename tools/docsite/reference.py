@@ -23,7 +23,7 @@ PAGES = {
     "control_flow": ("Control flow", ("control_flow", "ops.flow")),
     "queues": ("Queues and readers", ("queues", "ops.io", "ops.state")),
     "array": ("Arrays and shapes", ("ops.array", "ops.static")),
-    "math": ("Mathematics", ("ops.math", "ops.aliases", "ops.linalg", "ops.signal", "ops.quantize")),
+    "math": ("Mathematics", ("ops.math", "ops.linalg", "ops.signal", "ops.quantize")),
     "sparse": ("Sparse tensors", ("ops.sparse", "ops.indexed_slices")),
     "strings": ("Strings", ("ops.strings",)),
     "random": ("Random numbers", ("ops.random",)),

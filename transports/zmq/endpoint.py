@@ -20,10 +20,9 @@ from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
 from actorflow.transport.factory import KeyPair
 
-from ..endpoint import BaseEndpoint
+from ..endpoint import BaseEndpoint, not_reached
 from ..protocol.frames import HEADER
 from ..protocol.receiver import CHUNK_LIMIT
-from ..unreachable import not_reached
 from .auth import ZapAuthenticator, check_bind
 from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, UnexplainedRejection
 from .connection_limiter import ConnectionLimiter

@@ -1,4 +1,4 @@
-"""The place of the largest or smallest element along an axis."""
+"""`argmax` and `argmin`: the place of the largest or smallest element along an axis."""
 
 from __future__ import annotations
 
@@ -106,3 +106,34 @@ def argmin(
         output_type: int32 or int64.
     """
     return argmin_op(input, _arg_axis(axis, dimension), output_type=output_type, name=name)
+
+
+# ---- the older names, which TensorFlow 1 still has
+
+
+@public("af")
+def arg_max(
+    input: TensorLike, dimension: TensorLike, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
+    """`argmax` along `dimension` (`tf.arg_max`).
+
+    Args:
+        input: a tensor of real numbers of rank 1 or more.
+        dimension: the axis to search, an int or a scalar.
+        output_type: the type of the indices, int32 or int64.
+    """
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+@public("af")
+def arg_min(
+    input: TensorLike, dimension: TensorLike, output_type: DTypeLike = dt.int64, name: str | None = None
+) -> Tensor:
+    """`argmin` along `dimension` (`tf.arg_min`).
+
+    Args:
+        input: a tensor of real numbers of rank 1 or more.
+        dimension: the axis to search, an int or a scalar.
+        output_type: the type of the indices, int32 or int64.
+    """
+    return argmin(input, dimension, name, output_type=output_type)

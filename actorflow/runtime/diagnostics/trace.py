@@ -10,7 +10,8 @@ from html import escape
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from actorflow import frames, markup
+from actorflow import markup
+from actorflow.data_frame import data_frame
 from actorflow.public import public
 from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_order
 
@@ -318,7 +319,7 @@ class Trace:
         columns |= {
             name: [getattr(event, name) - first for event in self.events] for name in ("ready", "begun", "ended")
         }
-        return frames.frame(columns)
+        return data_frame(columns)
 
     def _repr_html_(self) -> str:
         """For notebooks: the summary, and a line of time for each device."""

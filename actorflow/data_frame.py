@@ -1,4 +1,4 @@
-"""`frame`: columns as a table of pandas, which is imported when a program asks for one."""
+"""`data_frame`: columns as a table of pandas, which is imported when a program asks for one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def frame(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
+def data_frame(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
     """A table with these columns, in this order.
 
     Raises:
