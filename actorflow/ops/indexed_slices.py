@@ -25,6 +25,14 @@ from actorflow.user_line import user_line
 class IndexedSlicesValue(NamedTuple):
     """The arrays of an `IndexedSlices`, as a run gives them.
 
+    Example:
+        >>> table = af.Variable([[1.0], [2.0], [3.0]])
+        >>> (slope,) = af.gradients(af.reduce_sum(af.gather(table, [2, 0]) * 5.0), [table])
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(slope)
+        IndexedSlicesValue(values=[[5.]
+                                   [5.]], indices=[2 0], dense_shape=[3 1])
+
     Args:
         values: the rows, `[n, d1, d2, ...]`.
         indices: where they are, `[n]`.
@@ -41,6 +49,13 @@ class IndexedSlices:
     """The rows `values[i]` at `indices[i]` of a tensor that is zero elsewhere (`tf.IndexedSlices`).
 
     An op that wants a tensor gets the dense one. An optimizer applies the rows alone.
+
+    Example:
+        >>> rows = af.IndexedSlices(af.constant([[1.0, 2.0]]), af.constant([1]), dense_shape=af.constant([3, 2]))
+        >>> af.convert_to_tensor(rows)
+        [[0. 0.]
+         [1. 2.]
+         [0. 0.]]
 
     Args:
         values: shape `[n, d1, d2, ...]`.

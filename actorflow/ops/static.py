@@ -20,13 +20,23 @@ from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, broadcast
 
 @public("af")
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor, a variable, or another value that converts to a tensor of the graph (`tf.is_tensor`)."""
+    """Whether `x` is a tensor, a variable, or another value that converts to a tensor of the graph (`tf.is_tensor`).
+
+    Example:
+        >>> af.is_tensor(af.constant(1.0)), af.is_tensor(1.0)
+        (True, False)
+    """
     return is_symbolic(x)
 
 
 @public("af", "tf.debugging")
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether `tensor` is a tensor of numbers: not of truth values, strings or references (`tf.is_numeric_tensor`)."""
+    """Whether `tensor` is a tensor of numbers: not of truth values, strings or references (`tf.is_numeric_tensor`).
+
+    Example:
+        >>> af.is_numeric_tensor(af.constant(1.0)), af.is_numeric_tensor(af.constant("a"))
+        (True, False)
+    """
     return isinstance(tensor, Tensor) and tensor.dtype in dt.NUMERIC
 
 
@@ -36,6 +46,13 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
     With `partial`, a vector of integers that is known in part becomes an array of objects with None for the rest. A value
     that is no tensor comes back as it is.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [3, None])
+        >>> af.get_static_value(af.shape(x)[0])
+        3
+        >>> af.get_static_value(x) is None
+        True
     """
     if not is_symbolic(tensor):
         return tensor
@@ -52,6 +69,10 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShap
     """The shape of an elementwise result of tensors of two shapes (`tf.broadcast_static_shape`).
 
     Raises ValueError where sizes differ and neither is 1.
+
+    Example:
+        >>> af.broadcast_static_shape(af.TensorShape([2, 1, None]), af.TensorShape([5, 3]))
+        TensorShape([2, 5, 3])
     """
     return TensorShape(broadcast(as_shape(shape_x), as_shape(shape_y)))
 
@@ -72,4 +93,8 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike, *, name: s
     (`tf.broadcast_dynamic_shape`).
 
     Raises ValueError, or InvalidArgumentError in the run, where sizes differ and neither is 1.
+
+    Example:
+        >>> af.broadcast_dynamic_shape([2, 1, 3], [5, 3])
+        [2 5 3]
     """

@@ -203,6 +203,10 @@ def test_a_docstring_becomes_markdown() -> None:
 
             print(z)
 
+        Example:
+            >>> add(1, *[2])
+            3
+
         Args:
             x, y: what is added,
                 of any shape.
@@ -219,6 +223,13 @@ def test_a_docstring_becomes_markdown() -> None:
         z = add(x, y)
 
         print(z)
+        ```
+
+        **Example**
+
+        ```pycon
+        >>> add(1, *[2])
+        3
         ```
 
         **Parameters**

@@ -10,6 +10,7 @@ manual.py      the page of the command, from its own help
 figures.py     the page of measurements, from benchmarks/results
 links.py       the links of the finished site that lead nowhere
 blocks.py      the examples of a page, and how each is run
+doctests.py    runs the examples in docstrings
 running.py     runs the examples of one page
 
 Pages that are made of the code are not kept in the repository: the site always says what the code says.

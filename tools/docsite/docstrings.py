@@ -6,7 +6,7 @@ import inspect
 import re
 import textwrap
 
-_SECTION = re.compile(r"^(Args|Returns|Raises|Yields|Attributes):\n((?:(?: .*)?\n)*)", re.MULTILINE)
+_SECTION = re.compile(r"^(Args|Returns|Raises|Yields|Attributes|Example):\n((?:(?: .*)?\n)*)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}([*\w.`]+(?:, [*\w.`]+)*): ?", re.MULTILINE)
 TITLES = {
     "Args": "Parameters",
@@ -30,6 +30,8 @@ def markdown(docstring: str) -> str:
 
 
 def _section(title: str, body: str) -> str:
+    if title == "Example":
+        return f"**Example**\n\n```pycon\n{textwrap.dedent(body).strip()}\n```"
     body = body.rstrip("\n") + "\n"
     found = list(_ENTRY.finditer(body)) if title != "Returns" else []
     lines = [f"**{TITLES[title]}**", ""]

@@ -228,6 +228,8 @@ def pages() -> dict[str, str]:
         "# Public names\n\n"
         f"These pages are made from the docstrings of {count} public functions and classes. Names are given as `af.name`, after\n"
         "`import actorflow as af`. The pages follow the name spaces; `af` itself is divided by subject.\n\n"
+        "The examples are run by the tests. In them ops run at once, as in `with af.eager():`, and a tensor is shown as its\n"
+        "value; those that say `session` or `placeholder` have a graph of their own, and an open session.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
     )
     return made

@@ -81,22 +81,28 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+async def executed(source: str, file: str, names: dict[str, Any], mode: str = "exec") -> str:
+    """Runs Python that may `await` at its top level, and gives what it printed."""
+    code = compile(source, file, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        made = eval(code, names)
+        if inspect.isawaitable(made):
+            await made
+    return printed.getvalue()
+
+
 async def _python(block: Block, page: Path, names: dict[str, Any]) -> str:
     source = "\n" * (block.line - 1) + block.text  # lines in errors are those of the page
-    code = compile(source, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-    printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(printed):
-            made = eval(code, names)
-            if inspect.isawaitable(made):
-                await made
+        printed = await executed(source, str(page), names)
     except Exception as error:
         if block.kind != "python" or block.argument not in [kind.__name__ for kind in type(error).__mro__]:
             raise
         return str(error)
     if block.argument:
         raise PageError(f"the block does not raise {block.argument}")
-    return printed.getvalue()
+    return printed
 
 
 async def _shell(command: str) -> str:

@@ -42,6 +42,16 @@ def constant(
 ) -> Tensor:
     """A tensor that holds `value` (paper section 2; `tf.constant`).
 
+    Example:
+        >>> af.constant([[1, 2], [3, 4]])
+        [[1 2]
+         [3 4]]
+        >>> af.constant(7, shape=[2, 3])
+        [[7 7 7]
+         [7 7 7]]
+        >>> af.constant([1, 2]).dtype, af.constant([1.0, 2.0]).dtype
+        (actorflow.int32, actorflow.float32)
+
     Args:
         value: a number, text, a truth value, a numpy array, or nested lists of them.
         dtype: its element type; by default that of a numpy array, float32 for Python floats, int32 for ints.
@@ -84,7 +94,14 @@ def _filled(array: Any, shape: ShapeLike, verify: bool) -> Any:
 
 @public("af")
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
-    """A tensor that has to be fed in each run that needs it (`tf.placeholder`); with no `shape`, any shape may be fed."""
+    """A tensor that has to be fed in each run that needs it (`tf.placeholder`); with no `shape`, any shape may be fed.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 2])
+        >>> await session.run(x * 2, {x: [[1.0, 2.0], [3.0, 4.0]]})
+        [[2. 4.]
+         [6. 8.]]
+    """
     return placeholder_op(dtype=dtype, shape=shape, name=name)
 
 
@@ -107,6 +124,11 @@ def fill(dims: TensorLike, value: TensorLike, *, name: str | None = None) -> Ten
     """A tensor of the shape in the vector `dims` with the scalar `value` everywhere (`tf.fill`).
 
     Raises ValueError, or InvalidArgumentError in the run, for a negative size.
+
+    Example:
+        >>> af.fill([2, 3], 9)
+        [[9 9 9]
+         [9 9 9]]
     """
 
 
@@ -129,13 +151,25 @@ def ones_like_op(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @public("af")
 def zeros(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
-    """Zeros (False, empty strings) of a shape that may be a tensor (`tf.zeros`)."""
+    """Zeros (False, empty strings) of a shape that may be a tensor (`tf.zeros`).
+
+    Example:
+        >>> af.zeros([2, 3])
+        [[0. 0. 0.]
+         [0. 0. 0.]]
+    """
     return _constant_of(shape, _zero(as_dtype(dtype)), as_dtype(dtype), name, "zeros")
 
 
 @public("af")
 def ones(shape: ShapeLike | TensorLike, dtype: DTypeLike = dt.float32, name: str | None = None) -> Tensor:
-    """Ones (True) of a shape that may be a tensor (`tf.ones`). Raises TypeError for strings."""
+    """Ones (True) of a shape that may be a tensor (`tf.ones`). Raises TypeError for strings.
+
+    Example:
+        >>> af.ones([2, 3], af.int32)
+        [[1 1 1]
+         [1 1 1]]
+    """
     if as_dtype(dtype) is dt.string:
         raise TypeError("There is no one of type string.")
     return _constant_of(shape, 1, as_dtype(dtype), name, "ones")
@@ -148,6 +182,10 @@ def zeros_like(
     """Zeros of the shape of `tensor` and its type, or `dtype` (`tf.zeros_like`).
 
     A constant where the shape is known, unless `optimize` is off.
+
+    Example:
+        >>> af.zeros_like(["a", "b"])
+        [b'' b'']
 
     Args:
         tensor: a tensor of any shape.
@@ -167,6 +205,10 @@ def ones_like(
     tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
     """Ones of the shape of `tensor` and its type, or `dtype` (`tf.ones_like`).
+
+    Example:
+        >>> af.ones_like([[1.5, 2.5]])
+        [[1. 1.]]
 
     Args:
         tensor: a tensor of any shape.
@@ -219,5 +261,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af")
 def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """A tensor that gives `input` where a run feeds nothing, of any value that fits `shape` (`tf.placeholder_with_default`)."""
+    """A tensor that gives `input` where a run feeds nothing, of any value that fits `shape` (`tf.placeholder_with_default`).
+
+    Example:
+        >>> rate = af.placeholder_with_default(0.1, [])
+        >>> await session.run(rate * 2)
+        0.2
+        >>> await session.run(rate * 2, {rate: 5.0})
+        10.0
+    """
     return placeholder_with_default_op(input, shape=shape, name=name)

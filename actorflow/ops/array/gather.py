@@ -113,6 +113,13 @@ def gather(
 ) -> Tensor:
     """The slices of `params` along `axis` that `indices` name (`tf.gather`).
 
+    Example:
+        >>> af.gather([10, 20, 30], [2, 0, 2])
+        [30 10 30]
+        >>> af.gather([[1, 2, 3], [4, 5, 6]], [2, 0], axis=1)
+        [[3 1]
+         [6 4]]
+
     Args:
         params: of shape (before, n, after), where n is the size of `axis`.
         indices: int32 or int64, each in [0, n).
@@ -154,6 +161,12 @@ def gather_nd_op(params: TensorLike, indices: TensorLike, *, name: str | None = 
 @public("af", "tf.manip")
 def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """The elements or slices of `params` at points: `indices[..., :]` indexes its first dimensions (`tf.gather_nd`).
+
+    Example:
+        >>> af.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+        [2 3]
+        >>> af.gather_nd([[1, 2], [3, 4]], [[1]])
+        [[3 4]]
 
     Args:
         params: a tensor of rank 1 or more, of any type.
@@ -206,12 +219,22 @@ def unravel_index(indices: TensorLike, dims: TensorLike, *, name: str | None = N
 
     `indices` is a scalar or a vector, of the type of the vector `dims`. Raises InvalidArgumentError in the run for an
     index that is negative (where TensorFlow makes up a point) or outside.
+
+    Example:
+        >>> af.unravel_index([0, 5], [2, 3])
+        [[0 1]
+         [0 2]]
     """
 
 
 @public("af")
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """The elements or slices of `tensor` for which `mask` is true (`tf.boolean_mask`).
+
+    Example:
+        >>> af.boolean_mask([[1, 2], [3, 4], [5, 6]], [True, False, True])
+        [[1 2]
+         [5 6]]
 
     Args:
         tensor: a tensor of any type, of the rank of the mask or more.
@@ -254,6 +277,11 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
     Raises ValueError where the rank of `indices` is not known or is 0, or the leading dimensions differ;
     InvalidArgumentError in the run, also for an index outside.
+
+    Example:
+        >>> af.batch_gather([[1, 2, 3], [4, 5, 6]], [[2, 0], [1, 1]])
+        [[3 1]
+         [5 5]]
     """
     places = convert_to_tensor(indices)
     if not places.static_shape:

@@ -78,6 +78,11 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Tensor:
     """The part of `input_` of `size[d]` elements from `begin[d]` on in each dimension d (`tf.slice`).
 
+    Example:
+        >>> af.slice_([[1, 2, 3], [4, 5, 6]], [0, 1], [2, 2])
+        [[2 3]
+         [5 6]]
+
     Args:
         input_: a tensor of any type.
         begin: a vector of int32 or int64: the first index in each dimension.
@@ -238,6 +243,12 @@ def strided_slice(
 
     Negative bounds count from the end, and bounds outside the tensor are cut, as in Python. `x[...]` with Python's own
     notation builds all this. Bit i of a mask changes entry i.
+
+    Example:
+        >>> af.strided_slice([0, 1, 2, 3, 4, 5], [1], [6], [2])
+        [1 3 5]
+        >>> af.constant([0, 1, 2, 3, 4, 5])[1:6:2]
+        [1 3 5]
 
     Args:
         input_: a tensor of any type.

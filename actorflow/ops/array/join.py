@@ -68,6 +68,12 @@ def concat(values: Sequence[TensorLike] | TensorLike, axis: TensorLike, name: st
     """`values`, tensors of one type that differ in the size of `axis` only, one after another along it (`tf.concat`).
 
     Raises ValueError, or InvalidArgumentError in the run, where other sizes differ.
+
+    Example:
+        >>> af.concat([[[1, 2]], [[3, 4], [5, 6]]], 0)
+        [[1 2]
+         [3 4]
+         [5 6]]
     """
     parts = list(values) if isinstance(values, (list, tuple)) else [values]
     return concat_op(parts, axis, name=name)
@@ -150,6 +156,12 @@ def split(
 ) -> list[Tensor]:
     """`value` cut along `axis` (`tf.split`).
 
+    Example:
+        >>> af.split([1, 2, 3, 4, 5, 6], 3)
+        [[1 2], [3 4], [5 6]]
+        >>> af.split([1, 2, 3, 4, 5, 6], [1, 5])
+        [[1], [2 3 4 5 6]]
+
     Args:
         value: a tensor of any type.
         num_or_size_splits: an int, the number of equal parts; or a vector of the size of each, of which one may be -1,
@@ -205,6 +217,14 @@ def stack(values: Sequence[TensorLike] | TensorLike, axis: int = 0, name: str = 
     """Tensors of one type and shape along a new dimension `axis` (`tf.stack`).
 
     Raises ValueError where their shapes differ or the axis is outside [-rank - 1, rank].
+
+    Example:
+        >>> af.stack([[1, 2], [3, 4]])
+        [[1 2]
+         [3 4]]
+        >>> af.stack([[1, 2], [3, 4]], axis=1)
+        [[1 3]
+         [2 4]]
     """
     if axis == 0 and not (isinstance(values, (list, tuple)) and any(is_symbolic(v) for v in values)):
         return convert_to_tensor(values, name=name)
@@ -217,6 +237,11 @@ def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -
     """`stack` along a first dimension (`tf.parallel_stack`), for which all shapes have to be known.
 
     Raises ValueError where one is not, or they differ.
+
+    Example:
+        >>> af.parallel_stack([[1, 2], [3, 4]])
+        [[1 2]
+         [3 4]]
     """
     parts = [convert_to_tensor(v) for v in values]
     for part in parts:
@@ -248,6 +273,11 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
 @public("af")
 def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The parts of `value` along its dimension `axis`, which they lose (`tf.unstack`).
+
+    Example:
+        >>> first, second = af.unstack([[1, 2], [3, 4]])
+        >>> second
+        [3 4]
 
     Args:
         value: a tensor of rank 1 or more.

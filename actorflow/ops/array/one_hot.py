@@ -66,6 +66,12 @@ def one_hot(
     """A new dimension of size `depth`, with `on_value` where its position is the index and `off_value` elsewhere
     (`tf.one_hot`).
 
+    Example:
+        >>> af.one_hot([0, 2, -1], 3)
+        [[1. 0. 0.]
+         [0. 0. 1.]
+         [0. 0. 0.]]
+
     Args:
         indices: a tensor of uint8, int8, int32 or int64. An index outside [0, depth) gives `off_value` throughout.
         depth: the size of the new dimension, an int32 scalar.
@@ -93,6 +99,12 @@ def sequence_mask(
     lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = dt.bool, name: str | None = None
 ) -> Tensor:
     """For each length n a row whose first n elements are True (or 1), and the others False (or 0) (`tf.sequence_mask`).
+
+    Example:
+        >>> af.sequence_mask([1, 3, 0], dtype=af.int32)
+        [[1 0 0]
+         [1 1 1]
+         [0 0 0]]
 
     Args:
         lengths: a tensor of integers.
@@ -124,6 +136,12 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
     """The coordinates of a grid over the given vectors, one tensor for each of them (`tf.meshgrid`).
 
     `indexing` "xy" lets the first vector run along dimension 1, "ij" along dimension 0. Raises ValueError for another.
+
+    Example:
+        >>> af.meshgrid([1, 2, 3], [10, 20])
+        [[[1 2 3]
+          [1 2 3]], [[10 10 10]
+                     [20 20 20]]]
     """
     from actorflow.ops.array.join import concat
 

@@ -118,6 +118,13 @@ def pad(
 ) -> Tensor:
     """`tensor` with `paddings[d, 0]` elements before and `paddings[d, 1]` after it in each dimension d (`tf.pad`).
 
+    Example:
+        >>> af.pad([[1, 2]], [[0, 1], [1, 0]])
+        [[0 1 2]
+         [0 0 0]]
+        >>> af.pad([1, 2, 3], [[2, 2]], "REFLECT")
+        [3 2 1 2 3 2 1]
+
     Args:
         tensor: a tensor of any type.
         paddings: [rank, 2], int32 or int64: the widths before and after each dimension.
@@ -165,6 +172,11 @@ def tile(input: TensorLike, multiples: TensorLike, *, name: str | None = None) -
     """`input` repeated `multiples[d]` times along each dimension d (`tf.tile`).
 
     Raises ValueError, or InvalidArgumentError in the run, where `multiples` has not one entry a dimension.
+
+    Example:
+        >>> af.tile([[1, 2]], [2, 2])
+        [[1 2 1 2]
+         [1 2 1 2]]
     """
 
 
@@ -185,6 +197,10 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af")
 def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each element along `axis` repeated `repeats` times, where it stands (`tf.repeat`).
+
+    Example:
+        >>> af.repeat([1, 2, 3], [2, 0, 1])
+        [1 1 3]
 
     Args:
         input: a tensor of any type.

@@ -62,6 +62,11 @@ def dynamic_partition(
     """The elements of `data`, put into parts: part i has those whose entry in `partitions` is i
     (`tf.dynamic_partition`).
 
+    Example:
+        >>> even, odd = af.dynamic_partition([1, 2, 3, 4], [1, 0, 1, 0], 2)
+        >>> even, odd
+        ([2 4], [1 3])
+
     Args:
         data: a tensor of any type.
         partitions: int32, of the shape of the first dimensions of `data`: the part of each element or slice.
@@ -126,6 +131,10 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
 
     If an index comes twice, the later one wins. The result has as many rows as the largest index plus one.
 
+    Example:
+        >>> af.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])
+        [10 20 30]
+
     Raises:
         ValueError: there are not as many tensors of indices, or a shape does not begin with that of its indices.
         InvalidArgumentError: a negative index, in the run.
@@ -143,5 +152,10 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
 def parallel_dynamic_stitch(
     indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None
 ) -> Tensor:
-    """`dynamic_stitch` where it is left open which of equal indices wins (`tf.raw_ops.ParallelDynamicStitch`)."""
+    """`dynamic_stitch` where it is left open which of equal indices wins (`tf.raw_ops.ParallelDynamicStitch`).
+
+    Example:
+        >>> af.parallel_dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])
+        [10 20 30]
+    """
     return dynamic_stitch(indices, data, name or "ParallelDynamicStitch")

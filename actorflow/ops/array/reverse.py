@@ -25,6 +25,10 @@ def invert_permutation(x: TensorLike, *, name: str | None = None) -> Tensor:
     """The vector y with y[x[i]] = i (`tf.invert_permutation`).
 
     Raises InvalidArgumentError in the run where `x` is not a permutation of 0 .. n - 1.
+
+    Example:
+        >>> af.invert_permutation([2, 0, 1])
+        [1 2 0]
     """
 
 
@@ -66,6 +70,11 @@ def reverse_sequence(
     """For each entry i of dimension `batch_axis`, the first `seq_lengths[i]` elements along `seq_axis` reversed, the
     rest as it is (`tf.reverse_sequence`).
 
+    Example:
+        >>> af.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1, batch_axis=0)
+        [[2 1 3]
+         [6 5 4]]
+
     Args:
         input: a tensor of any type.
         seq_lengths: a vector of int32 or int64, as long as the dimension `batch_axis`.
@@ -102,6 +111,10 @@ def _rolled(c: Inference) -> Shape:
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` with the elements moved `shift` places along `axis`, those that leave at the end coming in at the front
     (`tf.roll`).
+
+    Example:
+        >>> af.roll([1, 2, 3, 4], 1, 0)
+        [4 1 2 3]
 
     Args:
         input: of rank 1 or more.

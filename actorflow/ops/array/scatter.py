@@ -37,6 +37,10 @@ def tensor_scatter_update(
 ) -> Tensor:
     """A copy of `tensor` with `updates` at the points `indices[..., :]` (`tf.tensor_scatter_nd_update`).
 
+    Example:
+        >>> af.tensor_scatter_nd_update([1, 2, 3], [[0], [2]], [10, 30])
+        [10  2 30]
+
     Args:
         tensor: of rank 1 or more, of any type.
         indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
@@ -54,6 +58,10 @@ def tensor_scatter_add(
 ) -> Tensor:
     """A copy of `tensor` with `updates` added at the points `indices[..., :]`, of which equal ones add up
     (`tf.tensor_scatter_nd_add`).
+
+    Example:
+        >>> af.tensor_scatter_nd_add([1, 1, 1], [[0], [2], [0]], [10, 20, 30])
+        [41  1 21]
 
     Args:
         tensor: of rank 1 or more, of a type of numbers.
@@ -73,6 +81,10 @@ def tensor_scatter_sub(
     """A copy of `tensor` with `updates` subtracted at the points `indices[..., :]`, of which equal ones add up
     (`tf.tensor_scatter_nd_sub`).
 
+    Example:
+        >>> af.tensor_scatter_nd_sub([9, 9, 9], [[0], [2]], [1, 2])
+        [8 9 7]
+
     Args:
         tensor: of rank 1 or more, of a type of numbers.
         indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
@@ -91,6 +103,10 @@ def tensor_scatter_nd_min(
     """A copy of `tensor` with the lesser of its element and the update at the points `indices[..., :]`
     (`tf.tensor_scatter_nd_min`).
 
+    Example:
+        >>> af.tensor_scatter_nd_min([5, 5, 5], [[0], [2]], [9, 1])
+        [5 5 1]
+
     Args:
         tensor: of rank 1 or more, of a real type.
         indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.
@@ -108,6 +124,10 @@ def tensor_scatter_nd_max(
 ) -> Tensor:
     """A copy of `tensor` with the greater of its element and the update at the points `indices[..., :]`
     (`tf.tensor_scatter_nd_max`).
+
+    Example:
+        >>> af.tensor_scatter_nd_max([5, 5, 5], [[0], [2]], [9, 1])
+        [9 5 5]
 
     Args:
         tensor: of rank 1 or more, of a real type.
@@ -172,6 +192,10 @@ def scatter_nd(indices: TensorLike, updates: TensorLike, shape: TensorLike, *, n
     """Zeros of `shape` with `updates` added at the points `indices[..., :]` (`tf.scatter_nd`); equal points add up.
 
     Truth values add up by "or", strings by appending.
+
+    Example:
+        >>> af.scatter_nd([[1], [3], [1]], [10, 20, 5], [5])
+        [ 0 15  0 20  0]
 
     Args:
         indices: [..., d], int32 or int64: each point names an element, or a slice where d is less than the rank.

@@ -43,7 +43,15 @@ def rank_op(input: TensorLike, *, name: str | None = None) -> Tensor:
 
 @public("af")
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
-    """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant where it is fully known."""
+    """The shape of `input` as a vector of `out_type`, int32 or int64 (`tf.shape`). A constant where it is fully known.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 3])
+        >>> x.shape
+        TensorShape([None, 3])
+        >>> await session.run(af.shape(x), {x: [[1, 2, 3], [4, 5, 6]]})
+        [2 3]
+    """
     tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
     if is_static(tensor.static_shape):
         return small_constant(tensor.graph, tensor.static_shape, dtype, name or "Shape")
@@ -52,14 +60,24 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = int3
 
 @public("af")
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = int32, name: str | None = None) -> list[Tensor]:
-    """The shape of each tensor of a list (`tf.shape_n`)."""
+    """The shape of each tensor of a list (`tf.shape_n`).
+
+    Example:
+        >>> af.shape_n([[1, 2], [[3], [4]]])
+        [[2], [2 1]]
+    """
     with composite(name, "ShapeN", *input):
         return [shape(t, out_type=out_type) for t in input]
 
 
 @public("af")
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32) -> Tensor:
-    """The number of elements of `input` as a scalar (`tf.size`). A constant where it is known."""
+    """The number of elements of `input` as a scalar (`tf.size`). A constant where it is known.
+
+    Example:
+        >>> af.size([[1, 2, 3], [4, 5, 6]])
+        6
+    """
     tensor, dtype = convert_to_tensor(input), as_dtype(out_type)
     elements = num_elements(tensor.static_shape)
     if elements is not None:
@@ -69,7 +87,12 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = int32
 
 @public("af")
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
-    """The number of dimensions of `input` as an int32 scalar (`tf.rank`). A constant where it is known."""
+    """The number of dimensions of `input` as an int32 scalar (`tf.rank`). A constant where it is known.
+
+    Example:
+        >>> af.rank([[1, 2], [3, 4]])
+        2
+    """
     tensor = convert_to_tensor(input)
     if tensor.static_shape is not None:
         return small_constant(tensor.graph, len(tensor.static_shape), int32, name or "Rank")
@@ -121,6 +144,11 @@ def reshape(tensor: TensorLike, shape: TensorLike, *, name: str | None = None) -
 
     One size may be -1: it is what the others leave. Raises ValueError, or InvalidArgumentError in the run, where the
     numbers of elements differ.
+
+    Example:
+        >>> af.reshape([1, 2, 3, 4, 5, 6], [2, -1])
+        [[1 2 3]
+         [4 5 6]]
     """
 
 
@@ -156,6 +184,10 @@ def expand_dims(
     input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: TensorLike | None = None
 ) -> Tensor:
     """`input` with a dimension of 1 put in (`tf.expand_dims`).
+
+    Example:
+        >>> af.expand_dims([1, 2], 0).shape, af.expand_dims([1, 2], -1).shape
+        (TensorShape([1, 2]), TensorShape([2, 1]))
 
     Args:
         input: a tensor of any type.
@@ -199,6 +231,13 @@ def squeeze(
     squeeze_dims: int | Sequence[int] | None = None,
 ) -> Tensor:
     """`input` without its dimensions of 1 (`tf.squeeze`).
+
+    Example:
+        >>> af.squeeze([[[1], [2]]])
+        [1 2]
+        >>> af.squeeze([[[1], [2]]], axis=[0])
+        [[1]
+         [2]]
 
     Args:
         input: a tensor of any type.
@@ -256,6 +295,14 @@ def transpose(
 ) -> Tensor:
     """`a` with its dimensions in another order (`tf.transpose`).
 
+    Example:
+        >>> af.transpose([[1, 2, 3], [4, 5, 6]])
+        [[1 4]
+         [2 5]
+         [3 6]]
+        >>> af.transpose(af.zeros([2, 3, 4]), [1, 0, 2]).shape
+        TensorShape([3, 2, 4])
+
     Args:
         a: a tensor of any type.
         perm: a vector of int32 or int64: dimension i of the result is dimension `perm[i]` of `a`. By default the order
@@ -296,6 +343,12 @@ def broadcast_to(input: TensorLike, shape: TensorLike, *, name: str | None = Non
     """`input` repeated along dimensions of 1 and new leading ones up to the vector `shape` (`tf.broadcast_to`).
 
     Raises ValueError, or InvalidArgumentError in the run, where the shapes don't fit by numpy's rule.
+
+    Example:
+        >>> af.broadcast_to([1, 2], [3, 2])
+        [[1 2]
+         [1 2]
+         [1 2]]
     """
 
 
@@ -317,7 +370,13 @@ def _reversed(c: Inference) -> Shape:
 @public("af", "af:reverse_v2", "tf.manip")
 @op("ReverseV2", shape=_reversed, types={"axis": INDEX}, view=True, work=0)
 def reverse(tensor: TensorLike, axis: TensorLike, *, name: str | None = None) -> Tensor:
-    """`tensor` with the order reversed along each dimension in the vector `axis` (`tf.reverse`)."""
+    """`tensor` with the order reversed along each dimension in the vector `axis` (`tf.reverse`).
+
+    Example:
+        >>> af.reverse([[1, 2], [3, 4]], [1])
+        [[2 1]
+         [4 3]]
+    """
 
 
 @reverse.gradient
@@ -350,6 +409,12 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
     """The bytes of `input`, little-endian, read as elements of `type` (`tf.bitcast`).
 
     A smaller type adds a last dimension, a larger one takes it away.
+
+    Example:
+        >>> af.bitcast(1.0, af.int32)
+        1065353216
+        >>> af.bitcast(af.constant(258, af.int32), af.uint8)
+        [2 1 0 0]
     """
     return bitcast_op(input, type=type, name=name)
 

@@ -26,6 +26,10 @@ from actorflow.shapes import Shape, compatible, normalize_axis, show
 def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """`values` sorted along `axis` (`tf.sort`), of the same shape.
 
+    Example:
+        >>> af.sort([3, 1, 2], direction="DESCENDING")
+        [3 2 1]
+
     Args:
         values: of a real type and of rank 1 or more. The place of a NaN is not defined.
         axis: the dimension to sort along, an int or a scalar; the last by default.
@@ -48,6 +52,10 @@ def argsort(
     name: str | None = None,
 ) -> Tensor:
     """The int32 indices along `axis` that sort `values` (`tf.argsort`). Errors are those of `sort`.
+
+    Example:
+        >>> af.argsort([3.0, 1.0, 2.0])
+        [1 2 0]
 
     Args:
         values: of a real type and of rank 1 or more. The place of a NaN is not defined.
@@ -157,6 +165,12 @@ def searchsorted(
 ) -> Tensor:
     """The place of each of `values` in `sorted_sequence`, so that it stays sorted (`tf.searchsorted`).
 
+    Example:
+        >>> af.searchsorted([1, 3, 3, 5], [3, 4])
+        [1 3]
+        >>> af.searchsorted([1, 3, 3, 5], [3, 4], side="right")
+        [3 3]
+
     Args:
         sorted_sequence: [..., n] of a real type, rising along the last dimension.
         values: [..., m] of the same type, with the same leading dimensions.
@@ -244,6 +258,12 @@ def top_k(input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str |
 
     Of equal elements that with the lower index comes first.
 
+    Example:
+        >>> af.nn.top_k([[1, 5, 3], [9, 7, 8]], 2)
+        TopK(values=[[5 3]
+                     [9 8]], indices=[[1 2]
+                                      [0 2]])
+
     Args:
         input: of a real type and of rank 1 or more.
         k: how many, an int32 scalar.
@@ -277,6 +297,10 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike, *, nam
 
     Classes that tie at the border all count as in. A row with a prediction that is not finite, or a target that is not a
     class, is false.
+
+    Example:
+        >>> af.nn.in_top_k([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3]], [2, 1], 2)
+        [ True False]
 
     Args:
         predictions: float32 [batch, classes].

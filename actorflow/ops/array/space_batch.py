@@ -103,6 +103,11 @@ def space_to_batch_nd(
     """Pads the dimensions after the first with zeros, and moves the elements of their blocks into the batch, each
     position in a block becoming a part of it (`tf.space_to_batch_nd`).
 
+    Example:
+        >>> af.space_to_batch_nd([[[1], [2], [3], [4]]], [2], [[0, 0]])[:, :, 0]
+        [[1 3]
+         [2 4]]
+
     Args:
         input: of shape [batch, space..., rest...], any type.
         block_shape: int32 or int64, one size for each spatial dimension.
@@ -122,6 +127,10 @@ def batch_to_space_nd(
     input: TensorLike, block_shape: TensorLike, crops: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """The inverse of `space_to_batch_nd`, with `crops` cut off instead of paddings put on (`tf.batch_to_space_nd`).
+
+    Example:
+        >>> af.batch_to_space_nd([[[1], [3]], [[2], [4]]], [2], [[0, 0]])[0, :, 0]
+        [1 2 3 4]
 
     Args:
         input: of shape [batch, space..., rest...], of any type.
@@ -160,6 +169,10 @@ def space_to_batch(
 ) -> Tensor:
     """`space_to_batch_nd` of images (`tf.space_to_batch`).
 
+    Example:
+        >>> af.space_to_batch([[[[1], [2]], [[3], [4]]]], [[0, 0], [0, 0]], block_size=2)[:, 0, 0, 0]
+        [1 2 3 4]
+
     Args:
         input: of shape [batch, height, width, channels], of any type.
         paddings: a matrix [2, 2] of the widths of zeros before and after height and width.
@@ -179,6 +192,10 @@ def batch_to_space(
 ) -> Tensor:
     """`batch_to_space_nd` of images (`tf.batch_to_space`).
 
+    Example:
+        >>> af.batch_to_space([[[[1]]], [[[2]]], [[[3]]], [[[4]]]], [[0, 0], [0, 0]], block_size=2).shape
+        TensorShape([1, 2, 2, 1])
+
     Args:
         input: of shape [batch, height, width, channels], of any type.
         crops: a matrix [2, 2] of the widths to cut off before and after height and width.
@@ -197,6 +214,12 @@ def required_space_to_batch_paddings(
 ) -> tuple[Tensor, Tensor]:
     """How `space_to_batch_nd` has to pad so that blocks come out even, and how its inverse has to crop afterwards
     (`tf.required_space_to_batch_paddings`).
+
+    Example:
+        >>> af.required_space_to_batch_paddings([5, 6], [2, 3])
+        ([[0 1]
+          [0 0]], [[0 1]
+                   [0 0]])
 
     Args:
         input_shape: int32, the sizes of the spatial dimensions.
@@ -244,6 +267,19 @@ def with_space_to_batch(
     """The result of `op` where its window sees elements `dilation_rate` from each other (`tf.nn.with_space_to_batch`).
 
     The elements of the same rest modulo the rate become images of their own, on which `op` is called without padding.
+
+    Example:
+        >>> image = af.reshape(af.range_(25.0), [1, 5, 5, 1])
+        >>> seen = []
+        >>> def pooled(x, blocks, padding):
+        ...     seen.append(x.shape)
+        ...     return af.nn.max_pool(x, [1, 2, 2, 1], [1, 1, 1, 1], padding)
+        >>> af.nn.with_space_to_batch(image, [2, 2], "VALID", pooled, filter_shape=[2, 2])[0, :, :, 0]
+        [[12. 13. 14.]
+         [17. 18. 19.]
+         [22. 23. 24.]]
+        >>> seen
+        [TensorShape([4, 3, 3, 1])]
 
     Args:
         input: of rank len(dilation_rate) + 2 or more.
@@ -381,6 +417,10 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Each square block of an image as channels of one element (`tf.space_to_depth`).
 
+    Example:
+        >>> af.space_to_depth([[[[1], [2]], [[3], [4]]]], 2)
+        [[[[1 2 3 4]]]]
+
     Args:
         input: [batch, height, width, channels], or [batch, channels, height, width] for NCHW; of any type.
         block_size: the side of the blocks, 2 or more.
@@ -399,6 +439,11 @@ def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, 
 @public("af", "af.nn")
 def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """The inverse of `space_to_depth` (`tf.depth_to_space`).
+
+    Example:
+        >>> af.depth_to_space([[[[1, 2, 3, 4]]]], 2)[0, :, :, 0]
+        [[1 2]
+         [3 4]]
 
     Args:
         input: [batch, height, width, channels], or [batch, channels, height, width] for NCHW; of any type.

@@ -65,13 +65,22 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
     """The distinct elements `y` of a vector in the order of their first appearance, and `idx` with y[idx] = x (`tf.unique`).
 
     Raises ValueError, or InvalidArgumentError in the run, where `x` is not a vector.
+
+    Example:
+        >>> af.unique([5, 7, 5, 9])
+        Unique(y=[5 7 9], idx=[0 1 0 2])
     """
     return Unique(*unique_op(x, out_idx=out_idx, name=name))
 
 
 @public("af")
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueWithCounts:
-    """`unique`, and `count`, how often each distinct element comes (`tf.unique_with_counts`)."""
+    """`unique`, and `count`, how often each distinct element comes (`tf.unique_with_counts`).
+
+    Example:
+        >>> af.unique_with_counts(["a", "b", "a"])
+        UniqueWithCounts(y=[b'a' b'b'], idx=[0 1 0], count=[2 1])
+    """
     return UniqueWithCounts(*unique_with_counts_op(x, out_idx=out_idx, name=name))
 
 
@@ -92,6 +101,10 @@ def list_diff_op(
 def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = int32, name: str | None = None) -> ListDiff:
     """The elements of the vector `x` that are not in the vector `y`, in order and with repetitions, and their indices
     (`tf.setdiff1d`, formerly `tf.listdiff`).
+
+    Example:
+        >>> af.setdiff1d([1, 2, 3, 4, 2], [2, 3])
+        ListDiff(out=[1 4], idx=[0 3])
 
     Args:
         x: a vector of any type but a complex one.

@@ -74,6 +74,12 @@ def argmax(
 ) -> Tensor:
     """The index of the largest element along `axis` (0 by default), the first of several (`tf.argmax`).
 
+    Example:
+        >>> af.argmax([1.0, 3.0, 2.0])
+        1
+        >>> af.argmax([[1, 9], [8, 2]], axis=1)
+        [1 0]
+
     Args:
         input: a tensor of real numbers of rank 1 or more.
         axis: the dimension to search, an int or a scalar; negative ones count from the end.
@@ -98,6 +104,10 @@ def argmin(
     output_type: DTypeLike = dt.int64,
 ) -> Tensor:
     """The index of the smallest element along `axis` (0 by default), the first of several (`tf.argmin`). See `argmax`.
+
+    Example:
+        >>> af.argmin([3.0, 1.0, 2.0])
+        1
 
     Args:
         input: a tensor of real numbers of rank 1 or more.

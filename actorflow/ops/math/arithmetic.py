@@ -26,7 +26,14 @@ from actorflow.shapes import num_elements
 @public("af", "af.math")
 @op("Add", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
 def add(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x + y, elementwise with broadcasting. Integers wrap around."""
+    """x + y, elementwise with broadcasting. Integers wrap around.
+
+    Example:
+        >>> af.add([1, 2], 10)
+        [11 12]
+        >>> af.constant([1, 2]) + 10
+        [11 12]
+    """
 
 
 @add.gradient
@@ -37,7 +44,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Sub", shape=elementwise, dtypes=NUMERIC, broadcasts=True)
 def subtract(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x - y, elementwise with broadcasting. Integers wrap around."""
+    """x - y, elementwise with broadcasting. Integers wrap around.
+
+    Example:
+        >>> af.subtract([5, 3], [1, 10])
+        [ 4 -7]
+    """
 
 
 @subtract.gradient
@@ -48,7 +60,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Mul", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
 def multiply(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x · y, elementwise with broadcasting. Integers wrap around."""
+    """x · y, elementwise with broadcasting. Integers wrap around.
+
+    Example:
+        >>> af.multiply([[1, 2], [3, 4]], [10, 100])
+        [[ 10 200]
+         [ 30 400]]
+    """
 
 
 @multiply.gradient
@@ -63,7 +81,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af")
 @op("RealDiv", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=4)
 def realdiv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x / y of floating or complex tensors, elementwise with broadcasting. x / 0 is ±inf, 0 / 0 is NaN."""
+    """x / y of floating or complex tensors, elementwise with broadcasting. x / 0 is ±inf, 0 / 0 is NaN.
+
+    Example:
+        >>> af.realdiv([1.0, 0.0], [0.0, 2.0])
+        [inf  0.]
+    """
 
 
 @realdiv.gradient
@@ -75,7 +98,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math:divide_no_nan")
 @op("DivNoNan", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=5)
 def div_no_nan(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x / y, and 0 where y is 0, of floating or complex tensors, elementwise with broadcasting."""
+    """x / y, and 0 where y is 0, of floating or complex tensors, elementwise with broadcasting.
+
+    Example:
+        >>> af.div_no_nan([1.0, 2.0], [0.0, 4.0])
+        [0.  0.5]
+    """
 
 
 @div_no_nan.gradient
@@ -89,7 +117,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def floor_div(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y rounded towards minus infinity, elementwise with broadcasting.
 
-    Raises InvalidArgumentError in the run for an integer division by zero."""
+    Raises InvalidArgumentError in the run for an integer division by zero.
+
+    Example:
+        >>> af.floor_div([7, -7], 2)
+        [ 3 -4]
+    """
 
 
 @public("af", "af:mod", "af.math", "af.math:mod")
@@ -97,7 +130,12 @@ def floor_div(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tenso
 def floormod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The remainder of x by `floordiv`, elementwise with broadcasting; it has the sign of y.
 
-    Raises InvalidArgumentError in the run for an integer division by zero."""
+    Raises InvalidArgumentError in the run for an integer division by zero.
+
+    Example:
+        >>> af.floormod([7, -7], 3)
+        [1 2]
+    """
 
 
 @floormod.gradient
@@ -111,7 +149,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def truncatediv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x / y of integers rounded towards zero, as in C, elementwise with broadcasting.
 
-    Raises InvalidArgumentError in the run for a division by zero."""
+    Raises InvalidArgumentError in the run for a division by zero.
+
+    Example:
+        >>> af.truncatediv([7, -7], 2)
+        [ 3 -3]
+    """
 
 
 @public("af")
@@ -119,7 +162,12 @@ def truncatediv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Ten
 def truncatemod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The remainder of x by `truncatediv`, elementwise with broadcasting; it has the sign of x, as in C.
 
-    Raises InvalidArgumentError in the run for an integer division by zero."""
+    Raises InvalidArgumentError in the run for an integer division by zero.
+
+    Example:
+        >>> af.truncatemod([7, -7], 3)
+        [ 1 -1]
+    """
 
 
 @truncatemod.gradient
@@ -139,6 +187,10 @@ def _quotient_type(dtype: dt.DType) -> dt.DType:
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y by Python 3's rule, elementwise with broadcasting: integers give float64 (float32 from 8 and 16 bits).
 
+    Example:
+        >>> af.truediv(7, 2)
+        3.5
+
     Raises:
         TypeError: x and y have different types.
     """
@@ -149,13 +201,22 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math")
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x / y by Python's rule (`tf.divide`); see `truediv`."""
+    """x / y by Python's rule (`tf.divide`); see `truediv`.
+
+    Example:
+        >>> af.divide(7, 2)
+        3.5
+    """
     return truediv(x, y, name=name)
 
 
 @public("af")
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y by Python 2's rule, elementwise with broadcasting: integers are rounded towards minus infinity.
+
+    Example:
+        >>> af.div(7, 2), af.div(7.0, 2.0)
+        (3, 3.5)
 
     Raises:
         TypeError: x and y have different types.
@@ -166,7 +227,12 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math")
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x / y rounded towards minus infinity, elementwise with broadcasting (`tf.floordiv`)."""
+    """x / y rounded towards minus infinity, elementwise with broadcasting (`tf.floordiv`).
+
+    Example:
+        >>> af.floordiv([7.0, -7.0], 2.0)
+        [ 3. -4.]
+    """
     return floor_div(x, y, name=name or "floordiv")
 
 
@@ -185,7 +251,14 @@ def _alike(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
 def pow(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x to the power of y, elementwise with broadcasting.
 
-    Raises InvalidArgumentError in the run for an integer to a negative power."""
+    Raises InvalidArgumentError in the run for an integer to a negative power.
+
+    Example:
+        >>> af.pow([1.0, 2.0, 3.0], 2.0)
+        [1. 4. 9.]
+        >>> 2.0 ** af.constant([1.0, 2.0, 3.0])
+        [2. 4. 8.]
+    """
 
 
 @pow.gradient
@@ -200,7 +273,14 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Maximum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
 def maximum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """The larger of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie."""
+    """The larger of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie.
+
+    Example:
+        >>> af.maximum([1, 5, 3], [4, 2, 3])
+        [4 5 3]
+        >>> af.maximum([-1.0, 2.0], 0.0)
+        [0. 2.]
+    """
 
 
 @maximum.gradient
@@ -213,7 +293,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Minimum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
 def minimum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """The smaller of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie."""
+    """The smaller of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie.
+
+    Example:
+        >>> af.minimum([1, 5, 3], [4, 2, 3])
+        [1 2 3]
+    """
 
 
 @minimum.gradient
@@ -226,7 +311,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("SquaredDifference", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True, work=2)
 def squared_difference(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """(x - y)², elementwise with broadcasting."""
+    """(x - y)², elementwise with broadcasting.
+
+    Example:
+        >>> af.squared_difference([1.0, 5.0], [3.0, 2.0])
+        [4. 9.]
+    """
 
 
 @squared_difference.gradient
@@ -239,7 +329,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Atan2", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=20)
 def atan2(y: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The angle of the point (x, y) in radians, in [-π, π], elementwise with broadcasting."""
+    """The angle of the point (x, y) in radians, in [-π, π], elementwise with broadcasting.
+
+    Example:
+        >>> af.atan2([1.0, -1.0], [1.0, -1.0])
+        [ 0.7854 -2.3562]
+    """
 
 
 @atan2.gradient
@@ -272,6 +367,10 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """The sum of `inputs`, tensors of one shape and type (`tf.add_n`).
 
+    Example:
+        >>> af.add_n([[1, 2], [3, 4], [5, 6]])
+        [ 9 12]
+
     Raises:
         ValueError: there are none, or their shapes differ.
         TypeError: their types differ.
@@ -293,6 +392,10 @@ def accumulate_n(
 ) -> Tensor:
     """`add_n` with a static shape and type to check (`tf.accumulate_n`). Raises ValueError and TypeError as it does.
 
+    Example:
+        >>> af.accumulate_n([[1, 2], [3, 4], [5, 6]])
+        [ 9 12]
+
     Args:
         inputs: a list of tensors of one type and shape.
         shape: the static shape that the sum has to have.
@@ -311,6 +414,10 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
     """The polynomial with these coefficients, that of the highest power first, at x, elementwise (`tf.math.polyval`).
 
     The coefficients broadcast with x. Of no coefficients it is 0. Raises ValueError where they are no list.
+
+    Example:
+        >>> af.math.polyval([2.0, 0.0, 1.0], 3.0)
+        19.0
     """
     from actorflow.ops.array.constant import zeros_like
 
@@ -328,7 +435,12 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
 
 @public("af", "af.math")
 def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:
-    """`x`, a tensor or indexed slices, times a scalar (`tf.scalar_mul`). Raises ValueError where `scalar` is none."""
+    """`x`, a tensor or indexed slices, times a scalar (`tf.scalar_mul`). Raises ValueError where `scalar` is none.
+
+    Example:
+        >>> af.scalar_mul(3.0, [1.0, 2.0])
+        [3. 6.]
+    """
     sparse = hasattr(x, "indices") and hasattr(x, "values")
     values = x.values if sparse else convert_to_tensor(x)
     factor = convert_to_tensor(scalar, values.dtype.base_dtype, graph=values.graph)

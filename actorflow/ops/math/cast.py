@@ -41,6 +41,12 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     Floats lose their fraction on the way to integers, integers wrap around, what is not zero is true, and complex
     numbers lose their imaginary part.
 
+    Example:
+        >>> af.cast([1.7, -1.7], af.int32)
+        [ 1 -1]
+        >>> af.cast([0, 2], af.bool)
+        [False  True]
+
     Raises:
         TypeError: one of the two types is `string`.
     """
@@ -51,7 +57,14 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
 
 @public("af", "tf.dtypes")
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """`cast` of `value` clipped to what `dtype` can hold (`tf.saturate_cast`)."""
+    """`cast` of `value` clipped to what `dtype` can hold (`tf.saturate_cast`).
+
+    Example:
+        >>> af.saturate_cast([-5, 100, 300], af.uint8)
+        [  0 100 255]
+        >>> af.cast([-5, 100, 300], af.uint8)
+        [251 100  44]
+    """
     from actorflow.ops.math.arithmetic import maximum, minimum
 
     tensor, target = convert_to_tensor(value), as_dtype(dtype)
@@ -65,43 +78,78 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 @public("af")
 def to_float(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to float32."""
+    """`cast` to float32.
+
+    Example:
+        >>> af.to_float([1, 2])
+        [1. 2.]
+    """
     return cast(x, dt.float32, name or "ToFloat")
 
 
 @public("af")
 def to_double(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to float64."""
+    """`cast` to float64.
+
+    Example:
+        >>> af.to_double([1, 2]).dtype
+        actorflow.float64
+    """
     return cast(x, dt.float64, name or "ToDouble")
 
 
 @public("af")
 def to_complex64(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to complex64."""
+    """`cast` to complex64.
+
+    Example:
+        >>> af.to_complex64([1.0, 2.0])
+        [1.+0.j 2.+0.j]
+    """
     return cast(x, dt.complex64, name or "ToComplex64")
 
 
 @public("af")
 def to_complex128(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to complex128."""
+    """`cast` to complex128.
+
+    Example:
+        >>> af.to_complex128(1.5)
+        (1.5+0j)
+    """
     return cast(x, dt.complex128, name or "ToComplex128")
 
 
 @public("af")
 def to_int32(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to int32."""
+    """`cast` to int32.
+
+    Example:
+        >>> af.to_int32([1.9, -1.9])
+        [ 1 -1]
+    """
     return cast(x, dt.int32, name or "ToInt32")
 
 
 @public("af")
 def to_int64(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to int64."""
+    """`cast` to int64.
+
+    Example:
+        >>> af.to_int64([1, 2]).dtype
+        actorflow.int64
+    """
     return cast(x, dt.int64, name or "ToInt64")
 
 
 @public("af")
 def to_bfloat16(x: TensorLike, name: str | None = None) -> Tensor:
-    """`cast` to bfloat16."""
+    """`cast` to bfloat16.
+
+    Example:
+        >>> af.cast(af.to_bfloat16([1.0, 3.14159]), af.float32)
+        [1.     3.1406]
+    """
     return cast(x, dt.bfloat16, name or "ToBFloat16")
 
 
@@ -188,20 +236,35 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af", "tf.dtypes")
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
-    """real + imag·i (`tf.complex`). Raises TypeError where the parts are not both float32 or both float64."""
+    """real + imag·i (`tf.complex`). Raises TypeError where the parts are not both float32 or both float64.
+
+    Example:
+        >>> af.complex([1.0, 2.0], [0.5, -1.0])
+        [1.+0.5j 2.-1.j ]
+    """
     return complex_op(real, imag, name=name or "Complex")
 
 
 @public("af", "af.math")
 def real(input: TensorLike, name: str | None = None) -> Tensor:
-    """The real part of a complex tensor; a real one as it is."""
+    """The real part of a complex tensor; a real one as it is.
+
+    Example:
+        >>> af.real([1 + 2j, 3 - 4j])
+        [1. 3.]
+    """
     tensor = convert_to_tensor(input)
     return real_op(tensor, name=name) if tensor.dtype.is_complex else tensor
 
 
 @public("af", "af.math")
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
-    """The imaginary part of a complex tensor; zeros of a real one."""
+    """The imaginary part of a complex tensor; zeros of a real one.
+
+    Example:
+        >>> af.imag([1 + 2j, 3 - 4j])
+        [ 2. -4.]
+    """
     from actorflow.ops.array.constant import zeros_like
 
     tensor = convert_to_tensor(input)
@@ -210,12 +273,22 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of a complex tensor in radians, in (-π, π]. Raises TypeError for a real one."""
+    """The angle of a complex tensor in radians, in (-π, π]. Raises TypeError for a real one.
+
+    Example:
+        >>> af.angle([1j, -1.0 + 0j])
+        [1.5708 3.1416]
+    """
     return angle_op(input, name=name)
 
 
 @public("af", "af.math")
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor as it is."""
+    """The complex conjugate; a real tensor as it is.
+
+    Example:
+        >>> af.conj([1 + 2j])
+        [1.-2.j]
+    """
     tensor = convert_to_tensor(x)
     return conj_op(tensor, name=name) if tensor.dtype.is_complex else tensor

@@ -21,6 +21,10 @@ def clip_by_value(
 ) -> Tensor:
     """`t` with values below `clip_value_min` and above `clip_value_max` replaced by these (`tf.clip_by_value`).
 
+    Example:
+        >>> af.clip_by_value([-2.0, 0.5, 7.0], 0.0, 1.0)
+        [0.  0.5 1. ]
+
     Args:
         t: a tensor of a real type.
         clip_value_min, clip_value_max: scalars, or tensors that broadcast to t's shape. The lower bound wins if
@@ -40,6 +44,12 @@ def clip_by_value(
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
     """`t` scaled down so that its Euclidean norm is at most `clip_norm` (`tf.clip_by_norm`).
 
+    Example:
+        >>> af.clip_by_norm([3.0, 4.0], 1.0)
+        [0.6 0.8]
+        >>> af.clip_by_norm([0.3, 0.4], 1.0)
+        [0.3 0.4]
+
     Args:
         t: a floating tensor.
         clip_norm: the bound, a scalar above 0.
@@ -53,7 +63,12 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Any = None, name: s
 
 @public("af")
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
-    """`t`, a floating tensor, scaled down so that the norm divided by the number of elements is at most `clip_norm`."""
+    """`t`, a floating tensor, scaled down so that the norm divided by the number of elements is at most `clip_norm`.
+
+    Example:
+        >>> af.clip_by_average_norm([3.0, 4.0], 1.0)
+        [1.2 1.6]
+    """
     with composite(name, "clip_by_average_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t)
         # The mean is the sum over n, so that mean / norm is norm / n.
@@ -65,6 +80,10 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
 @public("af", "af.linalg")
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor | None:
     """The Euclidean norm of all `t_list` together (`tf.global_norm`): a scalar, or None where all entries are None.
+
+    Example:
+        >>> af.global_norm([[3.0, 0.0], [4.0]])
+        5.0
 
     Args:
         t_list: floating tensors, indexed slices, and None for what is left out.
@@ -84,6 +103,11 @@ def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Tensor | None]:
     """`t_list`, all scaled by one factor so that their `global_norm` is at most `clip_norm` (`tf.clip_by_global_norm`).
+
+    Example:
+        >>> clipped, norm = af.clip_by_global_norm([[3.0, 0.0], [4.0]], 1.0)
+        >>> clipped, norm
+        ([[0.6 0. ], [0.8]], 5.0)
 
     Args:
         t_list: floating tensors, indexed slices (which stay so), and None, which stays None.

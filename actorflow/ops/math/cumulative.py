@@ -66,6 +66,12 @@ def cumsum(
 ) -> Tensor:
     """Cumulative sums along `axis`: [a, b, c] gives [a, a + b, a + b + c] (`tf.cumsum`).
 
+    Example:
+        >>> af.cumsum([1, 2, 3])
+        [1 3 6]
+        >>> af.cumsum([1, 2, 3], exclusive=True), af.cumsum([1, 2, 3], reverse=True)
+        ([0 1 3], [6 5 3])
+
     Args:
         x: a tensor of numbers.
         axis: the dimension to sum along, an int or a scalar; 0 by default.
@@ -84,6 +90,10 @@ def cumprod(
 ) -> Tensor:
     """Cumulative products along `axis`: [a, b, c] gives [a, a · b, a · b · c] (`tf.cumprod`). Errors are those of
     `cumsum`.
+
+    Example:
+        >>> af.cumprod([2, 3, 4])
+        [ 2  6 24]
 
     Args:
         x: a tensor of numbers.
@@ -123,6 +133,10 @@ def cumulative_logsumexp(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
     """log(cumsum(exp(x))) along `axis` without overflow (`tf.math.cumulative_logsumexp`). Errors are those of `cumsum`.
+
+    Example:
+        >>> af.math.cumulative_logsumexp([0.0, 0.0, 1000.0])
+        [   0.        0.6931 1000.    ]
 
     Args:
         x: a floating tensor.
@@ -172,6 +186,12 @@ def range_(
     """The vector start, start + delta, ... up to and without `limit` (`tf.range`); one argument counts from 0.
 
     Without `dtype` the arguments decide: the first of float64, float32, int64, int32 that one of them has.
+
+    Example:
+        >>> af.range_(4)
+        [0 1 2 3]
+        >>> af.range_(1.0, 2.0, 0.25)
+        [1.   1.25 1.5  1.75]
 
     Args:
         start, limit: scalars of real numbers: the first number, and the one before which the vector ends. One argument
@@ -223,6 +243,10 @@ def _linspace(c: Inference) -> Shape:
 @op("LinSpace", shape=_linspace, dtypes=FLOATING, types={"num": INDEX}, gradient=None)
 def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str | None = None) -> Tensor:
     """`num` numbers in even steps from `start` to `stop`, both included (`tf.linspace`).
+
+    Example:
+        >>> af.linspace(0.0, 1.0, 5)
+        [0.   0.25 0.5  0.75 1.  ]
 
     Args:
         start, stop: scalars of one floating type: the first and the last number.

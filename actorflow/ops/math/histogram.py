@@ -60,6 +60,12 @@ def bincount(
 ) -> Tensor:
     """Element i is how often i comes in `arr` (`tf.bincount`).
 
+    Example:
+        >>> af.bincount([1, 1, 3])
+        [0 2 0 1]
+        >>> af.bincount([1, 1, 3], weights=[0.5, 0.25, 2.0])
+        [0.   0.75 0.   2.  ]
+
     Args:
         arr: integers of zero or more, of any shape.
         weights: in the shape of `arr`, what each element counts; the result has their type.
@@ -120,6 +126,10 @@ def histogram_fixed_width(
 ) -> Tensor:
     """How many of `values` are in each of `nbins` bins of equal width (`tf.histogram_fixed_width`).
 
+    Example:
+        >>> af.histogram_fixed_width([0.1, 0.2, 0.9, 5.0], [0.0, 1.0], nbins=2)
+        [2 2]
+
     Args:
         values: numbers of any shape. Those outside the range count in the first or the last bin.
         value_range: a vector of two numbers of their type: the ends of the range.
@@ -142,6 +152,10 @@ def histogram_fixed_width_bins(
 ) -> Tensor:
     """The bin of each of `values` in the histogram of `histogram_fixed_width`, in their shape
     (`tf.histogram_fixed_width_bins`).
+
+    Example:
+        >>> af.histogram_fixed_width_bins([0.1, 0.2, 0.9, 5.0], [0.0, 1.0], nbins=2)
+        [0 0 1 1]
 
     Args:
         values: numbers of any shape. Those outside the range are in the first or the last bin.
@@ -171,6 +185,11 @@ def confusion_matrix(
     weights: TensorLike | None = None,
 ) -> Tensor:
     """Element (i, j) is how often class j was predicted where class i is right (`tf.confusion_matrix`).
+
+    Example:
+        >>> af.confusion_matrix(labels=[0, 1, 1], predictions=[0, 1, 0])
+        [[1 0]
+         [1 1]]
 
     Args:
         labels: a vector of classes, integers of zero or more.

@@ -19,37 +19,67 @@ from actorflow.shapes import Shape, compatible, merge, show
 @public("af", "af.math")
 @op("Less", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def less(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x < y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
+    """x < y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false.
+
+    Example:
+        >>> af.less([1, 2, 3], 2)
+        [ True False False]
+    """
 
 
 @public("af", "af.math")
 @op("LessEqual", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def less_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x <= y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
+    """x <= y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false.
+
+    Example:
+        >>> af.less_equal([1, 2, 3], 2)
+        [ True  True False]
+    """
 
 
 @public("af", "af.math")
 @op("Greater", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def greater(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x > y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
+    """x > y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false.
+
+    Example:
+        >>> af.greater([1, 2, 3], 2)
+        [False False  True]
+    """
 
 
 @public("af", "af.math")
 @op("GreaterEqual", shape=elementwise, dtypes=REAL, result=dt.bool, gradient=None)
 def greater_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x >= y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false."""
+    """x >= y, elementwise with broadcasting; a bool tensor. A comparison with NaN is false.
+
+    Example:
+        >>> af.greater_equal([1, 2, 3], 2)
+        [False  True  True]
+    """
 
 
 @public("af", "af.math")
 @op("Equal", shape=elementwise, dtypes=ANY, result=dt.bool, gradient=None, commutative=True)
 def equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x == y, elementwise with broadcasting, of any type; a bool tensor. NaN equals nothing."""
+    """x == y, elementwise with broadcasting, of any type; a bool tensor. NaN equals nothing.
+
+    Example:
+        >>> af.equal([1, 2, 3], [1, 0, 3])
+        [ True False  True]
+    """
 
 
 @public("af", "af.math")
 @op("NotEqual", shape=elementwise, dtypes=ANY, result=dt.bool, gradient=None, commutative=True)
 def not_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x != y, elementwise with broadcasting, of any type; a bool tensor. NaN differs from everything."""
+    """x != y, elementwise with broadcasting, of any type; a bool tensor. NaN differs from everything.
+
+    Example:
+        >>> af.not_equal(["a", "b"], ["a", "c"])
+        [False  True]
+    """
 
 
 # ---- boolean logic
@@ -58,25 +88,45 @@ def not_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tenso
 @public("af", "af.math")
 @op("LogicalAnd", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_and(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x and y, elementwise with broadcasting, of bool tensors."""
+    """x and y, elementwise with broadcasting, of bool tensors.
+
+    Example:
+        >>> af.logical_and([True, True], [True, False])
+        [ True False]
+    """
 
 
 @public("af", "af.math")
 @op("LogicalOr", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_or(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x or y, elementwise with broadcasting, of bool tensors."""
+    """x or y, elementwise with broadcasting, of bool tensors.
+
+    Example:
+        >>> af.logical_or([True, False], [False, False])
+        [ True False]
+    """
 
 
 @public("af", "af.math")
 @op("LogicalXor", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_xor(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """Whether exactly one of x and y is true, elementwise with broadcasting, of bool tensors."""
+    """Whether exactly one of x and y is true, elementwise with broadcasting, of bool tensors.
+
+    Example:
+        >>> af.logical_xor([True, True], [True, False])
+        [False  True]
+    """
 
 
 @public("af", "af.math")
 @op("LogicalNot", shape=unchanged, dtypes=BOOLEAN, gradient=None)
 def logical_not(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """not x, elementwise, of a bool tensor."""
+    """not x, elementwise, of a bool tensor.
+
+    Example:
+        >>> af.logical_not([True, False])
+        [False  True]
+    """
 
 
 # ---- choices
@@ -108,6 +158,11 @@ def select(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | N
 @op("SelectV2", shape=elementwise, types={"condition": BOOLEAN}, broadcasts=True)
 def where_v2(condition: TensorLike, x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """`x` where `condition` is true, else `y`, elementwise with broadcasting of all three (`tf.where` of TensorFlow 2).
+
+    Example:
+        >>> af.where_v2([[True], [False]], [1, 2, 3], 0)
+        [[1 2 3]
+         [0 0 0]]
 
     Args:
         condition: a bool tensor.
@@ -145,6 +200,13 @@ def where(
 ) -> Tensor:
     """Chooses between `x` and `y`, or finds what is true (`tf.where` of TensorFlow 1).
 
+    Example:
+        >>> af.where([True, False, True], [1, 2, 3], [10, 20, 30])
+        [ 1 20  3]
+        >>> af.where([[True, False], [False, True]])
+        [[0 0]
+         [1 1]]
+
     Args:
         condition: a bool tensor.
         x, y: the values to choose from, of one shape and type. The condition has their shape, or is a scalar, or a
@@ -170,25 +232,45 @@ def where(
 @public("af", "tf.bitwise")
 @op("BitwiseAnd", shape=elementwise, dtypes=INTEGER, gradient=None, commutative=True)
 def bitwise_and(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """The bits that are set in both x and y, elementwise with broadcasting, of integers."""
+    """The bits that are set in both x and y, elementwise with broadcasting, of integers.
+
+    Example:
+        >>> af.bitwise_and(0b1100, 0b1010)
+        8
+    """
 
 
 @public("af", "tf.bitwise")
 @op("BitwiseOr", shape=elementwise, dtypes=INTEGER, gradient=None, commutative=True)
 def bitwise_or(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """The bits that are set in x or y, elementwise with broadcasting, of integers."""
+    """The bits that are set in x or y, elementwise with broadcasting, of integers.
+
+    Example:
+        >>> af.bitwise_or(0b1100, 0b1010)
+        14
+    """
 
 
 @public("af", "tf.bitwise")
 @op("BitwiseXor", shape=elementwise, dtypes=INTEGER, gradient=None, commutative=True)
 def bitwise_xor(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """The bits that differ between x and y, elementwise with broadcasting, of integers."""
+    """The bits that differ between x and y, elementwise with broadcasting, of integers.
+
+    Example:
+        >>> af.bitwise_xor(0b1100, 0b1010)
+        6
+    """
 
 
 @public("af", "tf.bitwise")
 @op("Invert", shape=unchanged, dtypes=INTEGER, gradient=None)
 def invert(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """x with all its bits flipped, elementwise, of integers."""
+    """x with all its bits flipped, elementwise, of integers.
+
+    Example:
+        >>> af.invert(af.constant([0, 5], af.int32)), af.invert(af.constant([0, 5], af.uint8))
+        ([-1 -6], [255 250])
+    """
 
 
 @public("af", "tf.bitwise")
@@ -196,7 +278,12 @@ def invert(x: TensorLike, *, name: str | None = None) -> Tensor:
 def left_shift(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The bits of x moved up by y places, elementwise with broadcasting, of integers.
 
-    A y outside [0, bits of the type) is taken as the nearest inside, as TensorFlow does."""
+    A y outside [0, bits of the type) is taken as the nearest inside, as TensorFlow does.
+
+    Example:
+        >>> af.left_shift([1, 3], 4)
+        [16 48]
+    """
 
 
 @public("af", "tf.bitwise")
@@ -204,4 +291,9 @@ def left_shift(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tens
 def right_shift(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The bits of x moved down by y places, elementwise with broadcasting, of integers; the sign of x is kept.
 
-    A y outside [0, bits of the type) is taken as the nearest inside, as TensorFlow does."""
+    A y outside [0, bits of the type) is taken as the nearest inside, as TensorFlow does.
+
+    Example:
+        >>> af.right_shift([16, -16], 2)
+        [ 4 -4]
+    """

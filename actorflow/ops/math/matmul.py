@@ -125,6 +125,13 @@ def matmul(
 ) -> Tensor:
     """The matrix product a · b (`tf.matmul`), of the last two dimensions where there are more, which are broadcast.
 
+    Example:
+        >>> af.matmul([[1, 2], [3, 4]], [[1, 0], [0, 2]])
+        [[1 4]
+         [3 8]]
+        >>> af.matmul(af.ones([5, 2, 3]), af.ones([3, 4])).shape
+        TensorShape([5, 2, 4])
+
     Args:
         a: a tensor of shape (..., m, k), (..., k, m) where it is transposed: floating, complex, or an integer of 32 or
             64 bits or unsigned.
@@ -162,6 +169,12 @@ def matmul(
 @public("af", "af.linalg")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over pairs of axes, one of `a` and one of `b` each (`tf.tensordot`).
+
+    Example:
+        >>> af.tensordot([[1, 2], [3, 4]], [10, 1], axes=1)
+        [12 34]
+        >>> af.tensordot([1, 2, 3], [1, 1, 1], axes=1)
+        6
 
     Args:
         a, b: tensors of one type, of any rank.
@@ -346,6 +359,13 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.linalg")
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tensor:
     """The sum of products over labelled dimensions (`tf.einsum`): "ij,jk->ik" is a product of matrices.
+
+    Example:
+        >>> af.einsum("ij,jk->ik", [[1, 2], [3, 4]], [[1, 0], [0, 2]])
+        [[1 4]
+         [3 8]]
+        >>> af.einsum("ij->j", [[1, 2], [3, 4]])
+        [4 6]
 
     Args:
         equation: a label (a letter) for each dimension of each input, then those of the output; other labels are summed

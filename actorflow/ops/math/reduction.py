@@ -227,6 +227,13 @@ def reduce_sum(
 ) -> Tensor:
     """The sum over dimensions (`tf.reduce_sum`).
 
+    Example:
+        >>> af.reduce_sum([[1, 2], [3, 4]])
+        10
+        >>> af.reduce_sum([[1, 2], [3, 4]], axis=1, keepdims=True)
+        [[3]
+         [7]]
+
     Args:
         input_tensor: a tensor of numbers.
         axis: the dimensions to reduce: an int, a list of them (an empty one reduces nothing), or a tensor of them;
@@ -255,6 +262,12 @@ def reduce_mean(
     """The mean over dimensions, NaN over none; of integers it is truncated (`tf.reduce_mean`). Errors are those of
     `reduce_sum`.
 
+    Example:
+        >>> af.reduce_mean([[1.0, 2.0], [3.0, 6.0]])
+        3.0
+        >>> af.reduce_mean([[1.0, 2.0], [3.0, 6.0]], axis=0)
+        [2. 4.]
+
     Args:
         input_tensor: a tensor of numbers.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
@@ -274,6 +287,10 @@ def reduce_prod(
     keep_dims: bool | None = None,
 ) -> Tensor:
     """The product over dimensions (`tf.reduce_prod`). Errors are those of `reduce_sum`.
+
+    Example:
+        >>> af.reduce_prod([[1, 5], [3, 2]], axis=0)
+        [ 3 10]
 
     Args:
         input_tensor: a tensor of numbers.
@@ -296,6 +313,10 @@ def reduce_max(
     """The maximum over dimensions, -inf (an integer type's smallest) over none (`tf.reduce_max`). Errors are those of
     `reduce_sum`.
 
+    Example:
+        >>> af.reduce_max([[1, 5], [3, 2]]), af.reduce_max([[1, 5], [3, 2]], axis=0)
+        (5, [3 5])
+
     Args:
         input_tensor: a tensor of real numbers.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
@@ -316,6 +337,10 @@ def reduce_min(
 ) -> Tensor:
     """The minimum over dimensions, inf (an integer type's largest) over none (`tf.reduce_min`). Errors are those of
     `reduce_sum`.
+
+    Example:
+        >>> af.reduce_min([[1, 5], [3, 2]], axis=1)
+        [1 2]
 
     Args:
         input_tensor: a tensor of real numbers.
@@ -338,6 +363,10 @@ def reduce_any(
     """Whether any element is true, over dimensions; False over none (`tf.reduce_any`). Errors are those of
     `reduce_sum`.
 
+    Example:
+        >>> af.reduce_any([[True, False], [False, False]], axis=1)
+        [ True False]
+
     Args:
         input_tensor: a bool tensor.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
@@ -358,6 +387,10 @@ def reduce_all(
 ) -> Tensor:
     """Whether all elements are true, over dimensions; True over none (`tf.reduce_all`). Errors are those of
     `reduce_sum`.
+
+    Example:
+        >>> af.reduce_all([[True, True], [True, False]], axis=1)
+        [ True False]
 
     Args:
         input_tensor: a bool tensor.

@@ -44,6 +44,11 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, *, name: str | None =
     """Row i is the sum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_sum`).
 
     `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+
+    Example:
+        >>> af.segment_sum([[1, 2], [3, 4], [5, 6]], [0, 0, 1])
+        [[4 6]
+         [5 6]]
     """
 
 
@@ -58,6 +63,10 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, *, name: str | None 
     """Row i is the mean of the rows of `data` whose id is i; zeros where there are none (`tf.segment_mean`).
 
     `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+
+    Example:
+        >>> af.segment_mean([1.0, 5.0, 3.0], [0, 0, 1])
+        [3. 3.]
     """
 
 
@@ -78,6 +87,10 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, *, name: str | None 
     """Row i is the product of the rows of `data` whose id is i; ones where there are none (`tf.segment_prod`).
 
     `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+
+    Example:
+        >>> af.segment_prod([2, 5, 3, 4], [0, 0, 2, 2])
+        [10  1 12]
     """
 
 
@@ -104,6 +117,10 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, *, name: str | None =
     """Row i is the maximum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_max`).
 
     `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+
+    Example:
+        >>> af.segment_max([1, 5, 3, 4], [0, 0, 2, 2])
+        [5 0 4]
     """
 
 
@@ -113,6 +130,10 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, *, name: str | None =
     """Row i is the minimum of the rows of `data` whose id is i; zeros where there are none (`tf.segment_min`).
 
     `segment_ids` is a vector with one id a row, never falling. Raises InvalidArgumentError in the run where it does.
+
+    Example:
+        >>> af.segment_min([1, 5, 3, 4], [0, 0, 1, 1])
+        [1 3]
     """
 
 
@@ -153,6 +174,10 @@ def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Row i is the sum of the elements of `data` whose id is i (`tf.unsorted_segment_sum`); zeros where there are none.
+
+    Example:
+        >>> af.unsorted_segment_sum([1, 5, 3, 4], [1, 0, 1, -1], 2)
+        [5 4]
 
     Args:
         data: a tensor of numbers.
@@ -196,6 +221,10 @@ def unsorted_segment_max(
     """Row i is the maximum of the elements of `data` whose id is i (`tf.unsorted_segment_max`); the type's smallest value
     where there are none. Ids are as in `unsorted_segment_sum`.
 
+    Example:
+        >>> af.unsorted_segment_max([1, 5, 3, 4], [1, 0, 1, 0], 2)
+        [5 3]
+
     Args:
         data: a tensor of real numbers.
         segment_ids: int32 or int64, of the shape of the first dimensions of `data`.
@@ -210,6 +239,10 @@ def unsorted_segment_min(
 ) -> Tensor:
     """Row i is the minimum of the elements of `data` whose id is i (`tf.unsorted_segment_min`); the type's largest value
     where there are none. Ids are as in `unsorted_segment_sum`.
+
+    Example:
+        >>> af.unsorted_segment_min([1, 5, 3, 4], [1, 0, 1, 0], 2)
+        [4 1]
 
     Args:
         data: a tensor of real numbers.
@@ -240,6 +273,10 @@ def unsorted_segment_prod(
 ) -> Tensor:
     """Row i is the product of the elements of `data` whose id is i (`tf.unsorted_segment_prod`); ones where there are
     none. Ids are as in `unsorted_segment_sum`.
+
+    Example:
+        >>> af.unsorted_segment_prod([2, 5, 3], [2, 0, 2], 3)
+        [5 1 6]
 
     Args:
         data: a tensor of numbers.
@@ -272,6 +309,10 @@ def unsorted_segment_mean(
 ) -> Tensor:
     """Row i is the mean of the elements of `data` whose id is i (`tf.unsorted_segment_mean`); zeros where there are none.
 
+    Example:
+        >>> af.unsorted_segment_mean([1.0, 5.0, 3.0], [1, 0, 1], 3)
+        [5. 2. 0.]
+
     Args:
         data: a tensor of numbers that can be divided: floating or complex.
         segment_ids: int32 or int64, of the shape of the first dimensions of `data`, as in `unsorted_segment_sum`.
@@ -292,6 +333,10 @@ def unsorted_segment_sqrt_n(
 ) -> Tensor:
     """Row i is the sum of the elements of `data` whose id is i over the root of their number
     (`tf.unsorted_segment_sqrt_n`); zeros where there are none.
+
+    Example:
+        >>> af.unsorted_segment_sqrt_n([1.0, 5.0, 3.0], [1, 0, 1], 2)
+        [5.     2.8284]
 
     Args:
         data: a tensor of numbers that can be divided: floating or complex.

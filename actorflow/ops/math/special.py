@@ -31,7 +31,12 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 @public("af", "af.math")
 @op("Erf", shape=unchanged, dtypes=FLOATING, work=20)
 def erf(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The Gauss error function, elementwise."""
+    """The Gauss error function, elementwise.
+
+    Example:
+        >>> af.erf([-1.0, 0.0, 1.0])
+        [-0.8427  0.      0.8427]
+    """
 
 
 @erf.gradient
@@ -42,7 +47,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Erfc", shape=unchanged, dtypes=FLOATING, work=20)
 def erfc(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """1 less the Gauss error function, elementwise; exact to the last digits for a large x."""
+    """1 less the Gauss error function, elementwise; exact to the last digits for a large x.
+
+    Example:
+        >>> af.erfc([0.0, 1.0, 5.0])
+        [1.     0.1573 0.    ]
+    """
 
 
 @erfc.gradient
@@ -53,7 +63,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("Erfinv", shape=unchanged, dtypes=FLOATING, work=30)
 def erfinv(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The inverse of `erf` on [-1, 1], elementwise (`tf.math.erfinv`); NaN outside."""
+    """The inverse of `erf` on [-1, 1], elementwise (`tf.math.erfinv`); NaN outside.
+
+    Example:
+        >>> af.erf(af.math.erfinv([-0.5, 0.0, 0.9]))
+        [-0.5  0.   0.9]
+    """
 
 
 @erfinv.gradient
@@ -64,7 +79,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("Ndtri", shape=unchanged, dtypes=FLOATING, work=30)
 def ndtri(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The quantile of the standard normal distribution at x in [0, 1], elementwise (`tf.math.ndtri`); NaN outside."""
+    """The quantile of the standard normal distribution at x in [0, 1], elementwise (`tf.math.ndtri`); NaN outside.
+
+    Example:
+        >>> af.math.ndtri([0.025, 0.5, 0.975])
+        [-1.96  0.    1.96]
+    """
 
 
 @ndtri.gradient
@@ -75,7 +95,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("BesselI0e", shape=unchanged, dtypes=FLOATING, work=30)
 def bessel_i0e(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """exp(-|x|) times the modified Bessel function of order 0, elementwise (`tf.math.bessel_i0e`)."""
+    """exp(-|x|) times the modified Bessel function of order 0, elementwise (`tf.math.bessel_i0e`).
+
+    Example:
+        >>> af.math.bessel_i0e([0.0, 1000.0])
+        [1.     0.0126]
+    """
 
 
 @bessel_i0e.gradient
@@ -87,7 +112,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("BesselI1e", shape=unchanged, dtypes=FLOATING, work=30)
 def bessel_i1e(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """exp(-|x|) times the modified Bessel function of order 1, elementwise (`tf.math.bessel_i1e`)."""
+    """exp(-|x|) times the modified Bessel function of order 1, elementwise (`tf.math.bessel_i1e`).
+
+    Example:
+        >>> af.math.bessel_i1e([0.0, 1000.0])
+        [0.     0.0126]
+    """
 
 
 @bessel_i1e.gradient
@@ -103,7 +133,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af.math")
 def bessel_i0(x: TensorLike, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 0, elementwise (`tf.math.bessel_i0`)."""
+    """The modified Bessel function of order 0, elementwise (`tf.math.bessel_i0`).
+
+    Example:
+        >>> af.math.bessel_i0([0.0, 1.0])
+        [1.     1.2661]
+    """
     from actorflow.ops.math.arithmetic import multiply
 
     with composite(name, "bessel_i0", x) as scope:
@@ -113,7 +148,12 @@ def bessel_i0(x: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af.math")
 def bessel_i1(x: TensorLike, name: str | None = None) -> Tensor:
-    """The modified Bessel function of order 1, elementwise (`tf.math.bessel_i1`)."""
+    """The modified Bessel function of order 1, elementwise (`tf.math.bessel_i1`).
+
+    Example:
+        >>> af.math.bessel_i1([0.0, 1.0])
+        [0.     0.5652]
+    """
     from actorflow.ops.math.arithmetic import multiply
 
     with composite(name, "bessel_i1", x) as scope:
@@ -124,7 +164,12 @@ def bessel_i1(x: TensorLike, name: str | None = None) -> Tensor:
 @public("af", "af.math")
 @op("Lgamma", shape=unchanged, dtypes=FLOATING, work=30)
 def lgamma(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The logarithm of |Γ(x)|, elementwise; inf at the poles 0, -1, -2, ..."""
+    """The logarithm of |Γ(x)|, elementwise; inf at the poles 0, -1, -2, ...
+
+    Example:
+        >>> af.exp(af.lgamma([3.0, 4.0, 5.0]))
+        [ 2.  6. 24.]
+    """
 
 
 @lgamma.gradient
@@ -135,7 +180,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Digamma", shape=unchanged, dtypes=FLOATING, work=30)
 def digamma(x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The derivative of `lgamma`, elementwise; NaN at its poles 0, -1, -2, ..."""
+    """The derivative of `lgamma`, elementwise; NaN at its poles 0, -1, -2, ...
+
+    Example:
+        >>> af.digamma([1.0, 2.0])
+        [-0.5772  0.4228]
+    """
 
 
 @digamma.gradient
@@ -146,7 +196,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.math")
 @op("Polygamma", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=60)
 def polygamma(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
-    """The a-th derivative of `digamma` at x, elementwise with broadcasting; a is a whole number of x's type."""
+    """The a-th derivative of `digamma` at x, elementwise with broadcasting; a is a whole number of x's type.
+
+    Example:
+        >>> af.polygamma(1.0, [1.0, 2.0])
+        [1.6449 0.6449]
+    """
 
 
 @polygamma.gradient
@@ -157,7 +212,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af", "af.math")
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """log(sigmoid(x)), elementwise and without overflow (`tf.log_sigmoid`). Raises TypeError for other than floats."""
+    """log(sigmoid(x)), elementwise and without overflow (`tf.log_sigmoid`). Raises TypeError for other than floats.
+
+    Example:
+        >>> af.log_sigmoid([0.0, -1000.0])
+        [   -0.6931 -1000.    ]
+    """
     from actorflow.ops.math.elementwise import negative
     from actorflow.ops.nn.activation import softplus
 
@@ -178,14 +238,24 @@ _WIDE_FLOATS = frozenset((float32, float64))
 def igamma(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The lower regularized incomplete gamma function P(a, x), elementwise with broadcasting (`tf.igamma`).
 
-    NaN where a is not positive or x is negative."""
+    NaN where a is not positive or x is negative.
+
+    Example:
+        >>> af.igamma(1.0, [0.5, 1.0])
+        [0.3935 0.6321]
+    """
 
 
 @public("af", "af.math")
 @op("Igammac", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=60)
 def igammac(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
     """The upper regularized incomplete gamma function Q(a, x) = 1 - P(a, x), elementwise with broadcasting
-    (`tf.igammac`)."""
+    (`tf.igammac`).
+
+    Example:
+        >>> af.igammac(1.0, [0.5, 1.0])
+        [0.6065 0.3679]
+    """
 
 
 @op("IgammaGradA", shape=elementwise, dtypes=FLOATING, broadcasts=True, work=600)
@@ -234,6 +304,10 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, *, name: str | None = N
 
     The inputs have one shape, but for those that are scalars. Only x has a gradient.
 
+    Example:
+        >>> af.betainc(2.0, 3.0, [0.0, 0.5, 1.0])
+        [0.     0.6875 1.    ]
+
     Args:
         a, b: the parameters, float32 or float64, above 0.
         x: of the same type, in [0, 1].
@@ -252,7 +326,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def zeta(x: TensorLike, q: TensorLike, *, name: str | None = None) -> Tensor:
     """Hurwitz' zeta function Σ 1 / (q + k)^x over k = 0, 1, ..., elementwise with broadcasting (`tf.zeta`).
 
-    inf at x = 1 and NaN below it. Only q has a gradient."""
+    inf at x = 1 and NaN below it. Only q has a gradient.
+
+    Example:
+        >>> af.zeta(2.0, [1.0, 2.0])
+        [1.6449 0.6449]
+    """
 
 
 @zeta.gradient
@@ -265,7 +344,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """log |Beta(x)| along the last dimension: Σ log Γ(xᵢ) - log Γ(Σ xᵢ) (`tf.lbeta`).
 
-    Of no elements it is -inf. Raises ValueError for a scalar."""
+    Of no elements it is -inf. Raises ValueError for a scalar.
+
+    Example:
+        >>> af.exp(af.lbeta([2.0, 3.0]))
+        0.0833
+    """
     with composite(name, "lbeta", x) as scope:
         values = convert_to_tensor(x)
         return subtract(reduce_sum(lgamma(values), [-1]), lgamma(reduce_sum(values, [-1])), name=scope)
@@ -287,7 +371,12 @@ def _is_nonzero(x: Tensor) -> Tensor:
 @public("af.math")
 @op("Xlogy", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=12)
 def xlogy(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x · log(y), and 0 where x is 0, elementwise with broadcasting (`tf.math.xlogy`)."""
+    """x · log(y), and 0 where x is 0, elementwise with broadcasting (`tf.math.xlogy`).
+
+    Example:
+        >>> af.math.xlogy([0.0, 2.0], [0.0, 3.0])
+        [0.     2.1972]
+    """
 
 
 @xlogy.gradient
@@ -299,7 +388,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("Xlog1py", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=12)
 def xlog1py(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x · log(1 + y), and 0 where x is 0, elementwise with broadcasting (`tf.math.xlog1py`)."""
+    """x · log(1 + y), and 0 where x is 0, elementwise with broadcasting (`tf.math.xlog1py`).
+
+    Example:
+        >>> af.math.xlog1py([0.0, 2.0], [-1.0, 0.5])
+        [0.     0.8109]
+    """
 
 
 @xlog1py.gradient
@@ -311,7 +405,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("Xdivy", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=5)
 def xdivy(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x / y, and 0 where x is 0, elementwise with broadcasting (`tf.math.xdivy`)."""
+    """x / y, and 0 where x is 0, elementwise with broadcasting (`tf.math.xdivy`).
+
+    Example:
+        >>> af.math.xdivy([0.0, 6.0], [0.0, 3.0])
+        [0. 2.]
+    """
 
 
 @xdivy.gradient
@@ -323,7 +422,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math")
 @op("MulNoNan", shape=elementwise, dtypes=INEXACT, broadcasts=True, work=2)
 def multiply_no_nan(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x · y, and 0 where y is 0, even where x is NaN or infinite (`tf.math.multiply_no_nan`)."""
+    """x · y, and 0 where y is 0, even where x is NaN or infinite (`tf.math.multiply_no_nan`).
+
+    Example:
+        >>> af.math.multiply_no_nan([3.0, np.nan], [2.0, 0.0])
+        [6. 0.]
+    """
 
 
 @multiply_no_nan.gradient
@@ -334,7 +438,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af.math")
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """1 / x, and 0 where x is 0, elementwise (`tf.math.reciprocal_no_nan`)."""
+    """1 / x, and 0 where x is 0, elementwise (`tf.math.reciprocal_no_nan`).
+
+    Example:
+        >>> af.math.reciprocal_no_nan([2.0, 0.0])
+        [0.5 0. ]
+    """
     with composite(name, "reciprocal_no_nan", x) as scope:
         values = convert_to_tensor(x)
         return div_no_nan(ones_like(values), values, name=scope)
@@ -343,7 +452,12 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
 @public("af.math")
 @op("NextAfter", shape=elementwise, dtypes=_WIDE, broadcasts=True)
 def nextafter(x1: TensorLike, x2: TensorLike, *, name: str | None = None) -> Tensor:
-    """The next number of the type after x1 on the way to x2, elementwise with broadcasting (`tf.math.nextafter`)."""
+    """The next number of the type after x1 on the way to x2, elementwise with broadcasting (`tf.math.nextafter`).
+
+    Example:
+        >>> af.math.nextafter(af.constant(1.0), 2.0) - 1.0
+        1.19e-07
+    """
 
 
 @nextafter.gradient

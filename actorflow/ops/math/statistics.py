@@ -31,6 +31,10 @@ def reduce_logsumexp(
 ) -> Tensor:
     """log(Σ exp(x)) over dimensions, without overflow (`tf.reduce_logsumexp`). Errors are those of `reduce_sum`.
 
+    Example:
+        >>> af.reduce_logsumexp([1000.0, 1000.0]) - 1000.0
+        0.6932
+
     Args:
         input_tensor: a floating tensor.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
@@ -53,6 +57,10 @@ def reduce_euclidean_norm(
 ) -> Tensor:
     """√(Σ |x|²) over dimensions (`tf.math.reduce_euclidean_norm`). Errors are those of `reduce_sum`.
 
+    Example:
+        >>> af.math.reduce_euclidean_norm([[3.0, 4.0], [5.0, 12.0]], axis=1)
+        [ 5. 13.]
+
     Args:
         input_tensor: a tensor of numbers of which roots can be taken: floating or complex.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
@@ -68,6 +76,10 @@ def reduce_variance(
     input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """The mean of (x - mean)² over dimensions (`tf.math.reduce_variance`).
+
+    Example:
+        >>> af.math.reduce_variance([[1.0, 3.0], [2.0, 8.0]], axis=1)
+        [1. 9.]
 
     Args:
         input_tensor: a floating tensor.
@@ -88,6 +100,10 @@ def reduce_variance(
 @public("af", "af.math")
 def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The root of `reduce_variance` (`tf.math.reduce_std`).
+
+    Example:
+        >>> af.math.reduce_std([1.0, 3.0])
+        1.0
 
     Args:
         input_tensor: a floating tensor.
@@ -110,6 +126,10 @@ def count_nonzero(
 ) -> Tensor:
     """How many elements over dimensions are not zero (`tf.count_nonzero`).
 
+    Example:
+        >>> af.count_nonzero([[0, 1, 0], [2, 3, 0]], axis=1)
+        [1 2]
+
     Args:
         input_tensor: a tensor of any type; of strings, those that are not empty count.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
@@ -127,7 +147,12 @@ def count_nonzero(
 
 @public("af", "af.math", "tf.debugging")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether no element is less than the one before it, in row-major order: a bool scalar (`tf.is_non_decreasing`)."""
+    """Whether no element is less than the one before it, in row-major order: a bool scalar (`tf.is_non_decreasing`).
+
+    Example:
+        >>> af.is_non_decreasing([1, 2, 2]), af.is_non_decreasing([2, 1])
+        (True, False)
+    """
     with composite(name, "is_non_decreasing", x) as scope:
         before, after = _neighbours(x)
         return reduce_all(less_equal(before, after), name=scope)
@@ -136,7 +161,12 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
 @public("af", "af.math", "tf.debugging")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether each element is more than the one before it, in row-major order: a bool scalar
-    (`tf.is_strictly_increasing`)."""
+    (`tf.is_strictly_increasing`).
+
+    Example:
+        >>> af.is_strictly_increasing([1, 2, 3]), af.is_strictly_increasing([1, 2, 2])
+        (True, False)
+    """
     with composite(name, "is_strictly_increasing", x) as scope:
         before, after = _neighbours(x)
         return reduce_all(less(before, after), name=scope)
@@ -157,7 +187,12 @@ def _one_of(new: Any, old: Any) -> Any:
 
 @public("af.math", "af.nn")
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """The share of zeros among the elements of `value`, as a float32 scalar (`tf.nn.zero_fraction`)."""
+    """The share of zeros among the elements of `value`, as a float32 scalar (`tf.nn.zero_fraction`).
+
+    Example:
+        >>> af.nn.zero_fraction([0.0, 1.0, 0.0, 2.0])
+        0.5
+    """
     with composite(name, "zero_fraction", value) as scope:
         tensor = convert_to_tensor(value)
         return reduce_mean(cast(equal(tensor, zeros_like(tensor)), float32), name=scope)

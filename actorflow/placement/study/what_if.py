@@ -21,8 +21,10 @@ _BANDWIDTH = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kMG]?)(b|B|bit)(?:/s|ps)\
 def bandwidth_of(said: float | str) -> float:
     """Bytes a second, from such a number or from a text as `10Gb/s` (bits) or `1.25GB/s` (bytes).
 
-    >>> bandwidth_of("10Gb/s")
-    1250000000.0
+    Example:
+        >>> from actorflow.placement.study.what_if import bandwidth_of
+        >>> bandwidth_of("10Gb/s")
+        1250000000.0
 
     Raises:
         ValueError: it is neither, or not above 0.

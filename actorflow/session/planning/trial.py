@@ -36,8 +36,10 @@ _LOST = "The master was lost, and the placement on trial with it."
 def sign_test(wins: int, pairs: int) -> float:
     """The probability of at least `wins` wins where each pair is won by chance.
 
-    >>> sign_test(10, 10)
-    0.0009765625
+    Example:
+        >>> from actorflow.session.planning.trial import sign_test
+        >>> sign_test(10, 10)
+        0.000977
     """
     return float(sum(comb(pairs, k) for k in range(wins, pairs + 1)) / 2**pairs)
 
