@@ -127,6 +127,10 @@ def arg_max(
 ) -> Tensor:
     """`argmax` along `dimension` (`tf.arg_max`).
 
+    Example:
+        >>> af.arg_max([[1.0, 3.0, 2.0]], 1)
+        [1]
+
     Args:
         input: a tensor of real numbers of rank 1 or more.
         dimension: the axis to search, an int or a scalar.
@@ -140,6 +144,10 @@ def arg_min(
     input: TensorLike, dimension: TensorLike, output_type: DTypeLike = dt.int64, name: str | None = None
 ) -> Tensor:
     """`argmin` along `dimension` (`tf.arg_min`).
+
+    Example:
+        >>> af.arg_min([[1.0, 3.0, 2.0]], 1)
+        [0]
 
     Args:
         input: a tensor of real numbers of rank 1 or more.
