@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from actorflow.analysis.cooperative import yielding
@@ -92,22 +92,13 @@ class PlanNode:
     rank: float = 0.0
     """Of the nodes of a step that wait for a thread, the one with the highest rank is next; see `Subgraph.ranks`."""
 
-    _labels: list[tuple[str, str, str, tuple[str, ...]]] = field(default_factory=list, compare=False, repr=False)
+    label: tuple[str, str, str, tuple[str, ...]] = ("", "", "", ())
+    """The name, the op, the key of an edge, and the members' names where it is a region: what traces note in each run."""
 
     @property
     def members(self) -> tuple[Node, ...]:
         """The nodes of the user's graph that this one stands for."""
         return members_of(self.node)
-
-    @property
-    def label(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """The name, the op, the key of an edge, and the members' names where it is a region: what traces note in each run."""
-        if not self._labels:
-            node, inner = self.node, self.members
-            names = () if inner == (node,) else tuple([member.name for member in inner])
-            key = node.attrs.get("key", "") if node.op in ("_Send", "_Recv") else ""
-            self._labels.append((node.name, node.op, key, names))
-        return self._labels[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +382,7 @@ def _plan_node(
     width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
     members = members_of(node)
+    key = node.attrs.get("key", "") if node.op in ("_Send", "_Recv") else ""
     definitions = [opdef.lookup(m.op) for m in members]
     touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
     is_plain = not takes_step and not open_shapes
@@ -425,6 +417,7 @@ def _plan_node(
         may_follow=follows and launching is None and not any(d.stateful or d.emits_dead for d in definitions),
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
         rank=rank,
+        label=(node.name, node.op, key, () if members == (node,) else tuple([member.name for member in members])),
     )
 
 

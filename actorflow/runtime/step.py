@@ -100,6 +100,7 @@ class Step:
         expected_feeds: int = 0,
         grace: float = 1.0,
         places: StepAccounting | None = None,
+        begun: float = 0.0,
     ) -> None:
         self.id = step_id
         self.loop = loop
@@ -123,8 +124,8 @@ class Step:
             kind = TracedExecutorState
         self.executors = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
-        self.begun: int
-        """When it began, in nanoseconds of the monotonic clock, where a recorder keeps that."""
+        self.begun = begun
+        """When it began, by the event loop's clock."""
         self._settled: list[ExecutorState] = []
         self._blocked = False
         self._lacks_feeds = False
@@ -151,6 +152,11 @@ class Step:
         self._waiters: list[asyncio.Future[None]] = []
         self.listeners: list[Callable[[], None]] = []
         """Called whenever the step has gone quiet (partial runs look for their fetches then)."""
+
+    @property
+    def age(self) -> int:
+        """Nanoseconds since it began."""
+        return round((self.loop.time() - self.begun) * 1e9)
 
     def start(self, feeds: Mapping[TensorId, Any]) -> None:
         """Fires the first nodes."""

@@ -58,7 +58,7 @@ class PartialExecution:
         self._step = steps.start(
             compiled, {}, expected_feeds=len(feeds), rendezvous=rendezvous, number=number, places=places
         )
-        self._step.on_end(lambda: steps.left(self._step))
+        self._step.on_end(self._over)
         self._step.listeners.append(self._look)
         for index, tensor_id in enumerate(feeds):
             caller.expect(index, partial(self._take, index, tensor_id))
@@ -83,6 +83,10 @@ class PartialExecution:
             self._steps.failed += 1
             raise step.release().with_traceback(None)  # type: ignore[union-attr]
         step.release()
+
+    def _over(self) -> None:
+        self._steps.left(self._step)
+        self._steps.keep_if_long(self._step)
 
     def count_again(self) -> None:
         """Another part waits for it now: `places` is told again if it only waits."""

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 TARGET = "ACTORFLOW_TARGET"
 """The environment's variable that gives sessions their target."""
 _WARMUP = "await session.warmup(fetches, feeds) makes the plan beforehand."
+_NODE_BY_NODE = object()
+"""Marks the plans of traced steps that run node by node."""
 
 
 @dataclass(slots=True)
@@ -261,9 +263,9 @@ class Session(Inspection):
             begun = None if timeout is None else running_loop().time()
             called = perf_counter_ns() if trace is not None else 0
             prepared = None
-            key = cache_key(fetches) if trace is None or trace.detail == "plan" else None
+            key = cache_key(fetches)
             if key is not None:
-                key = (key, *feeds)
+                key = (key, *feeds) if trace is None or trace.detail == "plan" else (_NODE_BY_NODE, key, *feeds)
                 prepared = self._prepared.get(key)
             if prepared is None or self._engine.closed:
                 self._engine.open()

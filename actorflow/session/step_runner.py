@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
 from itertools import islice
-from time import perf_counter_ns
 from typing import Any, TypeAlias
 
 import anyio
@@ -23,7 +22,7 @@ from actorflow.reports import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation
-from actorflow.runtime.diagnostics.recorder import LONG_NS, RecordedTrace, Recorder
+from actorflow.runtime.diagnostics.recorder import LONG, RecordedTrace, Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.event_loops.running import running_loop
@@ -128,12 +127,14 @@ class StepRunner(StepCounts):
         A step that other tasks take part in has the `number` that they know it by, and a `rendezvous` with them.
         """
         admission = self.admission
+        started = self._loop.time()  # type: ignore[union-attr]
         if begun is None:
-            begun = self._loop.time()  # type: ignore[union-attr]
+            begun = started
         dispatcher = self.dispatcher
         if (dispatcher is not None and not dispatcher.may_start()) or not admission.enter_nowait():
             await self._enter(timeout, begun)
-        step = self._begin(compiled, feeds, trace, rendezvous, number)
+            started = self._loop.time()  # type: ignore[union-attr]
+        step = self._begin(compiled, feeds, trace, rendezvous, number, started)
         return await self._end(step, compiled, feeds, timeout, begun, number is None)
 
     def run_now(
@@ -154,7 +155,7 @@ class StepRunner(StepCounts):
             return DeferredCall(
                 lambda: self.run(compiled, feeds, timeout, trace, begun, rendezvous=rendezvous, number=number)
             )
-        step = self._begin(compiled, feeds, trace, rendezvous, number)
+        step = self._begin(compiled, feeds, trace, rendezvous, number, begun)
         if not step.finished:
             return DeferredCall(lambda: self._end(step, compiled, feeds, timeout, begun, False))
         self.left(step)
@@ -168,11 +169,12 @@ class StepRunner(StepCounts):
         trace: Trace | None,
         rendezvous: Rendezvous | None,
         number: int | None,
+        begun: float,
     ) -> Step:
         """Starts an admitted step, and runs what is ready of it."""
         step = None
         try:
-            step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, places=self)
+            step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, places=self, begun=begun)
             if trace is not None:
                 trace.rest("begin", "runtime")
             step.dispatcher.pump()
@@ -226,6 +228,8 @@ class StepRunner(StepCounts):
             self.failed += 1
             raise step.release().with_traceback(None)  # type: ignore[union-attr]
         elapsed = step.loop.time() - begun
+        if elapsed > LONG:
+            self.keep_if_long(step)
         self.admission.seconds_per_step += (elapsed - self.admission.seconds_per_step) * 0.05
         self.nodes += compiled.executed
         try:
@@ -255,8 +259,10 @@ class StepRunner(StepCounts):
         rendezvous: Rendezvous | None = None,
         number: int | None = None,
         places: StepAccounting | None = None,
+        begun: float | None = None,
     ) -> Step:
-        """Starts a step; `expected_feeds` is how many come later in a partial run. `places` counts it where it only waits."""
+        """Starts a step; `expected_feeds` is how many come later in a partial run. `places` counts it where it only waits.
+        `begun` is the time by the event loop; now unless given."""
         if self.closed or self._loop is not asyncio._get_running_loop():
             self.open()
         assert self.dispatcher is not None and self._loop is not None
@@ -277,9 +283,8 @@ class StepRunner(StepCounts):
             expected_feeds=expected_feeds,
             grace=GRACE,
             places=places,
+            begun=self._loop.time() if begun is None else begun,
         )
-        if recorder is not None:
-            step.begun = perf_counter_ns()
         self.running[step.id] = step
         step.start(feeds)
         return step
@@ -289,13 +294,16 @@ class StepRunner(StepCounts):
         if self.running.pop(step.id, None) is None:
             return
         recorder = self.recorder
-        if recorder is not None and (
-            step.trace is not None or step.error is not None or perf_counter_ns() - step.begun > LONG_NS
-        ):
+        if recorder is not None and (step.trace is not None or step.error is not None):
             recorder.ended(step, self.running.values())
         if step.abandoned:
             self.abandoned += 1
             self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]
+
+    def keep_if_long(self, step: Step) -> None:
+        """A step is over. The recorder has those that it traced or that failed already."""
+        if self.recorder is not None and step.trace is None and step.error is None and step.age > LONG * 1e9:
+            self.recorder.ended(step, self.running.values())
 
     def _expire(self, step: Step, timeout: float) -> None:
         step.stop(

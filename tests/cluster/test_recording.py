@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from time import perf_counter_ns
 from typing import Any
 
 import anyio
@@ -52,10 +51,12 @@ class Ended:
     """A step that is over, as a recorder sees it."""
 
     def __init__(self, number: int, recorder: Recorder, error: Exception | None = None, events: int = 2) -> None:
-        self.id, self.error, self.begun = number, error, perf_counter_ns()
+        self.id, self.error, self.age = number, error, 0
         self.trace = RecordedTrace() if number % recorder.every == 0 else None
         if self.trace is not None:
-            self.trace.events += [Event(f"node of {number}", "Add", "/task:0/device:CPU:0", 1, 2, 0, False)] * events
+            self.trace.events.extend(
+                [Event(f"node of {number}", "Add", "/task:0/device:CPU:0", 1, 2, 0, False)] * events
+            )
 
 
 def test_a_recorder_traces_steps_by_their_numbers_and_keeps_the_last_ones() -> None:
@@ -78,7 +79,6 @@ def test_what_is_older_than_its_seconds_is_forgotten(monkeypatch: pytest.MonkeyP
     recorder = Recorder(af.Recording(every=1, seconds=10))
     for number in range(30):
         ended: Any = Ended(number, recorder)
-        ended.begun = now[0]
         recorder.ended(ended, ())
         now[0] += 1_000_000_000
     assert [one.number for one in recorder.last()] == list(range(20, 30))

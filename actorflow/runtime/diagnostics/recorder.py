@@ -31,7 +31,7 @@ _USUAL = (CancelledError, OutOfRangeError)
 _MOST_TOLD = 2000
 _FOREVER = 1 << 62
 _MOST_SECONDS = 1e9
-LONG_NS = 1_000_000
+LONG = 0.001
 """A step that takes longer is kept, whether or not it was traced."""
 UNDER_WAY = "under way"
 TRACED = "traced"
@@ -84,6 +84,7 @@ class RecordedStep(NamedTuple):
     begun, ended: nanoseconds of the monotonic clock.
     error: empty where it ended well; `under way` where it has not ended.
     trace: None where it was not traced.
+    size: how many events and steps it counts for.
     """
 
     number: int
@@ -91,6 +92,7 @@ class RecordedStep(NamedTuple):
     ended: int
     error: str
     trace: Trace | None
+    size: int = 1
 
 
 class Recorder:
@@ -130,14 +132,15 @@ class Recorder:
         """Takes a step that is over; `running` are the others that are under way."""
         trace, error = step.trace, step.error
         now = perf_counter_ns()
+        size = 1
         if type(trace) is not RecordedTrace:
             trace = None
         else:
-            self._size += len(trace.events)
+            size += trace.size
         said = "" if error is None else f"{type(error).__name__}: {error}"[:_MOST_TOLD]
         kept = self._kept
-        kept.append(RecordedStep(step.id, step.begun, now, said, trace))
-        self._size += 1
+        kept.append(RecordedStep(step.id, now - step.age, now, said, trace, size))
+        self._size += size
         while self._size > self._most and len(kept) > 1:
             self.dropped += 1
             self._forget()
@@ -148,8 +151,7 @@ class Recorder:
             self.post_mortem.write(lambda: self.last(running=running), step.id, type(error).__name__)
 
     def _forget(self) -> None:
-        former = self._kept.popleft()
-        self._size -= 1 if former.trace is None else 1 + len(former.trace.events)
+        self._size -= self._kept.popleft().size
 
     def stalled(self, step: int, lines: Iterable[str], running: Iterable[Step]) -> None:
         """A step waits for long. `lines` say what for."""
@@ -174,7 +176,7 @@ class Recorder:
         found = [one for one in self._kept if one.ended >= oldest]
         for step in running:
             trace = step.trace if type(step.trace) is RecordedTrace else None
-            found.append(RecordedStep(step.id, step.begun, now, UNDER_WAY, trace))
+            found.append(RecordedStep(step.id, now - step.age, now, UNDER_WAY, trace))
         return found
 
 

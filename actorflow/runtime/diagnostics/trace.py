@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import threading
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _DRAWN = 250
 """The most events that a notebook shows as blocks: those that ran the longest."""
+_RUN, _SPAN = 7, 4
+"""The lengths of the notes of a kernel's run and of a span."""
+_SETTLING = threading.Lock()
 
 
 class Event(NamedTuple):
@@ -111,7 +115,6 @@ class Prediction:
 
 
 @public("af")
-@dataclass(slots=True)
 class Trace:
     """Pass one to `session.run(..., trace=trace)`; afterwards `events` lists the kernels that ran, in order.
 
@@ -121,6 +124,8 @@ class Trace:
         await session.run(train, trace=trace)
         print(trace.summary())
         trace.save("step.pftrace")  # for https://ui.perfetto.dev
+
+    A run notes plain tuples. They become events and spans when those are asked for.
 
     Args:
         events: the kernels that ran, in order.
@@ -134,17 +139,60 @@ class Trace:
         predicted: the schedule that placement expects of the step, where `Session.predict` has put it.
     """
 
-    events: list[Event] = field(default_factory=list)
-    clock_error: int = 0
-    detail: Literal["node", "plan"] = "node"
-    spans: list[Span] = field(default_factory=list)
-    predicted: list[Prediction] = field(default_factory=list)
-    _last: int = field(default=0, init=False, repr=False, compare=False)
-    """When the last event or span of those that were added ended."""
+    __slots__ = ("_events", "_last", "_notes", "_spans", "clock_error", "detail", "predicted")
 
-    def __post_init__(self) -> None:
-        if self.detail not in ("node", "plan"):
-            raise ValueError(f"The detail of a trace is 'node' or 'plan', not {self.detail!r}.")
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        clock_error: int = 0,
+        detail: Literal["node", "plan"] = "node",
+        spans: Iterable[Span] = (),
+        predicted: Iterable[Prediction] = (),
+    ) -> None:
+        if detail != "plan" and detail != "node":
+            raise ValueError(f"The detail of a trace is 'node' or 'plan', not {detail!r}.")
+        self._events = [*events]
+        self._spans = [*spans]
+        self.clock_error = clock_error
+        self.detail: Literal["node", "plan"] = detail
+        self.predicted = [*predicted]
+        self._last = 0
+        """When the last event or span of those that were added ended."""
+        self._notes: deque[tuple[Any, ...]] = deque()
+        """The notes that are no events and spans yet; one that is neither by its length is the end of what began when
+        the one before it ended."""
+
+    @property
+    def events(self) -> list[Event]:
+        """The kernels that ran, in order."""
+        if self._notes:
+            self._settle()
+        return self._events
+
+    @property
+    def spans(self) -> list[Span]:
+        """The work of the client and the tasks for the steps, beside their kernels."""
+        if self._notes:
+            self._settle()
+        return self._spans
+
+    @property
+    def size(self) -> int:
+        """How many events there are. It makes none."""
+        return len(self._events) + sum([len(note) == _RUN for note in self._notes])
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self.events)} events, {len(self.spans)} spans, detail={self.detail!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return self._facts() == other._facts()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _facts(self) -> tuple[Any, ...]:
+        return self.events, self.clock_error, self.detail, self.spans, self.predicted
 
     def add(self, executor: ExecutorState, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
         """Takes the run of a node.
@@ -156,12 +204,9 @@ class Trace:
             thread: whether the kernel ran on a thread.
         """
         index = node.index
-        arrived, ready = executor.arrived.get(index, 0), executor.ready[index]  # type: ignore[attr-defined]
-        name, op, key, members = node.label
-        device = executor.plan.device.name
-        self._last = max(self._last, ended)
-        event = Event(name, op, device, begun, ended, len(self.events), thread, arrived, ready, key, members)
-        self.events.append(event)
+        ready = executor.ready[index]  # type: ignore[attr-defined]
+        arrived = executor.arrived.get(index, ready)  # type: ignore[attr-defined]
+        self._notes.append((node.label, executor.plan.device.name, begun, ended, thread, arrived, ready))
 
     def add_failed(self, executor: ExecutorState, node: PlanNode) -> None:
         """Takes a node whose kernel has just raised, from when it was ready.
@@ -180,8 +225,7 @@ class Trace:
             name, category: see `Span`.
             begun, ended: when it began and ended, in nanoseconds of the monotonic clock.
         """
-        self._last = max(self._last, ended)
-        self.spans.append(Span(name, category, "", begun, ended))
+        self._notes.append((name, category, begun, ended))
 
     def rest(self, name: str, category: str) -> int:
         """Takes what this process has done since the last event or span ended, and gives the time.
@@ -190,9 +234,29 @@ class Trace:
             name, category: see `Span`.
         """
         now = perf_counter_ns()
-        if self._last:
-            self.span(name, category, min(self._last, now), now)
+        self._notes.append((name, category, now))
         return now
+
+    def _settle(self) -> None:
+        """Makes events and spans of the notes. A post-mortem does so on a thread, while the step goes on."""
+        with _SETTLING:
+            notes, events, spans, last = self._notes, self._events, self._spans, self._last
+            while notes:
+                note = notes.popleft()
+                if len(note) == _RUN:
+                    (name, op, key, members), device, begun, ended, thread, arrived, ready = note
+                    events.append(
+                        Event(name, op, device, begun, ended, len(events), thread, arrived, ready, key, members)
+                    )
+                elif len(note) == _SPAN:
+                    name, category, begun, ended = note
+                    spans.append(Span(name, category, "", begun, ended))
+                else:
+                    name, category, ended = note
+                    if last:
+                        spans.append(Span(name, category, "", min(last, ended), ended))
+                last = max(last, ended)
+            self._last = last
 
     def explained(self) -> Explained:
         """How much of the last run's time the trace accounts for, by kinds of work, and where the rest is."""
@@ -217,15 +281,15 @@ class Trace:
         """
         self.clock_error = max(self.clock_error, ahead.error)
         by = ahead.offset
+        mine, around = self.events, self.spans
         for node, op, device, begun, ended, thread, arrived, ready, key, *members in events:
             first = arrived - by if arrived else 0
-            place = len(self.events)
             inner = tuple(members)
-            self.events.append(
-                Event(node, op, device, begun - by, ended - by, place, thread, first, ready - by, key, inner)
+            mine.append(
+                Event(node, op, device, begun - by, ended - by, len(mine), thread, first, ready - by, key, inner)
             )
         for name, category, of, begun, ended, about in spans:
-            self.spans.append(Span(name, category, of or task, begun - by, ended - by, about))
+            around.append(Span(name, category, of or task, begun - by, ended - by, about))
             self._last = max(self._last, ended - by)
 
     def keep_causality(self) -> None:
