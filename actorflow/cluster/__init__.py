@@ -16,8 +16,9 @@ remote_step.py         A step asked of another task: its feeds go there and its 
                        and its reply, others as tokens
 server.py              `Server`: one task of a cluster, with its worker service and its master service (paper section 3)
 task_partition.py      A task's part of a plan: what the master registers there, and its form on the wire
-worker.py              the worker service: a task's devices and their state, the parts of plans registered there, and the steps
-                       that run them
+worker.py              `Worker`: a task's devices and their state, the parts of plans registered there, and the steps that run
+                       them
+worker_service.py      the worker service of a task: the requests of masters, each decoded and handed on to its `Worker`
 config/                which tasks a cluster has, and the keys by which they know each other
 processes/             the processes of tasks: how they are started, and how they end
 wire/                  requests and replies between tasks

@@ -24,7 +24,7 @@ from actorflow.cluster.wire.failures import encode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import AbortStep, Costs, LinkTraffic, Release, RunPart, StepWaits
 from actorflow.cluster.wire.signatures import encode_inline
-from actorflow.cluster.worker import WorkerService
+from actorflow.cluster.worker import Worker
 from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
@@ -62,7 +62,7 @@ class MasterSession:
         self,
         number: int,
         tasks: Tasks,
-        worker: WorkerService,
+        worker: Worker,
         numbers: itertools.count[int],
     ) -> None:
         self.number = number

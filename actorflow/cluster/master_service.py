@@ -36,7 +36,7 @@ from actorflow.cluster.wire.messages import (
 )
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.wire.signatures import decode_signature
-from actorflow.cluster.worker import WorkerService
+from actorflow.cluster.worker import Worker
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -66,7 +66,7 @@ class MasterService:
         self,
         cluster: ClusterSpec,
         me: Identity,
-        worker: WorkerService,
+        worker: Worker,
         reach: Callable[[str, str], Awaitable[Link]],
         root: BackgroundTasks,
     ) -> None:

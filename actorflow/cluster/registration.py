@@ -16,7 +16,7 @@ from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import Register
 from actorflow.cluster.wire.signatures import Form
-from actorflow.cluster.worker import Owner, WorkerService
+from actorflow.cluster.worker import Owner, Worker
 from actorflow.graph.node import Node
 from actorflow.session.waiting.deadline import noted_by, noting
 from actorflow.session.waiting.diagnosis import ResourceUsers
@@ -86,7 +86,7 @@ class Registrar:
         session: int,
         owner: Owner,
         tasks: Tasks,
-        worker: WorkerService,
+        worker: Worker,
         numbers: itertools.count[int],
         states: NodeStates,
         users: ResourceUsers,

@@ -28,7 +28,8 @@ from actorflow.cluster.wire.messages import (
     Within,
 )
 from actorflow.cluster.wire.rpc import Handler
-from actorflow.cluster.worker import WorkerService
+from actorflow.cluster.worker import Worker
+from actorflow.cluster.worker_service import WorkerService
 from actorflow.device.base import Device
 from actorflow.device.sharing import as_sharing
 from actorflow.errors import (
@@ -182,11 +183,10 @@ class Server:
             self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
             self.links.on_epoch = lambda epoch: self._root.start(self._follow(epoch))
             try:
-                self.worker = WorkerService(
-                    self.links, self._open_devices(), self.reach, self._file_roots, self._recording
-                )
+                self.worker = Worker(self.links, self._open_devices(), self.reach, self._file_roots, self._recording)
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
+                self.worker_service = WorkerService(self.worker)
                 self.master = MasterService(self.cluster, self.identity, self.worker, self.reach, self._root)
             except BaseException:
                 self.links.close()
@@ -359,7 +359,7 @@ class Server:
             return self.status()
 
         return {
-            **self.worker.handlers(link),
+            **self.worker_service.handlers(link),
             **self.master.handlers(link),
             "hello": hello,
             "ping": ping,

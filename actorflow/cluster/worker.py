@@ -1,37 +1,21 @@
-"""The worker service: a task's devices and their state, the parts of plans registered there, and the steps that run them."""
+"""`Worker`: a task's devices and their state, the parts of plans registered there, and the steps that run them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgpack
 
 from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
-from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
-from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, check_partition, decode_partition
-from actorflow.cluster.wire.failures import decode_error
+from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition
 from actorflow.cluster.wire.links import Link, Links, patient_sleep
-from actorflow.cluster.wire.messages import (
-    AbortStep,
-    Costs,
-    LinkTraffic,
-    Pending,
-    Recent,
-    Record,
-    Register,
-    Release,
-    Reset,
-    RunPart,
-    StepWaits,
-)
-from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.wire.signatures import check_feeds
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node
-from actorflow.placement.measuring import NodeMeasurement, encode_observed
+from actorflow.placement.measuring import NodeMeasurement
 from actorflow.registry import plugins
 from actorflow.runtime.diagnostics.node_measurements import node_measurements
 from actorflow.runtime.diagnostics.post_mortem import PostMortem
@@ -68,7 +52,7 @@ class _Session:
     parts: set[int] = field(default_factory=set)
 
 
-class WorkerService:
+class Worker:
     """Runs the parts of steps on `devices`. All containers are shared by all sessions and outlive them.
 
     A part belongs to whoever registered it, its *owner*: a link to a master, or the master of this very task. When the owner
@@ -106,91 +90,6 @@ class WorkerService:
         if self.draining:
             raise UnavailableError(f"{self.links.me.task} is about to end, and takes no new work.")
 
-    def handlers(self, link: Link) -> Mapping[str, Handler]:
-        """The requests that are answered on a link to a master."""
-        link.control.on_end(lambda error: self.forget(link))
-
-        async def register(request: Register) -> None:
-            part = decode_partition(request.content)
-            check_partition(part, [device.name for device in self.devices])
-            await self.register(part, link)
-
-        def begin_part(request: RunPart) -> Outcome:
-            self.check_open()
-            link.check_epoch(request.epoch)
-            number, step = request.part, request.step
-            found = self._find(number, link)
-            if found.part.partial:
-                return serve_partial_step(
-                    link.tokens, request, lambda caller: self.run_partial(number, step, caller, link)
-                )
-
-            def run(feeds: list[Any], trace: Trace | None) -> Outcome:
-                return self.run(number, step, feeds, request.timeout, trace, link)
-
-            spanned = in_span(link, step, "actorflow.run_part", self.links.me.task, run)
-            return serve_step(link.tokens, request, found.part.feeds, found.forms, spanned)
-
-        def run_part(request: RunPart) -> Any:
-            if request.step in self._rendezvous:
-                raise AlreadyExistsError(f"Step {request.step} is under way here.")
-            try:
-                reply = begin_part(request)
-            except BaseException:
-                link.tokens.finish(request.step)
-                self._end(request.step)
-                raise
-            if isinstance(reply, list):
-                self._end(request.step)
-                return reply
-            return DeferredCall(lambda: self._end_later(request.step, reply))
-
-        async def abort_step(request: AbortStep) -> list[str]:
-            return self.abort(request.step, decode_error(request.error, link.task), link)
-
-        async def look(request: StepWaits) -> bytes:
-            packed: bytes = msgpack.packb(
-                [[one.step, one.idle, one.lines] for one in self.look(request.steps, link, request.lines)]
-            )
-            return packed
-
-        async def release(request: Release) -> None:
-            self.release(request.session, link)
-
-        async def reset(request: Reset) -> None:
-            self.reset(request.containers)
-
-        async def pending(request: Pending) -> str:
-            return self.pending()
-
-        async def carried(request: LinkTraffic) -> bytes:
-            packed: bytes = msgpack.packb(self.links.carried())
-            return packed
-
-        async def record(request: Record) -> bytes:
-            return self.record(request.every, request.events)
-
-        async def recent(request: Recent) -> bytes:
-            return self.recent(request.seconds)
-
-        async def costs(request: Costs) -> bytes:
-            packed: bytes = msgpack.packb(encode_observed(self.observed(request.session, link)))
-            return packed
-
-        return {
-            "costs": costs,
-            "register": register,
-            "run_part": run_part,
-            "abort_step": abort_step,
-            "release": release,
-            "reset": reset,
-            "pending": pending,
-            "look": look,
-            "carried": carried,
-            "record": record,
-            "recent": recent,
-        }
-
     def _record(self, recording: Recording) -> None:
         folder, task = recording.destination, self.links.me.task
         post_mortem = None if folder is None else PostMortem(folder, task, recording.seconds)
@@ -216,18 +115,6 @@ class WorkerService:
         kept = self.recorder.last(seconds, self.steps.running.values())
         packed: bytes = msgpack.packb([self.recorder.dropped, rows(kept)])
         return packed
-
-    async def _end_later(self, step: int, reply: DeferredCall) -> Any:
-        try:
-            return await reply
-        finally:
-            self._end(step)
-
-    def _end(self, step: int) -> None:
-        """The request of a step is answered."""
-        if step not in self._rendezvous:
-            self._drop_tokens(step)
-        self.finish(step)
 
     async def register(self, part: TaskPartition, owner: Owner) -> None:
         """Takes a part, and opens the links to the tasks that it sends to.
@@ -289,7 +176,7 @@ class WorkerService:
             UnavailableError: a task that it needs is not connected any more.
             OpError: what a kernel raised, or what the step was aborted with.
         """
-        found = self._find(number, owner)
+        found = self.find(number, owner)
         routes = found.standing_routes()
         if routes is None:
             return DeferredCall(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
@@ -312,7 +199,7 @@ class WorkerService:
 
     async def run_partial(self, number: int, step: int, caller: StepCaller, owner: object) -> None:
         """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
-        found = self._find(number, owner)
+        found = self.find(number, owner)
         rendezvous = self._meet(await self._linked(found), step, owner)
         feeds, forms = found.part.feeds, found.forms
 
@@ -341,6 +228,10 @@ class WorkerService:
             raise error
         return rendezvous
 
+    def is_under_way(self, step: int) -> bool:
+        """Whether a step has begun here, and is not over on all tasks that need it."""
+        return step in self._rendezvous
+
     def finish(self, step: int) -> None:
         """The step is over on all tasks that this one needs for it."""
         rendezvous, _ = self._rendezvous.pop(step, (None, None))
@@ -359,7 +250,7 @@ class WorkerService:
                 lines = self.steps.report(running)
             running.stop(error)
         else:
-            self._drop_tokens(step)
+            self.drop_tokens(step)
             if owner.alive:  # else it begins no step any more, and was forgotten
                 self._aborted[step, owner] = error
             if len(self._aborted) > _REMEMBERED:
@@ -383,7 +274,7 @@ class WorkerService:
                 found.setdefault(resource, {}).update({user.name: user for user in users})
         return {resource: list(users.values()) for resource, users in found.items()}
 
-    def _drop_tokens(self, step: int) -> None:
+    def drop_tokens(self, step: int) -> None:
         """No one here will take what other tasks send for a step, which does not begin."""
         for link in self.links.inbound.values():
             link.tokens.finish(step)
@@ -470,7 +361,7 @@ class WorkerService:
             self._sessions.clear()
             self._parts.clear()
 
-    def _find(self, number: int, owner: object) -> RunnablePartition:
+    def find(self, number: int, owner: object) -> RunnablePartition:
         found = self._parts.get((id(owner), number))
         if found is None:
             raise NotFoundError(f"Part {number} of a plan is not registered here.")

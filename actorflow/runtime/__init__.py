@@ -11,9 +11,9 @@ executor.py         the tokens of one device in one step: what each node waits f
 frames.py           frames and iterations: how tokens travel through loops and branches (paper section 4.4)
 kernel_binding.py   from a node and its kernel to a plain call: `launch(*inputs)` with attributes, memory and context filled in
 kernel_context.py   `kernel_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing
-misfit.py           `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
 plan.py             the compiled plan of one device: what a step needs to know of each node, as records and counts that never
                     change
+plan_building.py    `build_plan`: from the graph of a device to its plan
 step.py             one step: a run from its feeds to its last task
 threads.py          heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that
                     write variables

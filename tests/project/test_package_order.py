@@ -7,6 +7,7 @@ All imports count: those within functions, and those for type checkers. An impor
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,9 +129,9 @@ def test_beside_the_packages_nothing_is_imported_from_them() -> None:
 
 PARTS = ("actorflow", "kernels", "transports", "devices", "checkpoint")
 FOLDERS = sorted({path.parent for part in PARTS for path in (ROOT / part).rglob("*.py")})
+MAP_ENTRY = re.compile(r"^(\w+(?:\.py|/))  +", re.MULTILINE)
 LARGER = {
     "actorflow": "the faces of public names, and what is below all packages",
-    "kernels/jit": "loops for this machine's processor",
 }
 
 
@@ -144,3 +145,5 @@ def test_a_folder_has_at_most_fourteen_files_and_its_map_names_each(folder: Path
     if len(files) > 4 and name not in LARGER:
         missing = [file for file in files if file not in ("__init__.py", "__main__.py") and file not in document]
         assert not missing, f"the map in {name}/__init__.py lacks {', '.join(missing)}"
+    gone = [entry for entry in MAP_ENTRY.findall(document) if not (folder / entry).exists()]
+    assert not gone, f"the map in {name}/__init__.py names {', '.join(gone)}"

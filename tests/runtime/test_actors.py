@@ -99,7 +99,9 @@ async def test_primitives_of_branches_and_loops_are_tasks(monkeypatch: pytest.Mo
 
         return run
 
-    monkeypatch.setattr("actorflow.runtime.plan.PRIMITIVES", {op: noting(op, p) for op, p in frames.PRIMITIVES.items()})
+    monkeypatch.setattr(
+        "actorflow.runtime.plan_building.PRIMITIVES", {op: noting(op, p) for op, p in frames.PRIMITIVES.items()}
+    )
     x = af.placeholder(af.int32, [])
     end = af.while_loop(lambda i: i < 3, lambda i: af.cond(af.equal(i, 1), lambda: i + 1, lambda: i + 1), [x])
     async with af.Session(coalesce=False) as session:

@@ -29,7 +29,8 @@ from actorflow.registry import plugins
 from actorflow.registry.opdef import Inference
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.plan import SINK, Plan, build_plan
+from actorflow.runtime.plan import SINK, Plan
+from actorflow.runtime.plan_building import build_plan
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.runtime.step import Step
 from actorflow.runtime.tokens import DEAD, EMPTY

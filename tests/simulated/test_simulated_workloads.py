@@ -29,7 +29,7 @@ from simulation.run import DELIVERIES
 from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_seeds
 
 from actorflow.cluster.master import MasterSession
-from actorflow.cluster.worker import WorkerService
+from actorflow.cluster.worker import Worker
 from actorflow.session.step_runner import DeferredCall
 
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
@@ -116,7 +116,7 @@ def _first_failure(seeds: range) -> Outcome | None:
 
 @pytest.mark.real_memory
 def test_parts_that_are_never_forgotten_fail_the_run_with_its_seed_and_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WorkerService, "release", lambda self, session, owner: None)
+    monkeypatch.setattr(Worker, "release", lambda self, session, owner: None)
     found = _first_failure(range(7))
     assert found is not None and "keeps registered parts" in found.failure
     assert f"make simulate SEEDS=1 FIRST={found.seed} SHOW=1" in found.failure and f"Seed {found.seed}" in found.failure

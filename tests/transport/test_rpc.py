@@ -404,7 +404,7 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
     parts: list[bytes] = []
     listening = True
     graph, fetches, x = make_graph()
-    kept = {id(server): server.worker.handlers for server in pair}
+    kept = {id(server): server.worker_service.handlers for server in pair}
 
     def listen(server: Server) -> Callable[[Link], Any]:
         def handlers(link: Link) -> Any:
@@ -423,7 +423,7 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
         return handlers
 
     for server in pair:
-        server.worker.handlers = listen(server)  # type: ignore[method-assign]
+        server.worker_service.handlers = listen(server)  # type: ignore[method-assign]
     try:
         async with af.Session(pair[0].target, graph) as session:
             await session.run(graph.get_operation_by_name("v/Assign"))
@@ -436,7 +436,7 @@ async def genuine(pair: Sequence[Server]) -> tuple[list[list[Any]], list[bytes]]
                 await session.run(af.constant(1.0))
     finally:
         for server in pair:
-            del server.worker.handlers  # type: ignore[method-assign]
+            del server.worker_service.handlers  # type: ignore[method-assign]
     listening = False  # a link between these servers stays
     made = list(heard)
     known = {message[2] for message in made}

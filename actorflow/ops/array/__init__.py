@@ -14,6 +14,5 @@ shape.py         ops that ask for a tensor's shape or change it, and leave its e
                  reverse
 sort.py          sorted orders along a dimension: sort, argsort, top_k, and searchsorted in what is sorted already
 space_batch.py   ops that move elements between space and the batch or the channels, and that take patches of images
-static.py        questions about tensors that are answered as the graph is built, and shapes that broadcasting would give
 unique.py        distinct elements and differences of lists: unique, unique_with_counts, setdiff1d
 """

@@ -22,7 +22,8 @@ from actorflow.runtime.codegen.jit import find_compiler
 from actorflow.runtime.codegen.jit_groups import accepts
 from actorflow.runtime.context import KernelContext, NodeContexts
 from actorflow.runtime.kernel_binding import bind, kernel_of
-from actorflow.runtime.plan import Plan, build_plan
+from actorflow.runtime.plan import Plan
+from actorflow.runtime.plan_building import build_plan
 from actorflow.runtime.state.host_copies import wanted_on_host
 from actorflow.runtime.state.resources import ResourceManager
 

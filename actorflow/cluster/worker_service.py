@@ -1,0 +1,136 @@
+"""`WorkerService`: the requests of masters to the worker of a task, each decoded and handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgpack
+
+from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
+from actorflow.cluster.task_partition import check_partition, decode_partition
+from actorflow.cluster.wire.failures import decode_error
+from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.messages import (
+    AbortStep,
+    Costs,
+    LinkTraffic,
+    Pending,
+    Recent,
+    Record,
+    Register,
+    Release,
+    Reset,
+    RunPart,
+    StepWaits,
+)
+from actorflow.cluster.wire.rpc import Handler
+from actorflow.cluster.worker import Worker
+from actorflow.errors import AlreadyExistsError
+from actorflow.placement.measuring import encode_observed
+from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.session.step_runner import DeferredCall, Outcome
+
+
+class WorkerService:
+    """Answers masters for `worker`. A part that is registered over a link belongs to that link, and ends with it."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def handlers(self, link: Link) -> Mapping[str, Handler]:
+        """The answers on a link to a master, by method."""
+        link.control.on_end(lambda error: self._worker.forget(link))
+
+        async def register(request: Register) -> None:
+            part = decode_partition(request.content)
+            check_partition(part, [device.name for device in self._worker.devices])
+            await self._worker.register(part, link)
+
+        def begin_part(request: RunPart) -> Outcome:
+            self._worker.check_open()
+            link.check_epoch(request.epoch)
+            number, step = request.part, request.step
+            found = self._worker.find(number, link)
+            if found.part.partial:
+                return serve_partial_step(
+                    link.tokens, request, lambda caller: self._worker.run_partial(number, step, caller, link)
+                )
+
+            def run(feeds: list[Any], trace: Trace | None) -> Outcome:
+                return self._worker.run(number, step, feeds, request.timeout, trace, link)
+
+            spanned = in_span(link, step, "actorflow.run_part", self._worker.links.me.task, run)
+            return serve_step(link.tokens, request, found.part.feeds, found.forms, spanned)
+
+        def run_part(request: RunPart) -> Any:
+            if self._worker.is_under_way(request.step):
+                raise AlreadyExistsError(f"Step {request.step} is under way here.")
+            try:
+                reply = begin_part(request)
+            except BaseException:
+                link.tokens.finish(request.step)
+                self._end(request.step)
+                raise
+            if isinstance(reply, list):
+                self._end(request.step)
+                return reply
+            return DeferredCall(lambda: self._end_later(request.step, reply))
+
+        async def abort_step(request: AbortStep) -> list[str]:
+            return self._worker.abort(request.step, decode_error(request.error, link.task), link)
+
+        async def look(request: StepWaits) -> bytes:
+            packed: bytes = msgpack.packb(
+                [[one.step, one.idle, one.lines] for one in self._worker.look(request.steps, link, request.lines)]
+            )
+            return packed
+
+        async def release(request: Release) -> None:
+            self._worker.release(request.session, link)
+
+        async def reset(request: Reset) -> None:
+            self._worker.reset(request.containers)
+
+        async def pending(request: Pending) -> str:
+            return self._worker.pending()
+
+        async def carried(request: LinkTraffic) -> bytes:
+            packed: bytes = msgpack.packb(self._worker.links.carried())
+            return packed
+
+        async def record(request: Record) -> bytes:
+            return self._worker.record(request.every, request.events)
+
+        async def recent(request: Recent) -> bytes:
+            return self._worker.recent(request.seconds)
+
+        async def costs(request: Costs) -> bytes:
+            packed: bytes = msgpack.packb(encode_observed(self._worker.observed(request.session, link)))
+            return packed
+
+        return {
+            "costs": costs,
+            "register": register,
+            "run_part": run_part,
+            "abort_step": abort_step,
+            "release": release,
+            "reset": reset,
+            "pending": pending,
+            "look": look,
+            "carried": carried,
+            "record": record,
+            "recent": recent,
+        }
+
+    async def _end_later(self, step: int, reply: DeferredCall) -> Any:
+        try:
+            return await reply
+        finally:
+            self._end(step)
+
+    def _end(self, step: int) -> None:
+        """The request of a step is answered."""
+        if not self._worker.is_under_way(step):
+            self._worker.drop_tokens(step)
+        self._worker.finish(step)

@@ -1,0 +1,371 @@
+"""`build_plan`: from the graph of a device to its `Plan`: the slots and counts of each frame, the kernel and the expected cost of
+each node, and the consumers of each edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from actorflow.analysis.cooperative import yielding
+from actorflow.analysis.frames import ROOT, frames, is_free
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.device.base import Device, as_asynchronous
+from actorflow.graph.node import Node, TensorId
+from actorflow.passes.coalesce import members_of
+from actorflow.passes.fuse import JOINED
+from actorflow.placement.cost_model import expected_cost, expected_elements, node_cost
+from actorflow.registry import opdef
+from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop
+from actorflow.runtime.codegen.jit import find_compiler
+from actorflow.runtime.codegen.launched import LaunchedRegion
+from actorflow.runtime.codegen.region import Region
+from actorflow.runtime.diagnostics.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
+from actorflow.runtime.diagnostics.numerics import checked
+from actorflow.runtime.frames import PRIMITIVES
+from actorflow.runtime.kernel_binding import ContextOf, bind, handing_to_host, kernel_of
+from actorflow.runtime.plan import SINK, Edges, MergeEdge, Plan, PlanNode
+from actorflow.runtime.state.host_copies import wanted_on_host, with_fetches_copied
+from actorflow.runtime.state.resources import one_at_a_time
+from actorflow.runtime.tokens import DEAD, EMPTY
+from actorflow.shapes import is_static
+
+
+class _Layout:
+    """The slots and counts of one frame, as they are laid out."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.index: dict[str, int] = {}
+        self.slots: list[Any] = []
+        self.pending: list[int] = [0]
+        self.begins: dict[str, int] = {}
+
+    def add(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.index[node.name] = len(self.nodes)
+        self.pending.append(0)
+
+
+def build_plan(
+    graph: Subgraph,
+    device: Device,
+    context_of: ContextOf,
+    fill_constants: bool = True,
+    without: AbstractSet[str] = frozenset(),
+    check_numerics: bool = False,
+    seen: bool = False,
+) -> Plan:
+    """Compiles the part of a graph that one device runs. With `fill_constants`, constants are no nodes of the plan: their
+    values are in their consumers' slots from the start. Kernels of the libraries named in `without` are not used.
+    With `check_numerics`, kernels for host memory look for what is not finite (see `numerics`). With
+    `seen`, each node is a task that asyncio shows (see `actors`).
+
+    Raises:
+        UnimplementedError: a node has no kernel for the device.
+        InvalidArgumentError: edges lead from one loop into another.
+    """
+    return _Builder(graph, device, context_of, fill_constants, without, check_numerics, seen).build()
+
+
+class _Builder:
+    """Lays the frames of a part out, and makes their plans, inner ones first."""
+
+    def __init__(
+        self,
+        graph: Subgraph,
+        device: Device,
+        context_of: ContextOf,
+        fill_constants: bool,
+        without: AbstractSet[str],
+        check_numerics: bool,
+        seen: bool,
+    ) -> None:
+        self._graph = graph = with_fetches_copied(graph, device)
+        self._check_numerics = check_numerics
+        self._seen = seen
+        self._without = without
+        self._device = device
+        self._on_host = wanted_on_host(graph, device)
+        self._context_of = context_of
+        self._frames = frames(graph)
+        merged = {e.node for node in graph.nodes.values() if node.op == "Merge" for e in node.inputs}
+        self._free = {n.name for n in graph.nodes.values() if is_free(n) and n.name not in merged}
+        self._constants = self._free if fill_constants else set[str]()
+        self._data: dict[TensorId, list[tuple[int, int]]] = {}
+        self._merges: dict[TensorId, list[MergeEdge]] = {}
+        self._controls: dict[str, list[int]] = {}
+        self._layouts: dict[str, _Layout] = {ROOT: _Layout(), **{name: _Layout() for name in self._frames.parent}}
+        self._ranks = {n.name: _rank_of(n, graph.ranks) for n in graph.nodes.values()} if graph.ranks else {}
+
+    def build(self) -> Plan:
+        graph, frames = self._graph, self._frames
+        for node in yielding(graph.nodes.values()):
+            if node.name not in self._constants:
+                self._layouts[frames.of[node.name]].add(node)
+        root = self._layouts[ROOT]
+        self._connect(root, SINK, graph.fetches)
+        for node in yielding(
+            self._by_rank(graph.nodes.values())
+        ):  # so of those that fire at a time the most urgent is first
+            if node.name in self._constants:
+                continue
+            layout = self._layouts[frames.of[node.name]]
+            index = layout.index[node.name]
+            join = self._merge if node.op == "Merge" else self._connect
+            layout.begins[node.name] = join(layout, index, node.inputs)
+            filled = self._filled(layout)
+            for control in node.controls:
+                if control not in filled:
+                    self._controls.setdefault(control, []).append(index)
+                    layout.pending[index] += 1
+        for node in root.nodes:
+            used = any(TensorId(node.name, p) in self._data for p in range(len(node.dtypes)))
+            used = used or any(TensorId(node.name, p) in self._merges for p in range(len(node.dtypes)))
+            if node.name in graph.targets or not (used or node.name in self._controls):
+                self._controls.setdefault(node.name, []).append(SINK)
+                root.pending[SINK] += 1
+        return self._plan(ROOT)
+
+    def _by_rank(self, nodes: Iterable[Node]) -> Iterable[Node]:
+        return sorted(nodes, key=lambda node: -self._ranks[node.name]) if self._ranks else nodes
+
+    def _filled(self, layout: _Layout) -> AbstractSet[str]:
+        """The constants that are in slots from the start: in loops all that are free, since each iteration has them."""
+        return self._constants if layout is self._layouts[ROOT] else self._free
+
+    def _connect(self, layout: _Layout, consumer: int, inputs: Sequence[TensorId]) -> int:
+        """Gives the consumer its slots, and returns the first."""
+        begin = len(layout.slots)
+        filled = self._filled(layout)
+        for tensor_id in inputs:
+            if tensor_id.node in filled and tensor_id not in self._graph.feeds:
+                layout.slots.append(_constant(self._graph.nodes[tensor_id.node], self._device))
+            else:
+                self._data.setdefault(tensor_id, []).append((len(layout.slots), consumer))
+                layout.slots.append(EMPTY)
+                layout.pending[consumer] += 1
+        return begin
+
+    def _roots(self, layout: _Layout) -> Iterator[int]:
+        """The nodes that wait for nothing."""
+        if not layout.pending[SINK]:
+            yield SINK
+        indexes = (layout.index[node.name] for node in self._by_rank(layout.nodes))
+        yield from (index for index in indexes if not layout.pending[index])
+
+    def _merge(self, layout: _Layout, consumer: int, inputs: Sequence[TensorId]) -> int:
+        """A Merge has two slots, for the value that comes first and its position, and waits for one token."""
+        begin = len(layout.slots)
+        layout.slots.extend((EMPTY, EMPTY))
+        layout.pending[consumer] += 1
+        nodes, feeds = self._graph.nodes, self._graph.feeds
+        first = [e for e in inputs if e in feeds or nodes[e.node].op != "NextIteration"]
+        for position, tensor_id in enumerate(inputs):
+            edge = MergeEdge(tensor_id.port, begin, consumer, position, len(first))
+            self._merges.setdefault(tensor_id, []).append(edge)
+        return begin
+
+    def _plan(self, frame: str) -> Plan:
+        graph, layout = self._graph, self._layouts[frame]
+        inner = {name: self._plan(name) for name, around in self._frames.parent.items() if around == frame}
+        made = [_sink(len(graph.fetches) if frame == ROOT else 0)]
+        for node in yielding(layout.nodes):
+            outputs = [TensorId(node.name, port) for port in range(len(node.dtypes))]
+            made.append(
+                _plan_node(
+                    layout.index[node.name],
+                    node,
+                    layout.begins[node.name],
+                    tuple(() if e in graph.feeds else tuple(self._data.get(e, ())) for e in outputs),
+                    tuple(m for e in outputs if e not in graph.feeds for m in self._merges.get(e, ())),
+                    tuple(self._controls.get(node.name, ())),
+                    graph,
+                    self._device,
+                    self._context_of,
+                    frame != ROOT,
+                    self._without,
+                    any(e in self._on_host for e in outputs),
+                    self._check_numerics,
+                    self._ranks.get(node.name, 0.0),
+                )
+            )
+        enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
+        executed = len({m.name for n in made[1:] for m in n.members} | (self._constants if frame == ROOT else set()))
+        used = {e: (tuple(self._data.get(e, ())), tuple(self._merges.get(e, ()))) for e in graph.feeds}
+        return Plan(
+            device=self._device,
+            nodes=tuple(made),
+            pending=layout.pending,
+            slots=layout.slots,
+            roots=tuple(self._roots(layout)) if frame == ROOT else (),
+            feeds={e: edges for e, edges in used.items() if any(edges)} if frame == ROOT else {},
+            fetches=graph.fetches if frame == ROOT else (),
+            executed=executed + sum(plan.executed for plan in inner.values()),
+            loops=inner,
+            controlled=any(n.primitive is not None for n in made),
+            urgent=_urgent(made),
+            enters=len(enters),
+            parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
+            seen=self._seen,
+        )
+
+
+def _rank_of(node: Node, ranks: Mapping[str, float]) -> float:
+    """The rank of a node, or the highest of those that it stands for."""
+    names = (name for m in members_of(node) for name in (m.name, *m.attrs.get(JOINED, ())))
+    return max((ranks.get(name, 0.0) for name in names), default=0.0)
+
+
+def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
+    found: set[int] = set()
+    for node in yielding(
+        reversed(nodes)
+    ):  # consumers first, but for those of a loop's end, which are urgent by themselves
+        itself = node.asynchronous or node.takes_step or node.primitive is not None or bool(node.merges)
+        if itself or any(c in found for some in node.edges for _, c in some) or not found.isdisjoint(node.controls):
+            found.add(node.index)
+    return frozenset(found)
+
+
+def _constant(node: Node, device: Device) -> Any:
+    """A constant's value as it travels: a scalar for rank 0, which computes ten times faster than an array."""
+    value = node.attrs["value"]
+    if (launching := as_asynchronous(device)) is not None:
+        return launching.constant(value)
+    return value[()] if value.ndim == 0 and not value.dtype.hasobject else value
+
+
+def _plan_node(
+    index: int,
+    node: Node,
+    begin: int,
+    edges: tuple[Edges, ...],
+    merges: tuple[MergeEdge, ...],
+    controls: tuple[int, ...],
+    graph: Subgraph,
+    device: Device,
+    context_of: ContextOf,
+    in_loop: bool,
+    without: AbstractSet[str],
+    on_host: bool,
+    check_numerics: bool,
+    rank: float,
+) -> PlanNode:
+    types = [graph.type_of(e) for e in node.inputs]
+    definition = opdef.lookup(node.op)
+    region: Region | None = None
+    launch: Callable[..., Any]
+    asynchronous = takes_step = takes_tag = takes_done = aborts_itself = is_threaded = False
+    if node.op == "_Loop":
+        compiler = find_compiler(device.type, without)
+        launch = region = CoalescedLoop(node, types, device, context_of, compiler, without)
+        takes_step = True
+    elif node.op == "_Region":
+        compiler = find_compiler(device.type, without)
+        make = Region if as_asynchronous(device) is None else LaunchedRegion
+        launch = region = make(node, types, device, context_of, _shares_state(node, graph), compiler, without)
+    else:
+        entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types], without)
+        launch = bind(node, entry, device, context_of)
+        if not entry.is_async and _shares_state(node, graph):
+            launch = one_at_a_time(launch)
+        if check_numerics and not entry.takes_done and as_asynchronous(device) is None:
+            launch = checked(node, launch, entry.is_async)
+        asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
+        takes_tag, takes_done, is_threaded = entry.takes_tag and in_loop, entry.takes_done, entry.is_threaded
+    guess = sum_of_members(node, graph)
+    launching = as_asynchronous(device)
+    if launching is not None:
+        if on_host and not asynchronous and not takes_step and node.op not in PRIMITIVES:
+            launch, asynchronous, takes_done = handing_to_host(launch, launching), True, True
+    width = 2 if node.op == "Merge" else len(node.inputs)
+    open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
+    members = members_of(node)
+    key = node.attrs.get("key", "") if node.op in ("_Send", "_Recv") else ""
+    definitions = [opdef.lookup(m.op) for m in members]
+    touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
+    is_plain = not takes_step and not open_shapes
+    follows = is_plain and not asynchronous and not touches_state and not merges and node.op not in PRIMITIVES
+    return PlanNode(
+        index=index,
+        node=node,
+        launch=launch,
+        begin=begin,
+        end=begin + width,
+        blank=[EMPTY if node.op == "Merge" else None] * width,
+        edges=edges,
+        merges=merges,
+        controls=controls,
+        dead_outputs=(DEAD,) * len(edges) if len(edges) > 1 else DEAD,
+        asynchronous=asynchronous,
+        aborts_itself=aborts_itself,
+        takes_step=takes_step,
+        fires_dead=definition.fires_dead,
+        touches_state=touches_state,
+        cost=Cost(guess) if launching is None else LaunchCost(),
+        costs=(
+            Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
+            if open_shapes and launching is None
+            else None
+        ),
+        region=region,
+        takes_tag=takes_tag,
+        is_threaded=is_threaded,
+        takes_done=takes_done,
+        is_plain=is_plain,
+        may_follow=follows and launching is None and not any(d.stateful or d.emits_dead for d in definitions),
+        primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
+        rank=rank,
+        label=(node.name, node.op, key, () if members == (node,) else tuple([member.name for member in members])),
+    )
+
+
+def _shares_state(node: Node, graph: Subgraph) -> bool:
+    """Whether a node touches what is in a named container: its handle, or what takes that."""
+    references = [graph.nodes[e.node] for e in node.inputs if graph.type_of(e)[0].is_ref]
+    return any(m.attrs.get("container") for n in (node, *references) for m in members_of(n))
+
+
+def sum_of_members(node: Node, graph: Subgraph) -> float:
+    """The expected cost of a node, or of all members of a region; UNKNOWN_NS where nothing is known of one of them."""
+    if any(opdef.lookup(member.op).work is None for member in members_of(node)):
+        return UNKNOWN_NS
+    if node.op != "_Region":
+        return node_cost(node, graph)
+    types = {inner: graph.type_of(outer) for inner, outer in zip(node.attrs["inputs"], node.inputs, strict=True)}
+    total = 0.0
+    for member in members_of(node):
+        inputs = [types[e] for e in member.inputs]
+        total += expected_cost(member, [d for d, _ in inputs], [s for _, s in inputs])
+        types.update((TensorId(member.name, port), kind) for port, kind in enumerate(zip(member.dtypes, member.shapes)))
+    return total
+
+
+def _unreachable(*inputs: Any) -> Any:
+    raise AssertionError("the sink has no kernel")
+
+
+def _sink(fetches: int) -> PlanNode:
+    return PlanNode(
+        index=SINK,
+        node=Node(name="_Sink", op="_Sink"),
+        launch=_unreachable,
+        begin=0,
+        end=fetches,
+        blank=[],
+        edges=(),
+        merges=(),
+        controls=(),
+        dead_outputs=DEAD,
+        asynchronous=False,
+        aborts_itself=False,
+        takes_step=False,
+        fires_dead=True,
+        touches_state=False,
+        cost=Cost(0.0),
+        costs=None,
+        region=None,
+        primitive=None,
+    )
