@@ -207,7 +207,7 @@ async def _predicted(options: Options) -> Mapping[str, float]:
 
 async def _simulated(session: Any, graph: af.Graph) -> float:
     """How long the step of a session's placement takes by the simulation, with the costs that its runs have shown."""
-    from actorflow.cluster.graph_partitioner import RemoteDevice
+    from actorflow.cluster.master.graph_partitioner import RemoteDevice
     from actorflow.placement.measuring import measurements
     from actorflow.placement.simulation.makespan import makespan
 

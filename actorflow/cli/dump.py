@@ -22,7 +22,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from actorflow.cluster.client import query_pending, query_status
+    from actorflow.cluster.client.inquiries import query_pending, query_status
 
     return anyio.run(
         _dump,

@@ -29,7 +29,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from actorflow.cluster.client import query_status
+    from actorflow.cluster.client.inquiries import query_status
 
     found = queries.targets(arguments)
     query = partial(query_status, timeout=arguments.timeout)

@@ -39,7 +39,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from actorflow.cluster.client import query_status
+    from actorflow.cluster.client.inquiries import query_status
 
     if arguments.last is not None and not 0 < arguments.last < math.inf:
         raise InvalidArgumentError("--last is more than 0 seconds, such as 10s.")
@@ -54,7 +54,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 async def _write(found: dict[str, Target], status: queries.Query, arguments: argparse.Namespace) -> int:
-    from actorflow.cluster.client import connect
+    from actorflow.cluster.client.inquiries import connect
     from actorflow.cluster.wire.recorded import of_the_last, recorded_by
 
     states = await queries.whole_cluster(found, status)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from actorflow.cluster.in_flight import InFlightSteps
+from actorflow.cluster.client.in_flight import InFlightSteps
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
 from actorflow.errors import OpError, UnavailableError

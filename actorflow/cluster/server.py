@@ -14,7 +14,7 @@ import anyio
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
-from actorflow.cluster.master_service import MasterService
+from actorflow.cluster.master.service import MasterService
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import VERSION, Link, Links
@@ -28,8 +28,8 @@ from actorflow.cluster.wire.messages import (
     Within,
 )
 from actorflow.cluster.wire.rpc import Handler
-from actorflow.cluster.worker import Worker
-from actorflow.cluster.worker_service import WorkerService
+from actorflow.cluster.worker.service import WorkerService
+from actorflow.cluster.worker.worker import Worker
 from actorflow.device.base import Device
 from actorflow.device.sharing import as_sharing
 from actorflow.errors import (

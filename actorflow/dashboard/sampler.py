@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from actorflow.cluster.client import connect, query_status
+from actorflow.cluster.client.inquiries import connect, query_status
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.wire.recorded import of_the_last, recorded_by
 from actorflow.errors import OpError

@@ -1,7 +1,7 @@
 """The client's handle to the runtime.
 
 A session asks an `Engine`, of which there are two. `LocalEngine` is a master with one worker that it calls directly;
-`RemoteEngine` (`actorflow.cluster.client`) asks a master by messages. A master and a worker do what a local engine does by
+`RemoteEngine` (`actorflow.cluster.client.engine`) asks a master by messages. A master and a worker do what a local engine does by
 the same classes: `Planner` places, divides and keeps plans, `PlanBuilder` compiles them, `StepRunner` runs steps,
 `PartialExecution` holds those that are fed in parts. So a signature is planned, a step run, and a run counted in one way,
 wherever it happens. Two things differ, and stay apart. A local engine owns its devices, and what they keep ends with it; a

@@ -181,7 +181,7 @@ class Session:
         if not target:
             asynchronous.Session.reset("", containers)
             return
-        from actorflow.cluster.client import reset
+        from actorflow.cluster.client.inquiries import reset
 
         driver = LoopDriver()
         try:

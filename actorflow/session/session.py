@@ -199,7 +199,7 @@ class Session(Inspection):
                 f"Session({str(target)!r}) takes no {given[0]}: {found}, and the servers of the cluster have their own. Leave "
                 f"{given[0]} out{way}."
             )
-        from actorflow.cluster.client import RemoteEngine
+        from actorflow.cluster.client.engine import RemoteEngine
 
         self._engine = RemoteEngine(
             target,
@@ -407,7 +407,7 @@ class Session(Inspection):
     def reset(target: str = "", containers: Sequence[str] = (), credentials: Any = None) -> None:
         """Drops the state in these named containers, in all sessions of the process; in each one where none is named.
 
-        For a cluster see `actorflow.cluster.client.reset`, which awaits it.
+        For a cluster see `actorflow.cluster.client.inquiries.reset`, which awaits it.
 
         Args:
             target: "", which is this process.
@@ -417,7 +417,7 @@ class Session(Inspection):
         if target:
             raise UnimplementedError(
                 f"reset(target={str(target)!r}) has to wait for the cluster.",
-                hint="await actorflow.cluster.client.reset(target, containers) does.",
+                hint="await actorflow.cluster.client.inquiries.reset(target, containers) does.",
             )
         for manager in shared_resources.all():
             manager.reset(containers or {container for container, _, _ in manager.names()})

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import anyio
 
 from actorflow import machine
-from actorflow.cluster.client import RemoteEngine
-from actorflow.cluster.graph_partitioner import task_of
+from actorflow.cluster.client.engine import RemoteEngine
+from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.dtypes import string
 from actorflow.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnavailableError
 from actorflow.formats.installed import small_files

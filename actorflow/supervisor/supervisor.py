@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import anyio
 
 from actorflow import machine
-from actorflow.cluster.client import RemoteEngine
+from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.config.credentials import Credentials, Target
-from actorflow.cluster.graph_partitioner import task_of
+from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import (
     FailedPreconditionError,

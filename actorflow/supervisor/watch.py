@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.cluster.client import RemoteEngine, connect, query_status
+from actorflow.cluster.client.engine import RemoteEngine
+from actorflow.cluster.client.inquiries import connect, query_status
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.wire.endpoints import open_endpoints

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from simulation.run import CONNECT_SECONDS, Run, Workload
 
 import actorflow as af
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.spec import task_name
 from actorflow.errors import OpError
 from actorflow.supervisor import CheckpointSaved, WorkerLost

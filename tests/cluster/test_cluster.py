@@ -19,10 +19,10 @@ from clusters import free_port, make_spec, servers
 from probes import Probe, probe
 
 import actorflow as af
-from actorflow.cluster.client import query_pending, query_status, reset
-from actorflow.cluster.master import MasterSession
-from actorflow.cluster.remote_rendezvous import RunnablePartition
+from actorflow.cluster.client.inquiries import query_pending, query_status, reset
+from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.server import Server
+from actorflow.cluster.worker.remote_rendezvous import RunnablePartition
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,

@@ -26,7 +26,7 @@ from random_programs import Built, random_program
 from test_fuzz import differences, is_pure, same
 
 import actorflow as af
-from actorflow.cluster.client import query_status, reset
+from actorflow.cluster.client.inquiries import query_status, reset
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.server import Server
 from actorflow.graph.codec import decode_nodes, encode_nodes

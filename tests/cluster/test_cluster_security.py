@@ -24,7 +24,7 @@ from logged import capture_logs
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.task_config import TaskConfig, to_message

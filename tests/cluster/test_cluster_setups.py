@@ -30,7 +30,7 @@ from patience import PATIENCE, MachineTime
 
 import actorflow as af
 from actorflow import errors, machine
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes.launcher import Launcher
 from actorflow.cluster.processes.local import LocalCluster

@@ -15,7 +15,7 @@ from clusters import free_port, servers
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes import startup
 from actorflow.transport.errors import HandshakeRejected

@@ -25,7 +25,7 @@ from patience import PATIENCE
 import actorflow as af
 from actorflow import errors
 from actorflow.cli import status, worker
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config import credentials, environment
 from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 from actorflow.cluster.config.spec import ClusterSpec

@@ -21,7 +21,7 @@ from patience import PATIENCE, MachineTime
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import process as processes
 from actorflow.cluster.processes.launcher import Launcher

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import actorflow as af
-from actorflow.cluster.node_states import NodeStates, behind, keeps_state
+from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
 from actorflow.errors import AbortedError
 from actorflow.graph.node import Node
 

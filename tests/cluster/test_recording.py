@@ -21,7 +21,7 @@ from patience import PATIENCE
 import actorflow as af
 from actorflow import machine
 from actorflow.cli import trace as command
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError

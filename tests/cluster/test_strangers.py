@@ -17,7 +17,7 @@ from channels import CLIENT, KEYS, SERVER, start_zmq_collector, until
 from clusters import servers
 from patience import PATIENCE
 
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.server import Server
 from actorflow.transport.base import Channel, Limits
 from actorflow.transports.protocol.frames import encode

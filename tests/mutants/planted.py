@@ -196,14 +196,14 @@ PLANTED = (
     Planted(
         "forget one partition in a cancel",
         "A step that failed goes on on one of its tasks, and updates variables there.",
-        "actorflow/cluster/master.py",
+        "actorflow/cluster/master/session.py",
         "                    for other in members:\n",
         "                    for other in members[1:]:\n",
     ),
     Planted(
         "reuse a step id",
         "Two steps in flight take each other's tensors.",
-        "actorflow/cluster/client.py",
+        "actorflow/cluster/client/engine.py",
         "        step = next(self._numbers)",
         "        step = next(self._numbers) // 2 + 1",
     ),

@@ -16,8 +16,8 @@ from workloads import LINKS, Record, posed, step
 
 import actorflow as af
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.cluster.graph_partitioner import RemoteDevice
-from actorflow.cluster.task_partition import TaskPartition, decode_partition, encode_partition
+from actorflow.cluster.master.graph_partitioner import RemoteDevice
+from actorflow.cluster.worker.task_partition import TaskPartition, decode_partition, encode_partition
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged

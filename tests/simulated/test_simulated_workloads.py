@@ -28,8 +28,8 @@ from simulation.report import TABLE_SEEDS, Report
 from simulation.run import DELIVERIES
 from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_seeds
 
-from actorflow.cluster.master import MasterSession
-from actorflow.cluster.worker import Worker
+from actorflow.cluster.master.session import MasterSession
+from actorflow.cluster.worker.worker import Worker
 from actorflow.session.step_runner import DeferredCall
 
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))

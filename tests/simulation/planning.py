@@ -14,7 +14,8 @@ from unittest import mock
 
 import msgpack
 
-from actorflow.cluster import master, task_partition
+from actorflow.cluster.master import session as master
+from actorflow.cluster.worker import task_partition
 from actorflow.graph import codec
 from actorflow.placement import placer
 from actorflow.placement.cost_model import UNMEASURED

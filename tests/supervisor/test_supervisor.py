@@ -22,7 +22,7 @@ from supervised_chief import CHIEF, OTHER, PS, Program, bits, program
 from virtual import run
 
 import actorflow as af
-from actorflow.cluster.client import query_status
+from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import write_keys
 from actorflow.cluster.processes import local_process
 from actorflow.cluster.processes.launcher import Launcher

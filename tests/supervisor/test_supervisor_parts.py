@@ -17,7 +17,7 @@ from supervised_chief import program
 from virtual import run
 
 import actorflow as af
-from actorflow.cluster.client import RemoteEngine
+from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 from channels import pair
 
-from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route
+from actorflow.cluster.worker.remote_rendezvous import RemoteRendezvous, Route
 from actorflow.errors import UnavailableError
 from actorflow.transports.local import LocalRendezvous
 

@@ -27,10 +27,9 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cluster.client import RemoteEngine
+from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.remote_step import FEED
 from actorflow.cluster.server import Server
-from actorflow.cluster.task_partition import check_partition, decode_partition
 from actorflow.cluster.wire.failures import decode_error, encode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
@@ -46,6 +45,7 @@ from actorflow.cluster.wire.messages import (
     decode,
 )
 from actorflow.cluster.wire.rpc import MOST_CALLS, Rpc
+from actorflow.cluster.worker.task_partition import check_partition, decode_partition
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.transport.base import Channel, Identity
@@ -187,7 +187,7 @@ async def test_f61_a_peer_has_so_many_requests_at_a_time_and_no_number_twice(mon
 
 
 async def test_f61_a_connection_has_so_many_sessions(pair: list[Server], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actorflow.cluster.master_service.MOST_SESSIONS", 2)
+    monkeypatch.setattr("actorflow.cluster.master.service.MOST_SESSIONS", 2)
     async with channel_to(pair[0]) as channel:
         replies: list[Any] = []
         channel.listen(replies.append)
@@ -261,7 +261,7 @@ async def test_f62_an_op_that_a_worker_does_not_know_is_named(
     pair: list[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error of a registration arrives as it is."""
-    from actorflow.cluster import task_partition
+    from actorflow.cluster.worker import task_partition
 
     graph = af.Graph()
     with graph.as_default(), af.device("/job:worker/task:0"):

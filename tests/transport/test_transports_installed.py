@@ -215,7 +215,7 @@ def test_no_module_of_the_core_names_a_transport() -> None:
 OTHER_MEANINGS = (
     "cluster/processes/blocking_server.py",
     "cluster/processes/fork_server.py",
-    "cluster/worker.py",
+    "cluster/worker/worker.py",
     "session/local.py",
 )
 """The first has the name of the job of a local server, the others load the rendezvous of one process: `local`."""

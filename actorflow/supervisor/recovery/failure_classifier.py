@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from actorflow.cluster.client import RemoteEngine
+from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
 from actorflow.logs import get_logger
 from actorflow.session.session import Session

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.cluster.node_states import keeps_state
+from actorflow.cluster.master.node_states import keeps_state
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.shapes import Shape

@@ -14,17 +14,17 @@ import anyio
 import msgpack
 from anyio.abc import TaskGroup
 
-from actorflow.cluster.graph_partitioner import PartitionedGraph, RemoteDevice, by_task, task_of
-from actorflow.cluster.node_states import NodeStates, keeps_state
+from actorflow.cluster.master.graph_partitioner import PartitionedGraph, RemoteDevice, by_task, task_of
+from actorflow.cluster.master.node_states import NodeStates, keeps_state
+from actorflow.cluster.master.registration import MasterPlan, RegisteredPartition, Registrar, Tasks
 from actorflow.cluster.partial_run import LocalStepMember, RemoteStepMember, StepMember
-from actorflow.cluster.registration import MasterPlan, RegisteredPartition, Registrar, Tasks
 from actorflow.cluster.remote_step import call_step
-from actorflow.cluster.task_partition import unknown_op
 from actorflow.cluster.wire.failures import encode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import AbortStep, Costs, LinkTraffic, Release, RunPart, StepWaits
 from actorflow.cluster.wire.signatures import encode_inline
-from actorflow.cluster.worker import Worker
+from actorflow.cluster.worker.task_partition import unknown_op
+from actorflow.cluster.worker.worker import Worker
 from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec

@@ -9,14 +9,14 @@ from typing import Any
 
 import anyio
 
-from actorflow.cluster.graph_partitioner import PartitionedGraph, TaskEdge, TaskShare, task_of
-from actorflow.cluster.node_states import NodeStates
-from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition, encode_partition
+from actorflow.cluster.master.graph_partitioner import PartitionedGraph, TaskEdge, TaskShare, task_of
+from actorflow.cluster.master.node_states import NodeStates
 from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import Register
 from actorflow.cluster.wire.signatures import Form
-from actorflow.cluster.worker import Owner, Worker
+from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition, encode_partition
+from actorflow.cluster.worker.worker import Owner, Worker
 from actorflow.graph.node import Node
 from actorflow.session.waiting.deadline import noted_by, noting
 from actorflow.session.waiting.diagnosis import ResourceUsers

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import msgpack
 
-from actorflow.cluster.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
-from actorflow.cluster.task_partition import CrossTaskEdge, TaskPartition
 from actorflow.cluster.wire.links import Link, Links, patient_sleep
 from actorflow.cluster.wire.signatures import check_feeds
+from actorflow.cluster.worker.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
+from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition
 from actorflow.device.base import Device
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node

@@ -8,7 +8,6 @@ from typing import Any
 import msgpack
 
 from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
-from actorflow.cluster.task_partition import check_partition, decode_partition
 from actorflow.cluster.wire.failures import decode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
@@ -25,7 +24,8 @@ from actorflow.cluster.wire.messages import (
     StepWaits,
 )
 from actorflow.cluster.wire.rpc import Handler
-from actorflow.cluster.worker import Worker
+from actorflow.cluster.worker.task_partition import check_partition, decode_partition
+from actorflow.cluster.worker.worker import Worker
 from actorflow.errors import AlreadyExistsError
 from actorflow.placement.measuring import encode_observed
 from actorflow.runtime.diagnostics.trace import Trace

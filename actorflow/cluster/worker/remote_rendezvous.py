@@ -8,9 +8,9 @@ from typing import Any
 
 import anyio
 
-from actorflow.cluster.task_partition import TaskPartition
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.signatures import Form
+from actorflow.cluster.worker.task_partition import TaskPartition
 from actorflow.device.sharing import PeerMemory
 from actorflow.errors import UnavailableError
 from actorflow.session.planning.builder import CompiledPlans

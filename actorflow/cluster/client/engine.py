@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgpack
 
-from actorflow import machine
-from actorflow.cluster.config.credentials import Credentials, Target, resolve
-from actorflow.cluster.graph_partitioner import RemoteDevice
-from actorflow.cluster.in_flight import InFlightSteps, WaitReports
-from actorflow.cluster.node_states import NodeStates, behind, keeps_state
+from actorflow.cluster.client.in_flight import InFlightSteps, WaitReports
+from actorflow.cluster.client.inquiries import connect
+from actorflow.cluster.config.credentials import Credentials, resolve
+from actorflow.cluster.master.graph_partitioner import RemoteDevice
+from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
 from actorflow.cluster.partial_run import RemotePartialStep
 from actorflow.cluster.processes import startup
 from actorflow.cluster.remote_step import call_step
-from actorflow.cluster.wire.endpoints import Open, open_endpoints
-from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.endpoints import Open
+from actorflow.cluster.wire.links import CONNECT_SECONDS, Link, Links
 from actorflow.cluster.wire.messages import (
     CloseSession,
     Edges,
@@ -33,16 +33,13 @@ from actorflow.cluster.wire.messages import (
     LearnCosts,
     Measured,
     OpenSession,
-    Pending,
     PosePlacement,
     Prepare,
     PrepareTrial,
     Replan,
-    ResetAll,
     RunPlan,
     SearchPlacement,
     SettlePlacement,
-    Status,
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_inline, encode_signature
@@ -67,13 +64,10 @@ from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCoun
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
 from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
-from actorflow.transport import installed
-from actorflow.transport.base import Identity
 
 if TYPE_CHECKING:
     from actorflow.placement.learned_costs import CostModel
 
-CONNECT_SECONDS = 30.0
 _LOG = get_logger("cluster")
 _MASTER = "the master"
 _CLOSE_SECONDS = 1.0
@@ -96,14 +90,6 @@ class RemotePlan:
     coalesce: bool
     connection: Link
     generation: int
-
-
-def connect(target: Target, open: Open | None = None, transport: str = "auto") -> Links:
-    """The links of a client, none of them open yet."""
-    task = f"/client:{machine.current().process}-{machine.fresh_hex(4)}"
-    me = Identity("", task, machine.fresh_incarnation())
-    opened = open or open_endpoints(installed.for_target(transport, target.address), credentials=target.credentials)
-    return Links(me, opened)
 
 
 @contextmanager
@@ -465,37 +451,3 @@ class RemoteEngine(StepCounts):
         self.closed = True
         if self._links is not None:
             self._links.close()
-
-
-async def query_status(
-    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
-) -> dict[str, Any]:
-    """The status that the server at `target` reports (`Server.status`). Raises UnavailableError, HandshakeRejected."""
-    found: dict[str, Any] = await _ask(target, credentials, timeout, Status())
-    return found
-
-
-async def query_pending(
-    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
-) -> str:
-    """Which nodes wait on the task at `target`. Raises UnavailableError, HandshakeRejected."""
-    return str(await _ask(target, credentials, timeout, Pending()))
-
-
-async def reset(
-    target: str, containers: Sequence[str], credentials: Credentials | str | os.PathLike[str] | None = None
-) -> None:
-    """Drops containers on all tasks of the cluster; all containers where none is named."""
-    await _ask(target, credentials, CONNECT_SECONDS, ResetAll(list(containers)))
-
-
-async def _ask(target: str, credentials: Any, timeout: float, request: Any) -> Any:
-    found = resolve(target, credentials)
-    links = connect(found)
-    try:
-        keys = found.credentials
-        link = await links.to("", found.address, key=None if keys is None else keys.peer_key(), timeout=timeout)
-        return await link.call(request, timeout=timeout)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await links.aclose()

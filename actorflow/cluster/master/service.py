@@ -12,8 +12,8 @@ import anyio
 import msgpack
 
 from actorflow.cluster.config.spec import ClusterSpec
-from actorflow.cluster.master import MasterSession
-from actorflow.cluster.registration import MasterPlan, Tasks
+from actorflow.cluster.master.registration import MasterPlan, Tasks
+from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.links import Link
@@ -36,7 +36,7 @@ from actorflow.cluster.wire.messages import (
 )
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.wire.signatures import decode_signature
-from actorflow.cluster.worker import Worker
+from actorflow.cluster.worker.worker import Worker
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
