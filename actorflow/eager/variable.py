@@ -28,7 +28,7 @@ from actorflow.ops.state import variable as state
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import Shape, ShapeLike, as_shape, compatible, merge, show
 from actorflow.user_line import user_line
-from actorflow.variables.slices import VariableSlice
+from actorflow.variables.assignments import VariableSlice
 from actorflow.variables.variable import Variable, variables_of
 
 _numbers = itertools.count()

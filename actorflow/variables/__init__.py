@@ -1,6 +1,7 @@
 """Variables: tensors that outlive a run, the scopes that share them, and what they start with.
 
-collections.py    A graph's lists of variables and other things by purpose (`tf.GraphKeys`), and ops that initialise variables
+assignments.py    `Assignments`: the methods of a variable that change its value, or a part of it
+collections.py    a graph's lists of variables and other things by purpose (`tf.GraphKeys`), and ops that initialise variables
 dependencies.py   initial values that are computed from other variables, which may have no value yet when an initializer runs
 getting.py        how `get_variable` makes or takes a variable, in one piece or in slices, once its name and defaults are known
 initializers.py   what variables start with: constants, random draws, and draws scaled to the size of a layer
@@ -10,7 +11,6 @@ partitioners.py   partitioners: functions that say into how many slices a variab
                   (`tf.*_partitioner`)
 scope.py          `variable_scope` and `get_variable`: variables that several parts of a program share by name
                   (`tf.get_variable`)
-slices.py         `variable[1:3]`: a tensor that is a part of a variable's value, and can be assigned to
 store.py          what a graph knows of its shared variables: them by name, and the variable scope that is open
 template.py       `make_template`: a function whose variables are made in its first call and shared by all later ones
                   (`tf.make_template`)

@@ -12,27 +12,24 @@ from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor, graph_of, read_reference, register_tensor_conversion_function
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph, get_default_graph
-from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.gather import gather, gather_nd
 from actorflow.ops.flow.control import identity
-from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.state import scatter as state_sparse
-from actorflow.ops.state import scatter_nd as state_scatter
 from actorflow.ops.state import variable as state
 from actorflow.public import public
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static, merge, show
 from actorflow.user_line import user_line
+from actorflow.variables.assignments import Assignments, VariableSlice
 from actorflow.variables.collections import GraphKeys, add_to_collections
 from actorflow.variables.dependencies import with_initialized_variables
-from actorflow.variables.slices import VariableSlice
 
 if TYPE_CHECKING:
     from actorflow.graphdef.protos import VariableDef
 
 
 @public("af")
-class Variable(Overloads):
+class Variable(Assignments):
     """A reference to a tensor of fixed type (and shape) that outlives runs, with the value that it starts with.
 
     When an op wants a tensor, a variable stands for a *read* of it: a snapshot that no later assignment changes. All
@@ -275,117 +272,7 @@ class Variable(Overloads):
         self.handle.set_shape(shape)
         self._snapshot.set_shape(shape)
 
-    # Writing
-
-    def assign(
-        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Makes `value` the value.
-
-        Args:
-            value: the new value, of the variable's type and shape.
-            use_locking: accepted for compatibility, without effect: each update is atomic.
-            name: the name of the operation, `Assign` unless given.
-            read_value: whether to return the new value as a tensor, instead of the bare operation.
-
-        Returns:
-            A tensor, or an operation with `read_value=False`.
-        """
-        return (state.assign_value if read_value else state.assign_target)(self.handle, value, name=name or "Assign")
-
-    def assign_add(
-        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Adds `delta` in one atomic step.
-
-        Args:
-            delta: what to add, of the variable's type and shape.
-            use_locking: accepted for compatibility, without effect: each update is atomic.
-            name: the name of the operation, `AssignAdd` unless given.
-            read_value: whether to return the sum as a tensor, instead of the bare operation.
-
-        Returns:
-            A tensor, or an operation with `read_value=False`.
-        """
-        made = state.assign_add_value if read_value else state.assign_add_target
-        return made(self.handle, delta, name=name or "AssignAdd")
-
-    def assign_sub(
-        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
-    ) -> Any:
-        """Subtracts `delta` in one atomic step.
-
-        Args:
-            delta: what to subtract, of the variable's type and shape.
-            use_locking: accepted for compatibility, without effect: each update is atomic.
-            name: the name of the operation, `AssignSub` unless given.
-            read_value: whether to return the difference as a tensor, instead of the bare operation.
-
-        Returns:
-            A tensor, or an operation with `read_value=False`.
-        """
-        made = state.assign_sub_value if read_value else state.assign_sub_target
-        return made(self.handle, delta, name=name or "AssignSub")
-
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Sets the rows of `sparse_delta`; gives the whole value then."""
-        return self._scatter(state_sparse.scatter_update_value, sparse_delta, name)
-
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Adds the rows of `sparse_delta`, all that name one index; gives the whole value then."""
-        return self._scatter(state_sparse.scatter_add_value, sparse_delta, name)
-
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Subtracts the rows of `sparse_delta`, all that name one index; gives the whole value then."""
-        return self._scatter(state_sparse.scatter_sub_value, sparse_delta, name)
-
-    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Multiplies by the rows of `sparse_delta`, all that name one index; gives the whole value then."""
-        return self._scatter(state_scatter.scatter_mul_value, sparse_delta, name)
-
-    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Divides by the rows of `sparse_delta`, all that name one index; gives the whole value then."""
-        return self._scatter(state_scatter.scatter_div_value, sparse_delta, name)
-
-    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Bounds rows from above by those of `sparse_delta`; gives the whole value then."""
-        return self._scatter(state_scatter.scatter_min_value, sparse_delta, name)
-
-    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Bounds rows from below by those of `sparse_delta`; gives the whole value then."""
-        return self._scatter(state_scatter.scatter_max_value, sparse_delta, name)
-
-    def batch_scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
-        """`af.batch_scatter_update` with the indices and values of `sparse_delta`."""
-        from actorflow.ops.state.assign import batch_scatter_update
-
-        def made(ref: Any, indices: Any, values: Any, name: str | None) -> Tensor:
-            return batch_scatter_update(ref, indices, values, name=name)
-
-        return self._scatter(made, sparse_delta, name)
-
-    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
-        """Sets the elements or slices at full indices; gives the whole value then. See `af.scatter_nd_update`."""
-        return state_scatter.scatter_nd_update_value(self.handle, indices, updates, name=name)
-
-    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
-        """Adds to the elements or slices at full indices; gives the whole value then."""
-        return state_scatter.scatter_nd_add_value(self.handle, indices, updates, name=name)
-
-    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
-        """Subtracts from the elements or slices at full indices; gives the whole value then."""
-        return state_scatter.scatter_nd_sub_value(self.handle, indices, updates, name=name)
-
-    def _scatter(self, made: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
-        if not isinstance(delta, IndexedSlices):
-            raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r:.80}.")
-        return made(self.handle, delta.indices, delta.values, name=name)
-
-    def count_up_to(self, limit: int) -> Tensor:
-        """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run where it is at `limit`."""
-        return state_sparse.count_up_to_op(self.handle, limit=limit)
+    # Writing, beside `Assignments`
 
     def load(self, value: Any, session: Any) -> None:
         """Assigns a value of Python through a blocking session, without adding to the graph."""
