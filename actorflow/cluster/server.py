@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -119,6 +119,8 @@ class Server:
         transport: "auto", "zmq", "shm", another one that is installed, or "local" for servers that share an event loop.
         arena_bytes: the most shared memory that this task's tensors may take.
         file_roots: the folders in which ops may read and write files; none by default.
+        session_tasks: the tasks, by name, that sessions of this server's clients use, and wait for; all unless given.
+            If each worker trains for itself, they are the parameter servers and the worker: it waits for no other one.
         epoch: of the cluster; those who restart a task know it.
         incarnation: a number that no former process of this task had; random by default.
         recording: how much the task remembers of its last steps; see `Recording`.
@@ -144,6 +146,7 @@ class Server:
         transport: str = "auto",
         arena_bytes: int | None = None,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        session_tasks: Collection[str] | None = None,
         epoch: int = 0,
         incarnation: int | None = None,
         recording: Recording | None = None,
@@ -152,6 +155,8 @@ class Server:
         self.cluster = ClusterSpec(cluster)
         self.task = task_name(job_name, task_index)
         self._place = (job_name, 0, task_index)
+        seen = self.cluster.tasks if session_tasks is None else {*session_tasks, self.task}
+        self._session_cluster = self.cluster.only(seen)
         address = self.cluster.address_of(self.task)
         made = machine.fresh_incarnation() if incarnation is None else incarnation
         self.identity = Identity(self.cluster.cluster_id, self.task, made)
@@ -187,7 +192,7 @@ class Server:
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
                 self.worker_service = WorkerService(self.worker)
-                self.master = MasterService(self.cluster, self.identity, self.worker, self.reach, self._root)
+                self.master = MasterService(self._session_cluster, self.identity, self.worker, self.reach, self._root)
             except BaseException:
                 self.links.close()
                 raise
@@ -275,6 +280,7 @@ class Server:
             "task": self.task,
             "cluster": self.identity.cluster,
             "tasks": {task: self.cluster.address_of(task) for task in self.cluster.tasks},
+            "session_tasks": self._session_cluster.tasks,
             "address": self.address,
             "incarnation": f"{self.identity.incarnation:x}",
             "epoch": self.epoch,

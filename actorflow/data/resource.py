@@ -111,6 +111,7 @@ class IteratorResource:
         """Its container and name."""
         self._pulling: Pulling | None = None
         self._saved: bytes | None = None
+        """The state that a restore has brought, until an element is taken."""
         self._lock = threading.Lock()
 
     def initialize(self, node: Node, roots: FileRoots) -> None:
@@ -155,6 +156,7 @@ class IteratorResource:
                 f"GetNext() failed because the iterator {self.name!r} has not been initialized.",
                 hint="Ensure that you have run the initializer operation for this iterator before getting the next element.",
             )
+        self._saved = None
         element = await pulling.pull()
         for index, (value, dtype, shape) in enumerate(zip(element, self.types, self.shapes)):
             if shape is not None and not isinstance(value, bytes) and not fits(value, dtype, shape):
@@ -176,10 +178,9 @@ class IteratorResource:
         return b"" if self._pulling is None or self._pulling.ended else self._pulling.state()
 
     def restore(self, state: bytes) -> None:
-        """Goes to where it was. Without a dataset yet, it will begin there when it gets one."""
-        if self._pulling is None:
-            self._saved = state
-        else:
+        """Goes to where it was. A dataset that it gets before an element was taken begins there too."""
+        self._saved = state
+        if self._pulling is not None:
             self._pulling.restore(state)
 
     def close(self) -> None:

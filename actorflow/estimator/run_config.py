@@ -153,6 +153,11 @@ class RunConfig:
     session_creation_timeout_secs: float
     checkpoint_save_graph_def: bool
 
+    @property
+    def trains_with_others(self) -> bool:
+        """Whether this is one of several tasks that each train, as `TF_CONFIG` says."""
+        return self.num_worker_replicas > 1
+
     def _check(self) -> None:
         for name, (rule, message) in _RULES.items():
             value = getattr(self, name)

@@ -111,6 +111,7 @@ class ChiefSessionCreator(SessionCreator):
                 local_init_op=scaffold.local_init_op,
                 local_init_feeds=scaffold.local_init_feed_dict,
                 ready_op=scaffold.ready_op,
+                ready_for_local_init_op=scaffold.ready_for_local_init_op,
                 saver=scaffold.saver,
             )
         model.init_fn = None if scaffold.init_fn is None else on_session(scaffold.init_fn, face)

@@ -42,6 +42,8 @@ class ModelState:
             `checkpoint_dir`.
         local_init_feeds: the values that are fed to `local_init_op`.
         ready_op: gives the names of variables that have no value; all variables are looked at unless given.
+        ready_for_local_init_op: gives the names of those that `local_init_op` needs; global variables are looked at unless
+            given.
         init_fn: awaited with the session after `init_op`, where there is no checkpoint.
         path: the checkpoint to restore, instead of the latest in `folder`.
     """
@@ -58,6 +60,7 @@ class ModelState:
         max_to_keep: int | None = 5,
         local_init_feeds: Mapping[Any, Any] | None = None,
         ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
         init_fn: Callable[[Session], Awaitable[object]] | None = None,
         path: str | None = None,
     ) -> None:
@@ -73,6 +76,13 @@ class ModelState:
             self._init_op = global_variables_initializer() if init_op is None else init_op
             self._local_init_op = local_variables_initializer() if local_init_op is None else local_init_op
             self._missing = report_uninitialized_variables(self.variables) if ready_op is None else ready_op
+            if ready_for_local_init_op is not None:
+                self._missing_first = ready_for_local_init_op
+            elif graph.get_collection(GraphKeys.LOCAL_VARIABLES):
+                found = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+                self._missing_first = report_uninitialized_variables(found)
+            else:
+                self._missing_first = self._missing
             counter = get_global_step(graph)
             self._step = None if counter is None else counter.read_value()
             if saver is None and folder is not None:
@@ -107,6 +117,14 @@ class ModelState:
                 hint="Let init_op (local_init_op, the saver) take them too.",
             )
         return path, 0 if self._step is None else await self.step(session)
+
+    async def follow(self, session: Session) -> bool:
+        """Gives local variables and tables their values, which each task has its own of, where the chief has given the others
+        theirs. The result is whether all variables have values then."""
+        if len(await session.run(self._missing_first)):
+            return False
+        await session.run(self._local_init_op, self._local_init_feeds)
+        return not await self.missing(session)
 
     async def _restore(self, session: Session) -> str | None:
         """Restores `path`, or the latest checkpoint that can be read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,7 @@ class Monitor:
         tasks: their addresses.
         links: of the supervisor itself, apart from those of its session.
         key: the public key that they must prove to have.
+        needed: those without which there are no steps, all unless given. Others may be there or not.
         process: finds the process of a task that this program has started; None for others.
         restarts: this program starts lost tasks again, and says so by `started_again`. Otherwise whoever answers at
             the task's address is taken for it.
@@ -65,6 +66,7 @@ class Monitor:
         links: Links,
         key: str | None,
         *,
+        needed: Collection[str] | None = None,
         process: Callable[[str], LocalProcess | None],
         restarts: bool,
         on_change: Callable[[str, Life, Life], object],
@@ -75,6 +77,7 @@ class Monitor:
         now = _now()
         self._tasks = {task: _Watched(address, Life(since=now)) for task, address in tasks.items()}
         self._links, self._key = links, key
+        self._needed = tasks if needed is None else needed
         self._process, self._restarts = process, restarts
         self._on_change, self._on_epoch, self._epoch = on_change, on_epoch, epoch
         self._rules = rules
@@ -99,6 +102,15 @@ class Monitor:
         """The state of each task."""
         return {task: watched.life for task, watched in self._tasks.items()}
 
+    @property
+    def missing(self) -> list[str]:
+        """The needed tasks that are not up."""
+        return [task for task in self._needed if not self._tasks[task].life.is_up]
+
+    def counts(self, task: str) -> bool:
+        """Whether a task has to answer: it is up, or needed."""
+        return task in self._needed or self._tasks[task].life.is_up
+
     def report(self, task: str) -> DeathReport | None:
         """How the task was lost last."""
         return self._tasks[task].report
@@ -115,13 +127,13 @@ class Monitor:
             again.set()
 
     async def all_up(self) -> None:
-        """Waits until all tasks are connected. Says after a while which are not.
+        """Waits until all needed tasks are connected. Says after a while which are not.
 
         Raises:
             FailedPreconditionError: one refuses the connection, and will do so forever.
         """
         told = anyio.current_time() + _REPORT_SECONDS
-        while missing := [task for task, watched in self._tasks.items() if not watched.life.is_up]:
+        while missing := self.missing:
             if self._refused is not None:
                 raise self._refused
             with anyio.move_on_after(max(0.0, told - anyio.current_time())) as scope:
@@ -142,7 +154,7 @@ class Monitor:
         return await link.call(request)
 
     async def all_answer(self) -> None:
-        """Asks all tasks, and returns when each has answered: nothing was lost before. For one that does not answer it
+        """Asks all needed tasks, and returns when each has answered: nothing was lost before. For one that does not answer it
         waits without end; that this one is lost or back, `next_change` tells."""
 
         async def ask(task: str) -> None:
@@ -154,7 +166,7 @@ class Monitor:
                     await self.next_change()
 
         async with anyio.create_task_group() as group:
-            for task in self._tasks:
+            for task in self._needed:
                 group.start_soon(ask, task)
 
     async def ask_status(self, task: str) -> dict[str, Any]:

@@ -64,7 +64,8 @@ class Supervisor:
             follow.
         init_op: gives variables values where there is no checkpoint; that of all global variables unless given.
         init_feeds: the values that are fed to `init_op`.
-        local_init_op: run after `init_op` or a restore; that of all local variables unless given.
+        local_init_op: run after `init_op` or a restore, by others than the chief as well; that of all local variables
+            unless given.
         checkpoint_dir: a folder that all tasks that hold variables reach. Servers that were started elsewhere have to
             allow it (`--files`, `file_roots`). That all have the same one is looked at before anything is restored or
             saved.

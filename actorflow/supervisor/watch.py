@@ -45,8 +45,10 @@ class Watch:
         """
         if cluster is not None:
             tasks = {task: cluster.spec.address_of(task) for task in cluster.spec.tasks}
+            needed = cluster.spec.tasks
         else:
-            tasks = (await query_status(target, timeout=_CONNECT_SECONDS))["tasks"]
+            status = await query_status(target, timeout=_CONNECT_SECONDS)
+            tasks, needed = status["tasks"], status["session_tasks"]
         keys = target.credentials
         links = connect(
             target,
@@ -73,6 +75,7 @@ class Watch:
             tasks,
             links,
             None if keys is None else keys.peer_key(),
+            needed=needed,
             process=lambda task: None if cluster is None else cluster.processes.get(task),
             restarts=cluster is not None,
             on_change=manager.changed,

@@ -135,25 +135,20 @@ class World:
         self.gate.open()
         self.events = Events(lambda: 0.0)
         self.change = anyio.Event()
-        self.all_up = anyio.Event()
+        self.up = anyio.Event()
         engine = RemoteEngine.__new__(RemoteEngine) if remote else None
 
         async def missing(session: Any) -> list[str]:
             return self.lacking
 
-        self.manager = SimpleNamespace(
-            monitor=SimpleNamespace(
-                lives=self.lives,
-                next_change=lambda: self.change.wait(),
-                all_up=self.all_up.wait,
-                all_answer=self._all_answer,
-            ),
-            take_back=self._take_back,
-        )
+        async def follow(session: Any) -> bool:
+            return not self.lacking
+
+        self.manager = SimpleNamespace(monitor=self, take_back=self._take_back)
         self.restarts = Restarts(RestartPolicy(most=most, first_seconds=2.0, factor=1.0), lambda: 1.0)
         self.judge = FailureClassifier(
             self.gate,
-            SimpleNamespace(missing=missing),  # type: ignore[arg-type]
+            SimpleNamespace(missing=missing, follow=follow),  # type: ignore[arg-type]
             SimpleNamespace(_engine=engine),  # type: ignore[arg-type]
             self.restarts,
             self.events,
@@ -164,7 +159,19 @@ class World:
             self.manager if is_chief else None,  # type: ignore[arg-type]
         )
 
-    async def _all_answer(self) -> None:
+    # of a monitor
+
+    @property
+    def missing(self) -> list[str]:
+        return [task for task, life in self.lives.items() if not life.is_up]
+
+    async def next_change(self) -> None:
+        await self.change.wait()
+
+    async def all_up(self) -> None:
+        await self.up.wait()
+
+    async def all_answer(self) -> None:
         await anyio.sleep(math.inf if self.answers_after is None else self.answers_after)
 
     def _take_back(self, error: Exception) -> None:
@@ -257,7 +264,7 @@ def test_f69_with_recovery_task_only_the_lost_task_is_waited_for() -> None:
         world = World(recovery="task")
         world.lose()
         async with anyio.create_task_group() as group:
-            group.start_soon(_after, 3.0, world.all_up.set)
+            group.start_soon(_after, 3.0, world.up.set)
             verdict = await world.judge.is_loss(LOST, attempt())
             return verdict, anyio.current_time(), world.taken_back
 
@@ -347,6 +354,9 @@ class Cluster:
 
     def report(self, task: str) -> DeathReport:
         return DeathReport(task, f"{task} died", 1, 1)
+
+    def counts(self, task: str) -> bool:
+        return True
 
     def incarnation(self, task: str) -> int | None:
         return self.lives[task].incarnation if self.lives[task].is_up else None

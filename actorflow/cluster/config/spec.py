@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import InvalidArgumentError
@@ -105,6 +105,18 @@ class ClusterSpec:
         """The addresses of a job by number, None for numbers left out. Raises InvalidArgumentError for an unknown job."""
         tasks = self._of(job_name)
         return [tasks.get(index) for index in range(max(tasks) + 1)] if tasks else []
+
+    def only(self, tasks: Container[str]) -> ClusterSpec:
+        """The cluster of those tasks that are in `tasks`, by their names.
+
+        ClusterSpec({"ps": ["a:1"], "worker": ["b:1", "c:1"]}).only(["/job:ps/task:0", "/job:worker/task:1"])
+        """
+        return ClusterSpec(
+            {
+                job: {index: place for index, place in places.items() if task_name(job, index) in tasks}
+                for job, places in self._jobs.items()
+            }
+        )
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
         """The arguments of an equal ClusterSpec: lists, and dictionaries for jobs with numbers left out."""

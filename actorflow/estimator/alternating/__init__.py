@@ -2,7 +2,9 @@
 
 specs.py            `TrainSpec` and `EvalSpec`
 evaluator.py        `Evaluator`: evaluates and exports new checkpoints, and the listener that calls it
-run.py              `train_and_evaluate`, with `await` and without it, and what each task of a cluster does
+run.py              `train_and_evaluate`, with `await` and without it
+roles.py            the parts of the tasks that `TF_CONFIG` names
+ending.py           `Ending`: the chief's word that the training is over
 exporters.py        `FinalExporter`, `LatestExporter`, `BestExporter`
 early_stopping.py   hooks that end a training by what evaluations have shown
 """

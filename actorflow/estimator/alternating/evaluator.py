@@ -44,16 +44,20 @@ class Evaluator:
     def __init__(self, estimator: Any, spec: EvalSpec, max_steps: int | None) -> None:
         self.estimator, self.spec, self._max_steps = estimator, spec, max_steps
         self._previous: str | None = None
+        self._is_told = False
+        """Whether the log has been told that there is nothing new to evaluate."""
 
     def evaluate_and_export(self, path: str | None = None) -> Program[Result | None]:
         """The result; None where no checkpoint is there, or no new one."""
         path = path or self.estimator.latest_checkpoint()
-        if path is None:
-            _LOG.warning("no checkpoint is there yet; an evaluation begins when there is one")
+        if path is None or path == self._previous:
+            if not self._is_told and path is None:
+                _LOG.warning("no checkpoint is there yet; an evaluation begins when there is one")
+            elif not self._is_told:
+                _LOG.info("this checkpoint is evaluated already", path=path)
+            self._is_told = True
             return None
-        if path == self._previous:
-            _LOG.info("this checkpoint is evaluated already", path=path)
-            return None
+        self._is_told = False
         spec = self.spec
         metrics = yield from call(self.estimator.evaluate, spec.input_fn, spec.steps, spec.hooks, path, spec.name)
         step = int(metrics[GraphKeys.GLOBAL_STEP])

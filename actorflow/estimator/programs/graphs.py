@@ -212,6 +212,7 @@ class Graphs:
             local_init_op=scaffold.local_init_op,
             local_init_feeds=scaffold.local_init_feed_dict,
             ready_op=scaffold.ready_op,
+            ready_for_local_init_op=scaffold.ready_for_local_init_op,
             saver=scaffold.saver,
         )
         return Built(graph, mode, spec, scaffold, model, step, fed, extras=extras)

@@ -23,7 +23,7 @@ class KeptHost:
         path: the checkpoint to restore; the latest of `folder` unless given.
         folder: the folder of checkpoints.
         keeps: whether the session is kept when the call ends well.
-        is_chief, wait_seconds: see `Supervisor`.
+        is_chief, wait_seconds, recovery: see `Supervisor`.
         fresh: whether a session is opened in any case.
         face: gives the session as an `init_fn` sees it.
     """
@@ -40,6 +40,7 @@ class KeptHost:
         face: Callable[[Session], Any],
         is_chief: bool = True,
         wait_seconds: float | None = None,
+        recovery: str = "all",
         fresh: bool = False,
     ) -> None:
         self._built, self._keeps = built, keeps
@@ -60,6 +61,7 @@ class KeptHost:
                 saves=False,
                 is_chief=is_chief,
                 wait_seconds=wait_seconds,
+                recovery=recovery,
                 session_options=options,
             )
 

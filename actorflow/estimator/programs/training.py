@@ -113,6 +113,7 @@ def training(
         face=core.face,
         is_chief=config.is_chief,
         wait_seconds=None if config.is_chief else config.session_creation_timeout_secs,
+        recovery="task" if config.trains_with_others else "all",
     )
     watch = _Watch(core, batches, host)
     loop = Loop(built.graph, host, every, face=core.face, on_restored=watch.restored)
@@ -121,9 +122,9 @@ def training(
         watch.begin(begin, steps, max_steps)
         yield from loop.create()
         if batches is not None:
-            batches.keeps = host.guard is not None
+            batches.keeps = host.guard is not None and config.is_chief
         watch.step = int((yield from run(loop.session, built.step)))
-        fetches = [train_op, built.spec.loss]
+        fetches = [train_op, built.spec.loss, built.step] if config.trains_with_others else [train_op, built.spec.loss]
         try:
             yield from _steps(loop, fetches, built, batches, watch)
         except NanLossDuringTrainingError as error:
@@ -158,8 +159,8 @@ def _steps(loop: Loop, fetches: Any, built: Built, batches: Batches | None, watc
 
     try:
         while not loop.should_stop:
-            _, loss = yield from loop.step(fetches, None if batches is None else feeds)
-            watch.made(loss, size)
+            _, loss, *step = yield from loop.step(fetches, None if batches is None else feeds)
+            watch.made(loss, size, *step)
     except OutOfRangeError:
         pass
 
@@ -181,9 +182,9 @@ class _Watch:
         last = step + steps if steps is not None else max_steps
         self._core.told.note(TrainingBegun, step, last)
 
-    def made(self, loss: Any, examples: int) -> None:
-        """A step was made."""
-        self.step += 1
+    def made(self, loss: Any, examples: int, global_step: int = 0) -> None:
+        """A step was made, maybe beside those of other tasks."""
+        self.step = max(self.step + 1, int(global_step))
         self._examples += examples
         self._loss = loss
         now = machine.wall_time()
@@ -196,8 +197,10 @@ class _Watch:
         self._core.told.note(StepMade, self.step, float(self._loss), self._examples, epoch)
 
     def restored(self) -> None:
-        """A loss has taken the variables back to a checkpoint."""
-        last = next(event for event in reversed(self._host.history) if isinstance(event, Restored))
+        """A loss has taken the variables back to a checkpoint, where this is the chief; a worker goes on with its input."""
+        last = next((event for event in reversed(self._host.history) if isinstance(event, Restored)), None)
+        if last is None:
+            return
         self.step = last.step
         self._core.told.note(Restored, last.path, last.step, last.epoch)
         if self._batches is not None:

@@ -73,8 +73,8 @@ class FailureClassifier:
         """Whether nothing is known to be lost since the attempt began. Raises the failure that ends all."""
         if self.gate.failure is not None:
             raise self.gate.failure
-        lives = {} if self.manager is None else self.manager.monitor.lives
-        return attempt.generation == self.gate.generation and all(life.is_up for life in lives.values())
+        missing = () if self.manager is None else self.manager.monitor.missing
+        return attempt.generation == self.gate.generation and not missing
 
     async def _gather_evidence(self, attempt: Attempt) -> None:
         """Waits for the monitor to see what a run has felt, for some heartbeats at most. The first time it waits only until all
@@ -96,12 +96,13 @@ class FailureClassifier:
                 group.cancel_scope.cancel()
 
     async def wait_for_chief(self) -> None:
-        """Waits until all variables have values. Raises DeadlineExceededError when that takes more than `wait_seconds`."""
+        """Waits until the chief has given variables their values, and gives this task's local ones theirs. Raises
+        DeadlineExceededError when that takes more than `wait_seconds`."""
         pause, begin = _SHORTEST_WAIT, anyio.current_time()
         told = False
         with anyio.move_on_after(self.wait_seconds):
             while True:
-                if not await self._lacks_values():
+                if await self._is_ready():
                     self.gate.open()
                     return
                 if not told and anyio.current_time() - begin > _REPORT_SECONDS:
@@ -113,6 +114,12 @@ class FailureClassifier:
             f"The chief has not given all variables their values within {self.wait_seconds:g} s.",
             hint="Does the chief run (is_chief=True), with a graph that has the same variables?",
         )
+
+    async def _is_ready(self) -> bool:
+        try:
+            return await self.model.follow(self.session)
+        except _LOSSES:
+            return False
 
     async def _lacks_values(self) -> bool:
         """Whether variables have lost their values, or that can't be asked."""

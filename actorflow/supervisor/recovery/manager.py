@@ -248,7 +248,7 @@ class RecoveryManager:
     async def _former(self) -> int:
         """The highest epoch that was ever given."""
         epochs = [await self._store.read()]
-        for task in self.monitor.lives:
+        for task in filter(self.monitor.counts, self.monitor.lives):
             epochs.append(int((await self.monitor.ask_status(task))["epoch"]))
         return max(epochs)
 
@@ -286,7 +286,9 @@ class RecoveryManager:
 
     def _all_told(self) -> bool:
         """Whether all tasks that are there have confirmed the epoch, and which client's steps they take."""
-        return all(self._told.get(task) == (self.epoch, self.monitor.incarnation(task)) for task in self.monitor.lives)
+        monitor = self.monitor
+        tasks = filter(monitor.counts, monitor.lives)
+        return all(self._told.get(task) == (self.epoch, monitor.incarnation(task)) for task in tasks)
 
     async def _again(self, error: Exception) -> None:
         """The restore failed. If that was a loss the next round begins anyway, else there are some more tries."""

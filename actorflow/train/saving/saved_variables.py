@@ -68,6 +68,7 @@ def by_task(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
 
 
 def tasks_with_state(graph: Graph) -> list[str]:
-    """The tasks that are asked for by nodes whose random counters, or places in files, a checkpoint keeps."""
-    specs = [DeviceSpec.parse(node.device) for node in graph.nodes.values() if node.device and keeps_state(node)]
+    """The tasks that are asked for by nodes whose random counters, or places in files and Datasets, a checkpoint keeps."""
+    nodes = [node for node in graph.nodes.values() if keeps_state(node) or node.op == "IteratorV2"]
+    specs = [DeviceSpec.parse(node.device) for node in nodes if node.device]
     return list(dict.fromkeys(str(spec.task_of()) for spec in specs if spec.job is not None and spec.task is not None))
