@@ -690,11 +690,15 @@ NAMES: dict[str, dict[str, str]] = {
         "pandas_input_fn": "actorflow.estimator.inputs.tables",
     },
     "af.export": {
+        "OutputError": "actorflow.export.quantization.report",
+        "QuantizationReport": "actorflow.export.quantization.report",
+        "QuantizedNode": "actorflow.export.quantization.report",
         "fold_branches": "actorflow.export.branches",
         "fold_constants": "actorflow.export.constants",
         "fold_scales": "actorflow.export.batch_norm",
         "freeze": "actorflow.export.freezing",
         "optimize_for_inference": "actorflow.export.freezing",
+        "quantize": "actorflow.export.quantization.quantize",
         "standalone": "actorflow.export.numpy_module.module",
     },
     "af.feature_column": {

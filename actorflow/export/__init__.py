@@ -9,6 +9,7 @@ branches.py    `fold_branches`: branches whose predicate is known become straigh
 constants.py   `fold_constants`: nodes that depend on constants alone are computed once
 freezing.py    `freeze`, `optimize_for_inference`, and the refusal of nodes that write state
 messages.py    `Messages`: the nodes of a GraphDef by name, with their order, users and constants
+quantization/  `quantize`: weights of int8 in the products and convolutions of a frozen graph
 numpy_module/  `standalone`: a model as one module of Python that needs numpy alone
 """
 

@@ -11,6 +11,7 @@ branches.py    `fold_branches`: branches whose predicate is known become straigh
 constants.py   `fold_constants`: nodes that depend on constants alone are computed once
 freezing.py    `freeze`, `optimize_for_inference`, and the refusal of nodes that write state
 messages.py    `Messages`: the nodes of a GraphDef by name, with their order, users and constants
+quantization/  `quantize`: weights of int8 in the products and convolutions of a frozen graph
 numpy_module/  `standalone`: a model as one module of Python that needs numpy alone
 """
 
@@ -20,12 +21,20 @@ from actorflow.export.constants import fold_constants as fold_constants
 from actorflow.export.freezing import freeze as freeze
 from actorflow.export.freezing import optimize_for_inference as optimize_for_inference
 from actorflow.export.numpy_module.module import standalone as standalone
+from actorflow.export.quantization.quantize import quantize as quantize
+from actorflow.export.quantization.report import OutputError as OutputError
+from actorflow.export.quantization.report import QuantizationReport as QuantizationReport
+from actorflow.export.quantization.report import QuantizedNode as QuantizedNode
 
 __all__ = [
+    "OutputError",
+    "QuantizationReport",
+    "QuantizedNode",
     "fold_branches",
     "fold_constants",
     "fold_scales",
     "freeze",
     "optimize_for_inference",
+    "quantize",
     "standalone",
 ]

@@ -7,6 +7,7 @@ batch.py      batches of products of float32 matrices, each a primitive of its o
               where threads share the work
 binding.py    oneDNN's C interface: where the library is, how it is loaded, and what its calls are
 conv.py       convolutions of images with channels last: forward, to the images and to the weights, and those of single channels
+int8.py       products and convolutions with weights of int8
 matmul.py     products of two matrices of float32, plain, on top of a bias, and into a variable
 parts.py      parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns of a
               product
@@ -16,9 +17,9 @@ program.py    programs: one or several primitives of oneDNN, made for certain sh
 
 from actorflow.registry.library import provide
 
-from . import batch, conv, matmul, pool
+from . import batch, conv, int8, matmul, pool
 from .binding import loaded
 
 provide("onednn", lambda: loaded() is not None)
 
-__all__ = ["batch", "conv", "matmul", "pool"]
+__all__ = ["batch", "conv", "int8", "matmul", "pool"]

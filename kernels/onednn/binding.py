@@ -29,6 +29,7 @@ typedef struct { int major, minor, patch; const char *hash; unsigned cpu_runtime
 typedef struct { int arg; void *memory; } exec_arg;
 const version *dnnl_version(void);
 const char *dnnl_status2str(int status);
+unsigned dnnl_get_effective_cpu_isa(void);
 int dnnl_engine_create(void **engine, int kind, size_t index);
 int dnnl_stream_create(void **stream, void *engine, unsigned flags);
 int dnnl_stream_destroy(void *stream);
@@ -76,6 +77,8 @@ _OUT_OF_MEMORY = 1
 _CPU = 1
 _OPENMP_RUNTIME, _TBB_RUNTIME = 2, 4
 _USER_SCRATCHPAD = 1
+_ADDS_INT8 = 0x48
+"""The bits of AVX2-VNNI and AVX512-VNNI among the sets of instructions."""
 
 
 class Unsupported(Exception):
@@ -94,6 +97,11 @@ class Binding:
         # Otherwise a primitive could run on the thread alone that made it.
         self.check(lib.dnnl_primitive_attr_set_scratchpad_mode(self.attr, _USER_SCRATCHPAD), "the scratchpad's mode")
         self.most_threads = min(openmp.omp_get_max_threads(), len(os.sched_getaffinity(0))) if openmp else 1
+
+    @property
+    def sums_are_exact(self) -> bool:
+        """Whether the processor adds products of int8 as int32. Others add two of them as int16 first, which is too small."""
+        return bool(self.lib.dnnl_get_effective_cpu_isa() & _ADDS_INT8)
 
     def check(self, status: int, what: str) -> None:
         """Raises the error that a status stands for.

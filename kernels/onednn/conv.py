@@ -38,9 +38,10 @@ from .program import (
     contiguous,
     destination,
 )
+from .program import FLOAT32 as FLOAT
 
 FLOAT32 = frozenset((dt.float32,))
-_TRAINING, _DIRECT = 64, 1
+TRAINING, DIRECT = 64, 1
 _WORTH_FLOPS = 5e3  # where the call costs no more than those of a few numpy functions
 _WORTH_ADDING = 256  # places of a window; with fewer it costs as much to add the parts of a gradient for the weights
 _programs = Cache()
@@ -84,7 +85,7 @@ class Geometry:
             tuple(s.after for s in spans),
         ]
 
-    def filters(self, builder: Builder) -> tuple[Any, Any]:
+    def filters(self, builder: Builder, kind: int = FLOAT) -> tuple[Any, Any]:
         """The layout that the weights have, [height, width, in, out], and one that the library may choose."""
         h, w, i, o = self.weights
         count = 1 if self.depthwise else self.images[3] // i
@@ -93,7 +94,7 @@ class Geometry:
             dims, strides = [count, o // count, i, h, w], [o // count, 1, o, w * i * o, i * o]
         if self.depthwise:  # a group for each channel, with one input and `o` outputs
             dims, strides = [i, o, 1, h, w], [o, 1, o, w * i * o, i * o]
-        return builder.strided(dims, strides), builder.any(dims)
+        return builder.strided(dims, strides, kind), builder.any(dims, kind)
 
 
 @functools.lru_cache(1024)
@@ -142,7 +143,7 @@ def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
             images, result = builder.layouts["x"], builder.layouts["y"]
             create = library.lib.dnnl_convolution_backward_data_primitive_desc_create
             free = some.filters(builder)[1]
-            pd = builder.describe("a convolution", create, _DIRECT, images, free, result, *some.moves, hint)
+            pd = builder.describe("a convolution", create, DIRECT, images, free, result, *some.moves, hint)
             builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
             builder.step(pd, {WEIGHTS: builder.reordered("w", "weights"), DIFF_DST: "y", DIFF_SRC: "x"})
             return Program(builder, ("w", "y", "x"))
@@ -170,7 +171,7 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
             create = library.lib.dnnl_convolution_backward_weights_primitive_desc_create
             free = some.filters(builder)[1]
             null = library.ffi.NULL
-            pd = builder.describe("a convolution", create, _DIRECT, images, free, null, result, *some.moves, hint)
+            pd = builder.describe("a convolution", create, DIRECT, images, free, null, result, *some.moves, hint)
             builder.layouts["weights"] = builder.chosen(pd, DIFF_WEIGHTS)
             same = library.lib.dnnl_memory_desc_equal(builder.layouts["weights"], builder.layouts["w"])
             builder.step(pd, {SRC: "x", DIFF_DST: "y", DIFF_WEIGHTS: "w" if same else "weights"})
@@ -217,7 +218,7 @@ def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builde
         layouts["bias"] = bias = builder.strided((geometry.outputs,), (1,))
     create = library.lib.dnnl_convolution_forward_primitive_desc_create
     pd = builder.describe(
-        "a convolution", create, _TRAINING, _DIRECT, layouts["x"], free, bias, layouts["y"], *geometry.moves
+        "a convolution", create, TRAINING, DIRECT, layouts["x"], free, bias, layouts["y"], *geometry.moves
     )
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd

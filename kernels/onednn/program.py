@@ -18,7 +18,7 @@ from actorflow.runtime.kernel_context import MOST_THREADS
 from ..shared.threads import Governor
 from .binding import Binding, Unsupported
 
-FLOAT32 = 3
+FLOAT32, INT8, UINT8 = 3, 5, 6
 _ANY = 1
 SRC, DST, WEIGHTS, BIAS, WORKSPACE, SCRATCHPAD = 1, 17, 33, 41, 64, 80
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
@@ -39,23 +39,23 @@ class Builder:
         self.steps: list[tuple[Any, dict[int, str]]] = []
         self.described: list[Any] = []
 
-    def strided(self, dims: Sequence[int], strides: Sequence[int]) -> Any:
-        """The layout of an array of float32 with strides in elements."""
+    def strided(self, dims: Sequence[int], strides: Sequence[int], kind: int = FLOAT32) -> Any:
+        """The layout of an array with strides in elements."""
         create, destroy = (
             self.binding.lib.dnnl_memory_desc_create_with_strides,
             self.binding.lib.dnnl_memory_desc_destroy,
         )
-        return self.binding.make("a layout", create, len(dims), dims, FLOAT32, strides, destroy=destroy)
+        return self.binding.make("a layout", create, len(dims), dims, kind, strides, destroy=destroy)
 
-    def any(self, dims: Sequence[int]) -> Any:
+    def any(self, dims: Sequence[int], kind: int = FLOAT32) -> Any:
         """A layout that the primitive may choose."""
         create, destroy = self.binding.lib.dnnl_memory_desc_create_with_tag, self.binding.lib.dnnl_memory_desc_destroy
-        return self.binding.make("a layout", create, len(dims), dims, FLOAT32, _ANY, destroy=destroy)
+        return self.binding.make("a layout", create, len(dims), dims, kind, _ANY, destroy=destroy)
 
-    def images(self, shape: Sequence[int]) -> Any:
+    def images(self, shape: Sequence[int], kind: int = FLOAT32) -> Any:
         """The layout of contiguous images [batch, height, width, channels]."""
         n, h, w, c = shape
-        return self.strided((n, c, h, w), (h * w * c, 1, w * c, c))
+        return self.strided((n, c, h, w), (h * w * c, 1, w * c, c), kind)
 
     def chosen(self, pd: Any, arg: int) -> Any:
         """The layout that a primitive has for an argument."""

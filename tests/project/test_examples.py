@@ -110,6 +110,15 @@ def test_estimator_digits(tmp_path: Path) -> None:
     )
 
 
+def test_quantize_digits(tmp_path: Path) -> None:
+    text = run("quantize_digits.py", "--steps", "150", "--output", tmp_path)
+    for name in ("dynamic", "static"):
+        assert f"{name}: 4 nodes have weights of int8" in text, text
+        assert (tmp_path / f"{name}.pb").stat().st_size <= 0.3 * (tmp_path / "float.pb").stat().st_size
+    lost = re.findall(r"\(([+-][\d.]+)% lost\)", text)
+    assert len(lost) == 2 and max(map(float, lost)) <= 1.0, text
+
+
 def test_standalone_export(tmp_path: Path) -> None:
     text = run("standalone_export.py", "--steps", "200", "--output", tmp_path)
     found = re.search(r"these are +(\[.*\])\nthe module says (\[.*\]) after ([\d.]+) s, with (\d+) MB", text)

@@ -45,7 +45,7 @@ def bias_add(block: Block, op: Operation) -> str:
     return str(block.node("Add", x, bias))
 
 
-class _Layout:
+class Layout:
     """The places of dimensions in an op's layout, and its attributes without batch and channels."""
 
     def __init__(self, op: Operation, rank: int) -> None:
@@ -90,7 +90,7 @@ def conv(block: Block, op: Operation) -> str:
     """Filters have the channels in front in ONNX."""
     x, filters = op.inputs
     rank = rank_of(x)
-    layout = _Layout(op, rank)
+    layout = Layout(op, rank)
     group = 1
     channels = (x.static_shape or ())[-1 if layout.last else 1]
     shape = filters.static_shape
@@ -119,7 +119,7 @@ _POOLS = {"MaxPool": "MaxPool", "MaxPool3D": "MaxPool", "AvgPool": "AveragePool"
 @rule(*_POOLS)
 def pool(block: Block, op: Operation) -> str:
     rank = rank_of(op.inputs[0])
-    layout = _Layout(op, rank)
+    layout = Layout(op, rank)
     kernel, strides = layout.sizes(op.attrs["ksize"]), layout.sizes(op.attrs["strides"])
     if len(list(op.attrs["ksize"])) == rank and (
         op.attrs["ksize"][0] != 1 or op.attrs["ksize"][-1 if layout.last else 1] != 1
@@ -142,7 +142,7 @@ def pool(block: Block, op: Operation) -> str:
 def batch_norm(block: Block, op: Operation) -> list[str]:
     if op.attrs["is_training"]:
         raise UnimplementedError("A batch normalization in training has no form for inference: give training=False.")
-    layout = _Layout(op, rank_of(op.inputs[0]))
+    layout = Layout(op, rank_of(op.inputs[0]))
     x, *rest = block.inputs(op)
     made = block.node("BatchNormalization", layout.inward(block, x), *rest, epsilon=float(op.attrs["epsilon"]))
     return [layout.outward(block, made), *rest[2:], *rest[2:]]
@@ -166,7 +166,7 @@ def local_response(block: Block, op: Operation) -> str:
 
 @rule("SpaceToDepth", "DepthToSpace")
 def blocks(block: Block, op: Operation) -> str:
-    layout = _Layout(op, 4)
+    layout = Layout(op, 4)
     attrs: dict[str, Any] = {"mode": "DCR"} if op.type == "DepthToSpace" else {}
     made = block.node(op.type, layout.inward(block, block.get(op.inputs[0])), blocksize=op.attrs["block_size"], **attrs)
     return layout.outward(block, made)

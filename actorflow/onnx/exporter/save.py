@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import actorflow.onnx.exporter.control
 import actorflow.onnx.exporter.elementwise
 import actorflow.onnx.exporter.networks
+import actorflow.onnx.exporter.quantized
 import actorflow.onnx.exporter.shapes  # noqa: F401  (they enter themselves into the table)
 from actorflow import blocking
 from actorflow.errors import InvalidArgumentError, UnimplementedError
@@ -134,11 +135,22 @@ def model_of(graph_def: Any, outputs: Mapping[str, str], inputs: Mapping[str, st
         sizes = tuple(f"{name}_{at}" for at in range(len(tensor.static_shape or ())))
         made.output.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
     made.node.extend(block.nodes)
-    made.initializer.extend(tensor_proto(value, name) for name, value in file.weights.items())
+    used = set(_inputs(block.nodes))  # rules that change weights leave those behind that they had at first
+    made.initializer.extend(tensor_proto(value, name) for name, value in file.weights.items() if name in used)
     model = ModelProto(ir_version=_VERSIONS[opset], producer_name="actorflow")
     model.opset_import.add(domain="", version=opset)
     model.graph.CopyFrom(made)
     return model
+
+
+def _inputs(nodes: Iterable[Any]) -> Iterator[str]:
+    """The names that nodes take, and the graphs within them."""
+    for node in nodes:
+        yield from node.input
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _inputs(attribute.g.node)
+                yield from (output.name for output in attribute.g.output)
 
 
 def _renamed(value: str, name: str) -> Any:

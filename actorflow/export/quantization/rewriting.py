@@ -1,0 +1,186 @@
+"""`sites`: which nodes can have weights of int8, and the nodes that replace them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorflow.export.messages import Messages, constant, controls, data_inputs, split
+from actorflow.graphdef.attributes import to_attr
+from actorflow.graphdef.protos import NodeDef
+from actorflow.ops.quantize.int8 import ACTIVATIONS
+
+PRODUCTS = frozenset(
+    {"MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv3D", "DepthwiseConv2dNative"}
+)
+"""Ops that have weights, where an input is a constant."""
+_SUMS = frozenset({"Add", "AddV2", "BiasAdd"})
+_NEVER_NEGATIVE = frozenset({"Relu", "Relu6", "Sigmoid", "Softmax", "Square", "Abs", "Exp", "Softplus"})
+_KEEPING_SIGNS = frozenset(
+    {
+        "MaxPool",
+        "AvgPool",
+        "Reshape",
+        "Identity",
+        "Squeeze",
+        "ExpandDims",
+        "Transpose",
+        "StopGradient",
+        "Slice",
+        "StridedSlice",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A product or convolution with constant weights, and the bias and activation behind it.
+
+    `weights` are float32 with the output channels last. The nodes of `chain` are replaced, and the last of them gives its name.
+    """
+
+    node: NodeDef
+    chain: tuple[str, ...]
+    input: str
+    weights: Any
+    bias: Any
+    activation: str
+    never_negative: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the node that replaces the chain."""
+        return self.chain[-1]
+
+
+def sites(
+    messages: Messages, outputs: Collection[str], keep: Collection[str] = ()
+) -> tuple[list[Site], dict[str, str]]:
+    """The nodes that can be replaced, and why others are not, by name.
+
+    Args:
+        messages: the nodes.
+        outputs: names of nodes whose values are asked for, so that no chain goes on behind them.
+        keep: names of nodes that stay.
+    """
+    uses = messages.uses() + Counter(outputs)
+    users: dict[str, list[NodeDef]] = {}
+    for node in messages.nodes.values():
+        for text in node.input:
+            users.setdefault(split(text)[0], []).append(node)
+    found, left = [], {}
+    for node in messages.ordered():
+        if node.op in PRODUCTS:
+            reason = f"it is to stay (keep={node.name!r})" if node.name in keep else _refusal(messages, node)
+            if reason:
+                left[node.name] = reason
+            else:
+                found.append(_site(messages, node, uses, users))
+    return found, left
+
+
+def _flag(node: NodeDef, name: str) -> bool:
+    return bool(name in node.attr and node.attr[name].b)
+
+
+def _refusal(messages: Messages, node: NodeDef) -> str:
+    """Why a node can't be replaced; "" where it can."""
+    if node.op not in ("MatMul", "Conv2D"):
+        return f"{node.op} has no form in int8 here"
+    weights = messages.constant(data_inputs(node)[1])
+    if weights is None:
+        return "its weights are computed in the run"
+    if weights.dtype != np.float32:
+        return f"its weights are {weights.dtype}"
+    if not weights.size or not np.isfinite(weights).all():
+        return "its weights are empty, or not finite"
+    if _flag(node, "transpose_a"):
+        return "its first matrix is transposed"
+    layout = node.attr["data_format"].s.decode() if "data_format" in node.attr else ""
+    return f"its layout is {layout}" if layout not in ("", "NHWC") else ""
+
+
+def _site(messages: Messages, node: NodeDef, uses: Counter[str], users: dict[str, list[NodeDef]]) -> Site:
+    x, text = data_inputs(node)[:2]
+    weights = messages.constant(text)
+    if _flag(node, "transpose_b"):
+        weights = np.ascontiguousarray(weights.T)
+    chain, bias, activation = [node.name], None, ""
+    after = _next(node.name, uses, users)
+    if after is not None and after.op in _SUMS:
+        bias = _bias(messages, after, node.name, weights.shape[-1])
+        if bias is not None:
+            chain.append(after.name)
+            after = _next(after.name, uses, users)
+    if after is not None and after.op in ACTIVATIONS and not controls(after):
+        chain.append(after.name)
+        activation = after.op
+    return Site(node, tuple(chain), x, weights, bias, activation, _never_negative(messages, x))
+
+
+def _next(name: str, uses: Counter[str], users: dict[str, list[NodeDef]]) -> NodeDef | None:
+    """The only node that takes a value; None where others want it too."""
+    return users[name][0] if uses[name] == 1 and name in users else None
+
+
+def _bias(messages: Messages, node: NodeDef, before: str, channels: int) -> Any:
+    layout = node.attr["data_format"].s.decode() if "data_format" in node.attr else ""
+    if controls(node) or layout not in ("", "NHWC"):
+        return None
+    first, second = data_inputs(node)
+    vector = messages.constant(second if split(first)[0] == before else first)
+    return vector if vector is not None and vector.shape == (channels,) and vector.dtype == np.float32 else None
+
+
+def _never_negative(messages: Messages, text: str) -> bool:
+    for _ in messages.nodes:
+        node = messages.nodes[split(text)[0]]
+        if node.op in _NEVER_NEGATIVE:
+            return True
+        if node.op not in _KEEPING_SIGNS:
+            return False
+        text = node.input[0]
+    return False
+
+
+def replace(messages: Messages, site: Site, limit: float, signed: bool) -> None:
+    """Puts a node with weights of int8, its scales and its bias in the place of a chain.
+
+    Args:
+        messages: the nodes, which are changed.
+        site: the chain.
+        limit: the largest magnitude of the input that has a step; 0 measures it in each run.
+        signed: whether the input has negative values.
+    """
+    flat = site.weights.reshape(-1, site.weights.shape[-1])
+    scales = np.abs(flat).max(axis=0) / np.float32(127)
+    inverse = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > np.finfo(np.float32).tiny)
+    whole = np.clip(np.rint(flat * inverse), -127, 127).astype(np.int8).reshape(site.weights.shape)
+    bias = np.zeros(flat.shape[1], np.float32) if site.bias is None else site.bias
+    device, name = site.node.device, site.name
+    after = [c for c in controls(site.node)]
+    parts = [
+        constant(_fresh(messages, f"{name}/{part}"), value, device=device, after=after)
+        for part, value in (("int8", whole), ("scales", scales), ("bias", bias))
+    ]
+    made = NodeDef(name=name, op="Int8MatMul" if site.node.op == "MatMul" else "Int8Conv2D", device=device)
+    made.input.extend([site.input, *(part.name for part in parts), *(f"^{control}" for control in after)])
+    for key in ("strides", "padding", "explicit_paddings", "dilations") if site.node.op == "Conv2D" else ():
+        if key in site.node.attr:
+            made.attr[key].CopyFrom(site.node.attr[key])
+    made.attr["limit"].CopyFrom(to_attr(float(limit)))
+    made.attr["signed"].CopyFrom(to_attr(bool(signed)))
+    made.attr["activation"].CopyFrom(to_attr(site.activation))
+    for gone in site.chain:
+        del messages.nodes[gone]
+    messages.nodes.update({node.name: node for node in (*parts, made)})
+
+
+def _fresh(messages: Messages, name: str) -> str:
+    while name in messages.nodes:
+        name += "_of_int8"
+    return name
