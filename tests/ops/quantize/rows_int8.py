@@ -66,10 +66,10 @@ def product_row(literal: Literal, note: str, rejects: Any = (), **attrs: Any) ->
         lambda *given: int8_matmul(*given, **attrs),
         product(**attrs),
         [
-            ((5, 4), WEIGHTS, SCALES, BIAS),
+            ((0, 4), WEIGHTS, SCALES, BIAS),
             ((1, 4), WEIGHTS, SCALES, NONE),
             (np.zeros((2, 4), np.float32), WEIGHTS, SCALES, BIAS),
-            ((0, 4), WEIGHTS, SCALES, BIAS),
+            ((5, 4), WEIGHTS, SCALES, BIAS),
         ],
         literal,
         rejects=rejects,
