@@ -135,11 +135,10 @@ def int8_matmul(
 ) -> Any:
     library = _exact()
     if library is not None and a.ndim == weights.ndim == 2 and a.shape[1] == weights.shape[0]:
-        sizes = (*a.shape, weights.shape[1])
-        flops = 2.0 * prod(sizes)
-        work = _programs.get((*sizes, signed), library, lambda: _product(library, *sizes, signed), flops)
+        (m, k), n = a.shape, weights.shape[1]
+        work = _programs.get((m, k, n, signed), library, lambda: _product(library, m, k, n, signed), 2.0 * m * k * n)
         if work is not None:
-            y, factor = _run(work, a, weights, (sizes[0], sizes[2]), limit, signed)
+            y, factor = _run(work, a, weights, (m, n), limit, signed)
             return finished(xp, y, factor, scales, bias, activation)
     return int8.int8_matmul(xp, a, weights, scales, bias, limit=limit, signed=signed, activation=activation)
 
