@@ -24,13 +24,6 @@ _RULES = "_custom_gradients"
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function with a gradient of its own: for a better conditioned formula, a clipped gradient, and the like.
 
-        @af.custom_gradient
-        def log1pexp(x):
-            e = af.exp(x)
-            def grad(dy):
-                return dy * (1 - 1 / (1 + e))
-            return af.log(1 + e), grad
-
     `f(*xs)` takes tensors and returns `(ys, grad_fn)`, where ys is a tensor or a list of them and `grad_fn(*dys)`
     returns
     the gradients of the xs: one, or a list with None where there is none. The gradient of `f` is only that; its own
@@ -39,6 +32,16 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     those of the variables. Keyword arguments go to `f` as they are.
 
     The function is Python's, so a graph that was stored and loaded knows the values but not this gradient.
+
+    Example:
+        >>> @af.custom_gradient
+        ... def clipped(x):
+        ...     def grad(dy):
+        ...         return af.clip_by_value(dy, -1.0, 1.0)
+        ...     return x, grad
+        >>> x = af.placeholder(af.float32)
+        >>> await session.run(af.gradients(100.0 * clipped(x), x), {x: 3.0})
+        [1.0]
 
     Raises:
         TypeError: `f` does not return two things, or reads variables that its `grad_fn` does not take.

@@ -25,7 +25,12 @@ from actorflow.user_line import user_line
 
 @public("af")
 class AggregationMethod:
-    """TensorFlow's names for ways to sum gradients. All of them make one AddN here, which adds in place."""
+    """TensorFlow's names for ways to sum gradients. All of them make one AddN here, which adds in place.
+
+    Example:
+        >>> af.AggregationMethod.ADD_N, af.AggregationMethod.DEFAULT
+        (0, 0)
+    """
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -50,6 +55,12 @@ def gradients(
     some rows of x were gathered; None where no y depends on x in a differentiable way. Integers, booleans and strings
     have no derivative. For complex types it is TensorFlow's convention: the gradient of a holomorphic f is
     conj(f'(x)) · grad_y.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> (slope,) = af.gradients(x ** 3, [x])
+        >>> await session.run(slope, {x: [1.0, 2.0]})
+        [ 3. 12.]
 
     Args:
         ys: a tensor or a list of them.

@@ -28,6 +28,13 @@ def hessians(
 
     The graph gets a pair of gradients for each element of each x: this is for small tensors.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [2])
+        >>> (curvature,) = af.hessians(x[0] ** 2 + 3.0 * x[0] * x[1], x)
+        >>> await session.run(curvature, {x: [1.0, 2.0]})
+        [[2. 3.]
+         [3. 0.]]
+
     Args:
         ys: a tensor or a list of them.
         xs: a tensor or variable of fully known shape, or a list of them.

@@ -27,12 +27,18 @@ _rules: dict[str, GradientRule | None] = {}
 class RegisterGradient:
     """Registers a gradient rule under a name (`tf.RegisterGradient`).
 
-        @RegisterGradient("GuidedRelu")
-        def _(op, dy):
-            return af.where(dy > 0, relu_grad(dy, op.outputs[0]), af.zeros_like(dy))
-
     The rule takes the operation and the gradient of each of its outputs, and gives one tensor or None for each input.
     The name is that of an op that has no rule yet, or one for `Graph.gradient_override_map`.
+
+    Example:
+        >>> @af.RegisterGradient("StraightThrough")
+        ... def _(op, dy):
+        ...     return dy
+        >>> x = af.placeholder(af.float32)
+        >>> with x.graph.gradient_override_map({"Sign": "StraightThrough"}):
+        ...     y = af.sign(x)
+        >>> await session.run(af.gradients(y, x), {x: -2.5})
+        [1.0]
     """
 
     def __init__(self, op_type: str) -> None:
@@ -50,6 +56,9 @@ class RegisterGradient:
 @public("af", "tf:NoGradient")
 def NotDifferentiable(op_type: str) -> None:
     """Says that the op `op_type` has no gradient (`tf.NotDifferentiable`, `tf.NoGradient`).
+
+    Example:
+        >>> af.NotDifferentiable("MyRoundToGrid")
 
     Raises:
         TypeError: `op_type` is no string.

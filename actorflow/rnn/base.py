@@ -24,7 +24,13 @@ from actorflow.variables.variable import Variable
 
 @public("af.nn.rnn_cell")
 class LSTMStateTuple(NamedTuple):
-    """The state of an LSTM: the cell `c` and the output `h` (`tf.nn.rnn_cell.LSTMStateTuple`)."""
+    """The state of an LSTM: the cell `c` and the output `h` (`tf.nn.rnn_cell.LSTMStateTuple`).
+
+    Example:
+        >>> state = af.nn.rnn_cell.LSTMStateTuple(c=[0.5], h=[0.1])
+        >>> state.h
+        [0.1]
+    """
 
     c: Any
     h: Any
@@ -44,6 +50,18 @@ class RNNCell:
     A cell of your own has `state_size`, `output_size` and either `call(inputs, state)`, which is then called inside the
     cell's variable scope, or all of `__call__(inputs, state, scope=None)`. `build(inputs_shape)` is called once before.
     A cell makes its variables at its first call, and takes them at all others.
+
+    Example:
+        >>> class Sum(af.nn.rnn_cell.RNNCell):
+        ...     state_size = output_size = 1
+        ...     def call(self, inputs, state):
+        ...         total = state + inputs
+        ...         return total, total
+        >>> outputs, last = af.nn.dynamic_rnn(Sum(), af.constant([[[1.0], [2.0], [4.0]]]), dtype=af.float32)
+        >>> await session.run(outputs)
+        [[[1.]
+          [3.]
+          [7.]]]
     """
 
     trainable = True

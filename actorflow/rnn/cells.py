@@ -30,6 +30,13 @@ Activation: TypeAlias = "Callable[[Tensor], Tensor]"
 class BasicRNNCell(RNNCell):
     """output = next state = activation([inputs, state] · kernel + bias) (`tf.nn.rnn_cell.BasicRNNCell`).
 
+    Example:
+        >>> cell = af.nn.rnn_cell.BasicRNNCell(4)
+        >>> x = af.placeholder(af.float32, [2, 3])
+        >>> output, state = cell(x, cell.zero_state(2, af.float32))
+        >>> [(v.name, v.shape.as_list()) for v in cell.trainable_variables]
+        [('basic_rnn_cell/kernel:0', [7, 4]), ('basic_rnn_cell/bias:0', [4])]
+
     Args:
         num_units: the size of the output and of the state.
         activation: a function, or the name of one of `af.nn`; tanh unless given.
@@ -71,6 +78,13 @@ class BasicRNNCell(RNNCell):
 @public("af.nn.rnn_cell")
 class GRUCell(RNNCell):
     """The gated recurrent unit of K. Cho et al., 2014 (`tf.nn.rnn_cell.GRUCell`).
+
+    Example:
+        >>> cell = af.nn.rnn_cell.GRUCell(4)
+        >>> x = af.placeholder(af.float32, [2, 3])
+        >>> output, state = cell(x, cell.zero_state(2, af.float32))
+        >>> output.shape, len(cell.trainable_variables)
+        (TensorShape([2, 4]), 4)
 
     Args:
         num_units: the size of the output and of the state.
@@ -130,8 +144,11 @@ class GRUCell(RNNCell):
 class BasicLSTMCell(RNNCell):
     """The LSTM of W. Zaremba et al., 2014, without peepholes, clipping or projection (`tf.nn.rnn_cell.BasicLSTMCell`).
 
-        cell = af.nn.rnn_cell.BasicLSTMCell(128)
-        outputs, last = af.nn.dynamic_rnn(cell, inputs, dtype=af.float32)     # inputs: [batch, time, depth]
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 5, 3])
+        >>> outputs, last = af.nn.dynamic_rnn(af.nn.rnn_cell.BasicLSTMCell(128), x, dtype=af.float32)
+        >>> outputs.shape, last.c.shape
+        (TensorShape([None, 5, 128]), TensorShape([None, 128]))
 
     Args:
         num_units: the size of the output and of both parts of the state.
@@ -184,6 +201,11 @@ class BasicLSTMCell(RNNCell):
 @public("af.nn.rnn_cell")
 class LSTMCell(RNNCell):
     """The LSTM of H. Sak et al., 2014, with peepholes and a projection where asked for (`tf.nn.rnn_cell.LSTMCell`).
+
+    Example:
+        >>> cell = af.nn.rnn_cell.LSTMCell(64, use_peepholes=True, num_proj=16)
+        >>> cell.output_size, cell.state_size
+        (16, LSTMStateTuple(c=64, h=16))
 
     Args:
         num_units: the size of the cell's memory, and of the output unless `num_proj` is given.
@@ -274,6 +296,12 @@ class LSTMCell(RNNCell):
 @public("af.nn.rnn_cell")
 class MultiRNNCell(RNNCell):
     """Cells on top of each other: the output of each is the input of the next (`tf.nn.rnn_cell.MultiRNNCell`).
+
+    Example:
+        >>> layers = [af.nn.rnn_cell.GRUCell(32), af.nn.rnn_cell.GRUCell(16)]
+        >>> cell = af.nn.rnn_cell.MultiRNNCell(layers)
+        >>> cell.state_size, cell.output_size
+        ((32, 16), 16)
 
     Args:
         state_is_tuple: the state is the tuple of the cells' states; else all of them side by side in one tensor.

@@ -38,6 +38,18 @@ def raw_rnn(
 ) -> tuple[Any, Any, Any]:
     """Runs `cell` in a loop until all rows of the batch are finished (`tf.nn.raw_rnn`).
 
+    Example:
+        >>> steps = af.constant([[[1.0]], [[2.0]], [[4.0]]])
+        >>> cell = af.nn.rnn_cell.GRUCell(2)
+        >>> def loop_fn(time, output, state, loop_state):
+        ...     next_state = cell.zero_state(1, af.float32) if output is None else state
+        ...     finished = time >= 3
+        ...     return af.reshape(finished, [1]), steps[af.minimum(time, 2)], next_state, output, None
+        >>> emitted, last, _ = af.nn.raw_rnn(cell, loop_fn)
+        >>> await session.run(af.global_variables_initializer())
+        >>> (await session.run(emitted.stack())).shape
+        (3, 1, 2)
+
     Args:
         cell: a cell.
         loop_fn: `loop_fn(time, cell_output, cell_state, loop_state)` gives `(finished, next_input, next_cell_state,

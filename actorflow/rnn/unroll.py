@@ -43,6 +43,15 @@ def dynamic_rnn(
 ) -> tuple[Any, Any]:
     """Runs `cell` over the steps of `inputs` in a loop (`tf.nn.dynamic_rnn`).
 
+    Example:
+        >>> x = af.placeholder(af.float32, [2, None, 3])
+        >>> outputs, last = af.nn.dynamic_rnn(af.nn.rnn_cell.GRUCell(4), x, sequence_length=[5, 2], dtype=af.float32)
+        >>> await session.run(af.global_variables_initializer())
+        >>> (await session.run(outputs, {x: np.ones([2, 5, 3])}))[1, 2:]
+        [[0. 0. 0. 0.]
+         [0. 0. 0. 0.]
+         [0. 0. 0. 0.]]
+
     Args:
         cell: a cell, such as `af.nn.rnn_cell.LSTMCell(128)`.
         inputs: [batch, time, ...], or [time, batch, ...] with `time_major`, which saves two transpositions; or a
@@ -120,6 +129,13 @@ def bidirectional_dynamic_rnn(
     """One cell over the steps of `inputs` and another over them from the last to the first
     (`tf.nn.bidirectional_dynamic_rnn`).
 
+    Example:
+        >>> forward, backward = af.nn.rnn_cell.GRUCell(4), af.nn.rnn_cell.GRUCell(4)
+        >>> x = af.placeholder(af.float32, [2, 5, 3])
+        >>> outputs, states = af.nn.bidirectional_dynamic_rnn(forward, backward, x, dtype=af.float32)
+        >>> af.concat(outputs, 2).shape
+        TensorShape([2, 5, 8])
+
     Args:
         cell_fw, cell_bw: the cell that runs forward, and the one that runs backward.
         inputs, sequence_length, dtype, parallel_iterations, swap_memory, time_major: see `dynamic_rnn`.
@@ -172,6 +188,12 @@ def static_rnn(
 ) -> tuple[list[Any], Any]:
     """Calls `cell` once for each step; the graph grows with their number (`tf.nn.static_rnn`).
 
+    Example:
+        >>> steps = [af.placeholder(af.float32, [2, 3]) for _ in range(5)]
+        >>> outputs, last = af.nn.static_rnn(af.nn.rnn_cell.GRUCell(4), steps, dtype=af.float32)
+        >>> len(outputs), last.shape
+        (5, TensorShape([2, 4]))
+
     Args:
         cell: a cell.
         inputs: a list with one tensor of shape [batch, ...] for each step, or a structure of such.
@@ -217,6 +239,13 @@ def static_bidirectional_rnn(
     scope: Scope = None,
 ) -> tuple[list[Any], Any, Any]:
     """`static_rnn` of one cell forward and of another backward (`tf.nn.static_bidirectional_rnn`).
+
+    Example:
+        >>> forward, backward = af.nn.rnn_cell.GRUCell(4), af.nn.rnn_cell.GRUCell(4)
+        >>> steps = [af.placeholder(af.float32, [2, 3]) for _ in range(5)]
+        >>> outputs, *_ = af.nn.static_bidirectional_rnn(forward, backward, steps, dtype=af.float32)
+        >>> len(outputs), outputs[0].shape
+        (5, TensorShape([2, 8]))
 
     Args:
         cell_fw, cell_bw: the cell that runs forward, and the one that runs backward.

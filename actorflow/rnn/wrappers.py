@@ -59,6 +59,13 @@ class Wrapper(RNNCell):
 class DropoutWrapper(Wrapper):
     """Dropout of the inputs, the outputs and the state (`tf.nn.rnn_cell.DropoutWrapper`).
 
+    Example:
+        >>> cell = af.nn.rnn_cell.DropoutWrapper(af.nn.rnn_cell.GRUCell(4), output_keep_prob=0.5)
+        >>> x = af.placeholder(af.float32, [None, 5, 3])
+        >>> outputs, last = af.nn.dynamic_rnn(cell, x, dtype=af.float32)
+        >>> outputs.shape
+        TensorShape([None, 5, 4])
+
     Args:
         cell: the cell to wrap.
         input_keep_prob, output_keep_prob, state_keep_prob: the chance with which an element stays, a number or a
@@ -165,6 +172,13 @@ class DropoutWrapper(Wrapper):
 class ResidualWrapper(Wrapper):
     """Adds the inputs to the outputs (`tf.nn.rnn_cell.ResidualWrapper`).
 
+    Example:
+        >>> cell = af.nn.rnn_cell.ResidualWrapper(af.nn.rnn_cell.GRUCell(3, kernel_initializer=af.zeros_initializer()))
+        >>> output, _ = cell(af.constant([[1.0, 2.0, 3.0]]), cell.zero_state(1, af.float32))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(output)
+        [[1. 2. 3.]]
+
     Args:
         cell: the cell to wrap.
         residual_fn: `f(inputs, outputs)` gives the outputs in place of the sum.
@@ -188,6 +202,13 @@ class ResidualWrapper(Wrapper):
 @public("af.nn.rnn_cell")
 class DeviceWrapper(Wrapper):
     """A cell whose nodes, and variables, are on a device (`tf.nn.rnn_cell.DeviceWrapper`).
+
+    Example:
+        >>> cell = af.nn.rnn_cell.DeviceWrapper(af.nn.rnn_cell.GRUCell(4), "/device:CPU:0")
+        >>> x = af.placeholder(af.float32, [2, 3])
+        >>> output, _ = cell(x, cell.zero_state(2, af.float32))
+        >>> output.device
+        '/device:CPU:0'
 
     Args:
         cell: the cell to wrap.

@@ -153,14 +153,14 @@ def shown(value: Any) -> str:
     if hasattr(value, "numpy") and callable(value.numpy):
         value = value.numpy()
     if isinstance(value, np.ndarray) and value.ndim:
-        if value.dtype.kind in "fc":
-            value = np.round(value, 4) + 0.0  # without the sign of a zero
+        if value.dtype.kind == "f":
+            value = np.where(np.abs(value) < 5e-5, 0.0, value)  # without the sign of what is shown as a zero
         text = np.array2string(value, precision=4, suppress_small=True, separator=" ")
         return "\n".join(line for line in text.splitlines() if line.strip())
     if isinstance(value, np.ndarray):
         value = value[()]
     if isinstance(value, np.floating | np.complexfloating | float | complex):
-        near = value == 0 or abs(value) >= 1e-3
+        near = value == 0 or 1e-3 <= abs(value) < 1e9 or not np.isfinite(value)
         return str(np.round(value, 4) + 0.0) if near else f"{value:.3g}"
     return str(value) if isinstance(value, np.generic) and not isinstance(value, bytes | str) else repr(value)
 

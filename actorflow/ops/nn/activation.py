@@ -29,7 +29,12 @@ def _same(c: Inference) -> Shape:
 @public("af.nn")
 @op("Relu", shape=unchanged, dtypes=REAL)
 def relu(features: TensorLike, *, name: str | None = None) -> Tensor:
-    """max(features, 0), elementwise (`tf.nn.relu`)."""
+    """max(features, 0), elementwise (`tf.nn.relu`).
+
+    Example:
+        >>> af.nn.relu([-1.0, 0.0, 2.0])
+        [0. 0. 2.]
+    """
 
 
 @op("ReluGrad", shape=_same, dtypes=REAL, work=2)
@@ -50,7 +55,12 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 @public("af.nn")
 @op("Relu6", shape=unchanged, dtypes=REAL, work=2)
 def relu6(features: TensorLike, *, name: str | None = None) -> Tensor:
-    """min(max(features, 0), 6), elementwise (`tf.nn.relu6`)."""
+    """min(max(features, 0), 6), elementwise (`tf.nn.relu6`).
+
+    Example:
+        >>> af.nn.relu6([-1.0, 3.0, 8.0])
+        [0. 3. 6.]
+    """
 
 
 @op("Relu6Grad", shape=_same, dtypes=REAL, work=4)
@@ -95,6 +105,10 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
     """`features` where they are positive, else alpha · features, elementwise (`tf.nn.leaky_relu`).
 
     Integers become float32.
+
+    Example:
+        >>> af.nn.leaky_relu([-1.0, 2.0], alpha=0.1)
+        [-0.1  2. ]
     """
     tensor = convert_to_tensor(features)
     if tensor.dtype.is_integer:
@@ -108,6 +122,10 @@ def elu(features: TensorLike, *, name: str | None = None) -> Tensor:
     """exp(features) - 1 where they are negative, else the features, elementwise (`tf.nn.elu`).
 
     Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units.
+
+    Example:
+        >>> af.nn.elu([-100.0, -1.0, 2.0])
+        [-1.     -0.6321  2.    ]
     """
 
 
@@ -135,6 +153,10 @@ def selu(features: TensorLike, *, name: str | None = None) -> Tensor:
     """scale · alpha · (exp(features) - 1) where they are negative, else scale · features (`tf.nn.selu`).
 
     Klambauer et al., Self-Normalizing Neural Networks, whose constants these are.
+
+    Example:
+        >>> af.nn.selu([-1.0, 0.0, 1.0])
+        [-1.1113  0.      1.0507]
     """
 
 
@@ -159,7 +181,12 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 @public("af.math", "af.nn")
 @op("Softplus", shape=unchanged, dtypes=FLOATING, work=20)
 def softplus(features: TensorLike, *, name: str | None = None) -> Tensor:
-    """log(exp(features) + 1), elementwise and without overflow (`tf.nn.softplus`)."""
+    """log(exp(features) + 1), elementwise and without overflow (`tf.nn.softplus`).
+
+    Example:
+        >>> af.nn.softplus([-1000.0, 0.0, 1000.0])
+        [   0.        0.6931 1000.    ]
+    """
 
 
 @softplus.gradient
@@ -170,7 +197,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af.math", "af.nn")
 @op("Softsign", shape=unchanged, dtypes=FLOATING, work=6)
 def softsign(features: TensorLike, *, name: str | None = None) -> Tensor:
-    """features / (1 + |features|), elementwise (`tf.nn.softsign`)."""
+    """features / (1 + |features|), elementwise (`tf.nn.softsign`).
+
+    Example:
+        >>> af.nn.softsign([-1.0, 0.0, 3.0])
+        [-0.5   0.    0.75]
+    """
 
 
 @op("SoftsignGrad", shape=_same, dtypes=FLOATING, work=6)
@@ -237,6 +269,11 @@ def _(node: Operation, ddy: Tensor) -> list[Any]:
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` with the vector `bias` added to its channels (`tf.nn.bias_add`).
 
+    Example:
+        >>> af.nn.bias_add([[1, 2], [3, 4]], [10, 20])
+        [[11 22]
+         [13 24]]
+
     Args:
         value: numbers, of rank 2 or more.
         bias: of the same type, [channels].
@@ -259,7 +296,12 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
 @public("af.nn")
 @op("L2Loss", shape=scalar, dtypes=FLOATING, work=2)
 def l2_loss(t: TensorLike, *, name: str | None = None) -> Tensor:
-    """sum(t²) / 2 over all elements, as a scalar (`tf.nn.l2_loss`)."""
+    """sum(t²) / 2 over all elements, as a scalar (`tf.nn.l2_loss`).
+
+    Example:
+        >>> af.nn.l2_loss([3.0, 4.0])
+        12.5
+    """
 
 
 @l2_loss.gradient
@@ -300,6 +342,11 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """exp(logits) / sum(exp(logits)), without overflow (`tf.nn.softmax`).
 
+    Example:
+        >>> af.nn.softmax([[1.0, 1.0], [1.0, 3.0]])
+        [[0.5    0.5   ]
+         [0.1192 0.8808]]
+
     Args:
         logits: floating, of rank 1 or more.
         axis: the dimension of the classes; the last by default.
@@ -317,6 +364,11 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
 @public("af.math", "af.nn")
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """logits - log(sum(exp(logits))), without overflow (`tf.nn.log_softmax`).
+
+    Example:
+        >>> af.nn.log_softmax([[0.0, 0.0], [1000.0, 0.0]])
+        [[   -0.6931    -0.6931]
+         [    0.     -1000.    ]]
 
     Args:
         logits: floating, of rank 1 or more.

@@ -160,6 +160,11 @@ def uniform_candidate_sampler(
 ) -> Candidates:
     """Draws classes of [0, range_max), all of equal probability.
 
+    Example:
+        >>> sampled, _, _ = af.nn.uniform_candidate_sampler([[1]], num_true=1, num_sampled=3, unique=True, range_max=3)
+        >>> af.sort(sampled)
+        [0 1 2]
+
     Args:
         true_classes: int64 [batch, num_true].
         num_true: how many true classes an example has.
@@ -194,6 +199,11 @@ def log_uniform_candidate_sampler(
     their frequency (`tf.random.log_uniform_candidate_sampler`). Results and errors are those of
     `uniform_candidate_sampler`.
 
+    Example:
+        >>> _, (frequent, rare), _ = af.nn.log_uniform_candidate_sampler([[0], [99]], 1, 20, True, range_max=100)
+        >>> frequent > rare
+        [ True]
+
     Args:
         true_classes: int64 [batch, num_true].
         num_true: how many true classes an example has.
@@ -218,6 +228,11 @@ def learned_unigram_candidate_sampler(
 ) -> Candidates:
     """Draws classes with probabilities that go with 1 + how often a class was true in earlier runs of the session
     (`tf.random.learned_unigram_candidate_sampler`). Results and errors are those of `uniform_candidate_sampler`.
+
+    Example:
+        >>> sampled, true_expected, _ = af.nn.learned_unigram_candidate_sampler([[4]], 1, 3, True, range_max=5)
+        >>> sampled.shape, true_expected.shape
+        (TensorShape([3]), TensorShape([1, 1]))
 
     Args:
         true_classes: int64 [batch, num_true].
@@ -249,6 +264,12 @@ def fixed_unigram_candidate_sampler(
 ) -> Candidates:
     """Draws classes by given weights (`tf.random.fixed_unigram_candidate_sampler`). Results are those of
     `uniform_candidate_sampler`.
+
+    Example:
+        >>> weights = [0.0, 1.0, 0.0]
+        >>> sampled, *_ = af.nn.fixed_unigram_candidate_sampler([[0]], 1, 4, False, range_max=3, unigrams=weights)
+        >>> sampled
+        [1 1 1 1]
 
     Args:
         true_classes: int64 [batch, num_true].
@@ -298,6 +319,10 @@ def all_candidate_sampler(
     """All classes [0, num_sampled) in order, each expected once: training against all, in a sampler's form
     (`tf.random.all_candidate_sampler`). Results are those of `uniform_candidate_sampler`.
 
+    Example:
+        >>> af.nn.all_candidate_sampler([[2]], num_true=1, num_sampled=3, unique=True)
+        ([0 1 2], [[1.]], [1. 1. 1.])
+
     Args:
         true_classes: int64 [batch, num_true].
         num_true: how many true classes an example has.
@@ -319,6 +344,10 @@ def compute_accidental_hits(
     """The places where sampled classes are true ones (`tf.nn.compute_accidental_hits`).
 
     A class that was sampled more than once is found at its last place.
+
+    Example:
+        >>> af.nn.compute_accidental_hits([[2], [0]], [0, 1, 2], num_true=1)
+        ([0 1], [2 0], [-3.4028e+38 -3.4028e+38])
 
     Args:
         true_classes: int64 [batch, num_true].

@@ -94,6 +94,13 @@ def ctc_loss(
 ) -> Tensor:
     """-log of the probability of all alignments of the labels in time (`tf.nn.ctc_loss`).
 
+    Example:
+        >>> labels = af.SparseTensor([[0, 0]], af.constant([1], af.int32), [1, 1])
+        >>> af.nn.ctc_loss(labels, af.zeros([2, 1, 3]), [2])
+        [1.0986]
+        >>> af.exp(-af.nn.ctc_loss(labels, af.zeros([2, 1, 3]), [2])) * 9
+        [3.]
+
     Args:
         labels: an int32 SparseTensor; `labels.indices[i] == [b, t]` says that `labels.values[i]` is label t of sequence b.
         inputs, logits: the logits, float32 or float64, [time, batch, classes]; the last class is the blank. `logits` is
@@ -159,6 +166,12 @@ def ctc_greedy_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """The labels along the most probable alignment (`tf.nn.ctc_greedy_decoder`).
 
+    Example:
+        >>> logits = af.log([[[0.6, 0.1, 0.3]], [[0.2, 0.1, 0.7]], [[0.1, 0.8, 0.1]]])
+        >>> (labels,), scores = af.nn.ctc_greedy_decoder(logits, [3])
+        >>> labels.values
+        [0 1]
+
     Args:
         inputs: logits, [time, batch, classes], float32 or float64; the last class is the blank.
         sequence_length: int32, [batch].
@@ -213,6 +226,12 @@ def ctc_beam_search_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """The most probable sequences of labels, by a beam search over their beginnings (`tf.nn.ctc_beam_search_decoder`).
 
+    Example:
+        >>> logits = af.log([[[0.6, 0.1, 0.3]], [[0.2, 0.1, 0.7]], [[0.1, 0.8, 0.1]]])
+        >>> (best,), scores = af.nn.ctc_beam_search_decoder(logits, [3], merge_repeated=False)
+        >>> best.values
+        [0 1]
+
     Args:
         inputs: logits, [time, batch, classes], float32 or float64; the last class is the blank.
         sequence_length: int32, [batch].
@@ -246,6 +265,12 @@ def ctc_beam_search_decoder_v2(
 ) -> tuple[list[SparseTensor], Tensor]:
     """`ctc_beam_search_decoder` that keeps labels that repeat (`tf.nn.ctc_beam_search_decoder_v2`).
 
+    Example:
+        >>> logits = af.log([[[0.6, 0.1, 0.3]], [[0.2, 0.1, 0.7]], [[0.8, 0.1, 0.1]]])
+        >>> (best, second), scores = af.nn.ctc_beam_search_decoder_v2(logits, [3], top_paths=2)
+        >>> best.values, second.values
+        ([0], [0 0])
+
     Args:
         inputs: logits, [time, batch, classes], float32 or float64; the last class is the blank.
         sequence_length: int32, [batch]: how long each sequence is.
@@ -258,6 +283,10 @@ def ctc_beam_search_decoder_v2(
 @public("af.nn")
 def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """`labels` without those that repeat the one before (`tf.nn.collapse_repeated`).
+
+    Example:
+        >>> af.nn.collapse_repeated([[1, 1, 2, 2, 1]], [5])
+        ([[1 2 1]], [3])
 
     Args:
         labels: [batch, time].

@@ -37,6 +37,11 @@ def ctc_loss_v2(
 ) -> Tensor:
     """-log of the probability of all alignments of the labels in time (`tf.nn.ctc_loss_v2`).
 
+    Example:
+        >>> loss = af.nn.ctc_loss_v2([[1]], af.zeros([2, 1, 3]), label_length=[1], logit_length=[2])
+        >>> af.exp(-loss) * 9
+        [3.]
+
     Args:
         labels: integers, [batch, most labels]; or a SparseTensor, as in `ctc_loss`.
         logits: float32 or float64, [time, batch, classes].
@@ -102,6 +107,10 @@ def _sparse(rows: Tensor, counts: Tensor) -> SparseTensor:
 @public("af.nn")
 def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The distinct labels of each row, and which of them each label is (`tf.nn.ctc_unique_labels`).
+
+    Example:
+        >>> af.nn.ctc_unique_labels([[3, 5, 3]])
+        ([[3 5 0]], [[0 1 0]])
 
     Args:
         labels: integers, [batch, most labels], padded by zeros.

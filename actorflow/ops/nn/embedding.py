@@ -41,6 +41,12 @@ def embedding_lookup(
 ) -> Tensor:
     """The rows of a table of embeddings that `ids` name (`tf.nn.embedding_lookup`).
 
+    Example:
+        >>> table = af.constant([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0]])
+        >>> af.nn.embedding_lookup(table, [2, 1])
+        [[ 2. 20.]
+         [ 1. 10.]]
+
     Args:
         params: the table, or a list of tables (or a partitioned variable) among which the rows are divided. Rows are taken
             where a variable is, so that not all of it has to travel.
@@ -130,6 +136,13 @@ def embedding_lookup_sparse(
 ) -> Tensor:
     """For each row of `sp_ids`, the combined embeddings of its ids (`tf.nn.embedding_lookup_sparse`).
 
+    Example:
+        >>> table = af.constant([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0]])
+        >>> ids = af.SparseTensor([[0, 0], [0, 1], [1, 0]], af.constant([1, 2, 2]), [2, 2])
+        >>> af.nn.embedding_lookup_sparse(table, ids, None, combiner="sum")
+        [[ 3. 30.]
+         [ 2. 20.]]
+
     Args:
         params, partition_strategy, max_norm: as in `embedding_lookup`.
         sp_ids: int32 or int64, `[batch, ids]`, its elements in order.
@@ -181,6 +194,14 @@ def safe_embedding_lookup_sparse(
 ) -> Tensor:
     """`embedding_lookup_sparse` that leaves out negative ids and gives a row for each example
     (`tf.nn.safe_embedding_lookup_sparse`).
+
+    Example:
+        >>> table = af.constant([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0]])
+        >>> ids = af.SparseTensor([[0, 0], [2, 0]], af.constant([1, -1]), [3, 1])
+        >>> af.nn.safe_embedding_lookup_sparse([table], ids, default_id=2)
+        [[ 1. 10.]
+         [ 2. 20.]
+         [ 2. 20.]]
 
     Args:
         embedding_weights: the table, or a list of tables among which the rows are divided, as in `embedding_lookup`.

@@ -24,6 +24,10 @@ from actorflow.shapes import as_shape
 def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """matmul(x, weights) + biases (`tf.nn.xw_plus_b`).
 
+    Example:
+        >>> af.nn.xw_plus_b([[1.0, -2.0]], [[1.0], [1.0]], [0.5])
+        [[-0.5]]
+
     Args:
         x: [batch, in], of a type that `matmul` takes.
         weights: [in, out], of the same type.
@@ -40,6 +44,10 @@ def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str 
 def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """relu(matmul(x, weights) + biases) (`tf.nn.relu_layer`).
 
+    Example:
+        >>> af.nn.relu_layer([[1.0, -2.0]], [[1.0], [1.0]], [0.5])
+        [[0.]]
+
     Args:
         x: [batch, in], of a type that `matmul` takes.
         weights: [in, out], of the same type.
@@ -54,7 +62,12 @@ def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str
 
 @public("af.nn")
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
-    """The positive part of `features`, and after it along `axis` the negative part, both positive (`tf.nn.crelu`)."""
+    """The positive part of `features`, and after it along `axis` the negative part, both positive (`tf.nn.crelu`).
+
+    Example:
+        >>> af.nn.crelu([[-1.0, 2.0]])
+        [[0. 2. 1. 0.]]
+    """
     with composite(name, "CRelu", features) as scope:
         tensor = convert_to_tensor(features)
         return relu(concat([tensor, negative(tensor)], axis), name=scope)
@@ -62,7 +75,12 @@ def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tens
 
 @public("af.nn")
 def swish(features: TensorLike, name: str | None = None) -> Tensor:
-    """features · sigmoid(features), elementwise (`tf.nn.swish`)."""
+    """features · sigmoid(features), elementwise (`tf.nn.swish`).
+
+    Example:
+        >>> af.nn.swish([-100.0, 0.0, 1.0, 100.0])
+        [  0.       0.       0.7311 100.    ]
+    """
     with composite(name, "swish", features) as scope:
         tensor = convert_to_tensor(features)
         return multiply(tensor, sigmoid(tensor), name=scope)
@@ -78,6 +96,11 @@ def dropout(
     rate: TensorLike | None = None,
 ) -> Tensor:
     """`x` with each element set to 0 with probability `rate`, the others divided by 1 - rate (`tf.nn.dropout`).
+
+    Example:
+        >>> dropped = af.nn.dropout(af.ones([1000]), rate=0.25)
+        >>> af.unique(af.sort(dropped)).y
+        [0.     1.3333]
 
     Args:
         x: a floating tensor.

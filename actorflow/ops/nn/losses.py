@@ -117,6 +117,10 @@ def softmax_cross_entropy_with_logits(
 
     No gradient goes into the labels; `softmax_cross_entropy_with_logits_v2` has one.
 
+    Example:
+        >>> af.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]])
+        [0.6931]
+
     Args:
         _sentinel: stands first so that the others have to be named; leave it out.
         labels: probabilities of the classes, of the shape and type of the logits.
@@ -144,6 +148,10 @@ def softmax_cross_entropy_with_logits_v2(
 ) -> Tensor:
     """-sum(labels · log(softmax(logits))) along `axis`, with a gradient for the labels too
     (`tf.nn.softmax_cross_entropy_with_logits_v2`).
+
+    Example:
+        >>> af.nn.softmax_cross_entropy_with_logits_v2([[0.5, 0.5], [0.0, 1.0]], [[0.0, 0.0], [0.0, 3.0]])
+        [0.6931 0.0486]
 
     Args:
         labels: probabilities of the classes, of the shape and type of the logits.
@@ -219,6 +227,10 @@ def sparse_softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """-log(softmax(logits)[labels]) for each row of classes (`tf.nn.sparse_softmax_cross_entropy_with_logits`).
 
+    Example:
+        >>> af.nn.sparse_softmax_cross_entropy_with_logits(labels=[1, 0], logits=[[0.0, 3.0], [0.0, 3.0]])
+        [0.0486 3.0486]
+
     Args:
         _sentinel: stands first so that the others have to be named; leave it out.
         labels: the number of the true class, int32 or int64, of the shape of the logits without the last dimension.
@@ -263,6 +275,10 @@ def sigmoid_cross_entropy_with_logits(
 
     Computed as max(x, 0) - x · z + log(1 + exp(-|x|)), which does not overflow.
 
+    Example:
+        >>> af.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 1000.0])
+        [   0.6931 1000.    ]
+
     Args:
         _sentinel: stands first so that the others have to be named; leave it out.
         labels: of the type and shape of the logits, in [0, 1].
@@ -294,6 +310,10 @@ def weighted_cross_entropy_with_logits(
 ) -> Tensor:
     """`sigmoid_cross_entropy_with_logits` with the part of positive labels times `pos_weight`
     (`tf.nn.weighted_cross_entropy_with_logits`).
+
+    Example:
+        >>> af.nn.weighted_cross_entropy_with_logits([1.0, 0.0], [0.0, 0.0], pos_weight=10.0)
+        [6.9315 0.6931]
 
     Args:
         labels: of the type and shape of the logits, in [0, 1].
@@ -330,6 +350,10 @@ def log_poisson_loss(
 ) -> Tensor:
     """exp(log_input) - log_input · targets, elementwise: minus the log likelihood of counts under a Poisson distribution,
     up to a constant (`tf.nn.log_poisson_loss`).
+
+    Example:
+        >>> af.nn.log_poisson_loss([1.0, 3.0], af.log([1.0, 3.0]))
+        [ 1.     -0.2958]
 
     Args:
         targets: of the shape and type of `log_input`.

@@ -33,6 +33,10 @@ def sufficient_statistics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Sums from which the mean and the variance of `x` over `axes` can be computed (`tf.nn.sufficient_statistics`).
 
+    Example:
+        >>> af.nn.sufficient_statistics([1.0, 3.0, 5.0], [0])
+        (3.0, 9.0, 35.0, None)
+
     Args:
         x: floating.
         axes: a list of the dimensions to sum over.
@@ -74,6 +78,11 @@ def normalize_moments(
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance from what `sufficient_statistics` gives (`tf.nn.normalize_moments`).
 
+    Example:
+        >>> count, total, squares, shift = af.nn.sufficient_statistics([1.0, 3.0, 5.0], [0])
+        >>> af.nn.normalize_moments(count, total, squares, shift)
+        (3.0, 2.6667)
+
     Args:
         counts: how many elements went into each sum, a floating scalar.
         mean_ss: the sum of the elements, or of their differences from `shift`.
@@ -103,6 +112,10 @@ def weighted_moments(
     (`tf.nn.weighted_moments`).
 
     float16 is computed in float32.
+
+    Example:
+        >>> af.nn.weighted_moments([1.0, 3.0], [0], frequency_weights=[3.0, 1.0])
+        (1.5, 0.75)
 
     Args:
         x: floating.
@@ -142,6 +155,12 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """`batch_normalization` by its TensorFlow 0.x name (`tf.nn.batch_norm_with_global_normalization`).
 
+    Example:
+        >>> image = [[[[1.0], [5.0]]]]
+        >>> af.nn.batch_norm_with_global_normalization(image, [3.0], [4.0], [0.0], [2.0], 0.0, scale_after_normalization=True)
+        [[[[-2.]
+           [ 2.]]]]
+
     Args:
         t, input: the tensor to normalize, floating, usually [batch, height, width, channels]; `input` is the newer
             name.
@@ -179,6 +198,10 @@ def moments(
 
     float16 is computed in float32.
 
+    Example:
+        >>> af.nn.moments([[1.0, 10.0], [3.0, 10.0]], [0])
+        ([ 2. 10.], [1. 0.])
+
     Args:
         x: floating.
         axes: a list of the dimensions to reduce.
@@ -208,6 +231,13 @@ def batch_normalization(
 ) -> Tensor:
     """scale · (x - mean) / sqrt(variance + variance_epsilon) + offset, with broadcasting (`tf.nn.batch_normalization`).
     Ioffe and Szegedy, Batch Normalization.
+
+    Example:
+        >>> x = af.constant([[1.0], [5.0]])
+        >>> mean, variance = af.nn.moments(x, [0])
+        >>> af.nn.batch_normalization(x, mean, variance, offset=10.0, scale=1.0, variance_epsilon=0.0)
+        [[ 9.]
+         [11.]]
 
     Args:
         x: floating, of any shape.

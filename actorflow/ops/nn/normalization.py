@@ -33,6 +33,10 @@ def l2_normalize(
 ) -> Tensor:
     """x / sqrt(max(sum(x², axis), epsilon)) (`tf.nn.l2_normalize`).
 
+    Example:
+        >>> af.nn.l2_normalize([3.0, 4.0])
+        [0.6 0.8]
+
     Args:
         x: a floating tensor.
         axis: the dimensions over which the sum is taken, an int or a list of them; all by default.
@@ -107,6 +111,10 @@ def local_response_normalization(
     name: str | None = None,
 ) -> Tensor:
     """`input` / (bias + alpha · s)^beta (`tf.nn.local_response_normalization`, `tf.nn.lrn`).
+
+    Example:
+        >>> af.nn.local_response_normalization([[[[3.0, 4.0, 0.0]]]], depth_radius=1, bias=0.0)
+        [[[[0.6 0.8 0. ]]]]
 
     Args:
         input: floating, of shape [batch, height, width, channels].
@@ -292,6 +300,12 @@ def fused_batch_norm(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`x` normalized over batch and space, for each channel by itself (`tf.nn.fused_batch_norm`).
+
+    Example:
+        >>> x = af.reshape(af.constant([1.0, 5.0]), [2, 1, 1, 1])
+        >>> y, mean, variance = af.nn.fused_batch_norm(x, scale=[1.0], offset=[0.0], epsilon=1e-5)
+        >>> af.reshape(y, [-1]), mean, variance
+        ([-1.  1.], [3.], [8.])
 
     Args:
         x: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] for "NCHW".

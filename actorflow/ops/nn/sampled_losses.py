@@ -43,6 +43,12 @@ def nce_loss(
     """The noise-contrastive estimate of the loss of a classifier over many classes (`tf.nn.nce_loss`; Gutmann and
     Hyvärinen).
 
+    Example:
+        >>> weights, biases = af.ones([1000, 8]), af.zeros([1000])
+        >>> loss = af.nn.nce_loss(weights, biases, labels=[[7], [42]], inputs=af.zeros([2, 8]), num_sampled=5, num_classes=1000)
+        >>> loss.shape
+        TensorShape([2])
+
     Args:
         weights: [classes, dim], or a list of tables among which the classes are divided; variables usually.
         biases: [classes], or a list of them.
@@ -96,6 +102,12 @@ def sampled_softmax_loss(
     seed: int | None = None,
 ) -> Tensor:
     """The softmax cross entropy over the true and some sampled classes (`tf.nn.sampled_softmax_loss`; Jean et al.).
+
+    Example:
+        >>> weights, biases = af.ones([1000, 8]), af.zeros([1000])
+        >>> loss = af.nn.sampled_softmax_loss(weights, biases, [[7], [42]], af.zeros([2, 8]), num_sampled=5, num_classes=1000)
+        >>> loss.shape
+        TensorShape([2])
 
     Args:
         weights: [classes, dim], or a list of tables among which the classes are divided; variables usually.

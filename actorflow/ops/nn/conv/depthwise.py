@@ -99,6 +99,14 @@ def depthwise_conv2d_native_backprop_input(
     """The gradient of `depthwise_conv2d_native` for its input, whose shape is `input_sizes`
     (`tf.nn.depthwise_conv2d_backprop_input`).
 
+    Example:
+        >>> weights, slope = af.ones([2, 2, 1, 1]), af.ones([1, 2, 2, 1])
+        >>> options = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+        >>> af.nn.depthwise_conv2d_backprop_input([1, 3, 3, 1], weights, slope, **options)[0, :, :, 0]
+        [[1. 2. 1.]
+         [2. 4. 2.]
+         [1. 2. 1.]]
+
     Args:
         input_sizes: int32 or int64 [4], the shape of the input.
         filter: floating, of shape [height, width, in, multiplier].
@@ -135,6 +143,13 @@ def depthwise_conv2d_native_backprop_filter(
 ) -> Tensor:
     """The gradient of `depthwise_conv2d_native` for its filter, whose shape is `filter_sizes`
     (`tf.nn.depthwise_conv2d_backprop_filter`).
+
+    Example:
+        >>> image, slope = af.ones([1, 3, 3, 2]), af.ones([1, 2, 2, 2])
+        >>> options = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+        >>> af.nn.depthwise_conv2d_backprop_filter(image, [2, 2, 2, 1], slope, **options)[:, :, 0, 0]
+        [[4. 4.]
+         [4. 4.]]
 
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
@@ -194,6 +209,12 @@ def depthwise_conv2d_native(
 ) -> Tensor:
     """Each channel convolved with filters of its own (`tf.nn.depthwise_conv2d_native`).
 
+    Example:
+        >>> image = [[[[1.0, 10.0], [2.0, 20.0]]]]
+        >>> af.nn.depthwise_conv2d_native(image, [[[[2.0], [3.0]]]], [1, 1, 1, 1], "SAME")
+        [[[[ 2. 30.]
+           [ 4. 60.]]]]
+
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         filter: of the same type, of shape [height, width, in, multiplier].
@@ -234,6 +255,12 @@ def depthwise_conv2d(
 ) -> Tensor:
     """`depthwise_conv2d_native` with dilations of height and width (`tf.nn.depthwise_conv2d`).
 
+    Example:
+        >>> image = [[[[1.0, 10.0], [2.0, 20.0]]]]
+        >>> weights = [[[[1.0], [1.0]], [[1.0], [-1.0]]]]
+        >>> af.nn.depthwise_conv2d(image, weights, [1, 1, 1, 1], "VALID")
+        [[[[  3. -10.]]]]
+
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".
         filter: of the same type, of shape [height, width, in, multiplier].
@@ -271,6 +298,13 @@ def separable_conv2d(
     dilations: Any = None,
 ) -> Tensor:
     """`depthwise_conv2d`, and then a mix of its channels at each place (`tf.nn.separable_conv2d`).
+
+    Example:
+        >>> image = [[[[1.0, 10.0], [2.0, 20.0]]]]
+        >>> each, mix = [[[[2.0], [3.0]]]], [[[[1.0], [1.0]]]]
+        >>> af.nn.separable_conv2d(image, each, mix, [1, 1, 1, 1], "SAME")
+        [[[[32.]
+           [64.]]]]
 
     Args:
         input: floating, of shape [batch, height, width, in], or [batch, in, height, width] for "NCHW".

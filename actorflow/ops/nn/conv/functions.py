@@ -36,6 +36,15 @@ def conv2d(
 ) -> Tensor:
     """The convolution of images with filters (`tf.nn.conv2d`); in truth a correlation, the filter is not turned round.
 
+    Example:
+        >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
+        >>> mean = af.fill([2, 2, 1, 1], 0.25)
+        >>> af.nn.conv2d(image, mean, strides=2, padding="VALID")[0, :, :, 0]
+        [[ 2.5  4.5]
+         [10.5 12.5]]
+        >>> af.nn.conv2d(image, mean, strides=1, padding="SAME").shape
+        TensorShape([1, 4, 4, 1])
+
     Args:
         input: float16, bfloat16, float32, float64 or int32, of shape [batch, height, width, in], or
             [batch, in, height, width] where `data_format` is "NCHW".
@@ -85,6 +94,13 @@ def conv2d_backprop_input(
 ) -> Tensor:
     """The gradient of `conv2d` for its input (`tf.nn.conv2d_backprop_input`). Errors are those of `conv2d`.
 
+    Example:
+        >>> weights, slope = af.ones([2, 2, 1, 1]), af.ones([1, 2, 2, 1])
+        >>> af.nn.conv2d_backprop_input([1, 3, 3, 1], weights, slope, [1, 1, 1, 1], "VALID")[0, :, :, 0]
+        [[1. 2. 1.]
+         [2. 4. 2.]
+         [1. 2. 1.]]
+
     Args:
         input_sizes: int32 [4], the shape of the input.
         filter, filters: the filter, [height, width, in, out]; `filters` is the newer name.
@@ -126,6 +142,12 @@ def conv2d_backprop_filter(
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `conv2d` for its filter (`tf.nn.conv2d_backprop_filter`). Errors are those of `conv2d`.
+
+    Example:
+        >>> image, slope = af.reshape(af.range_(9.0), [1, 3, 3, 1]), af.ones([1, 2, 2, 1])
+        >>> af.nn.conv2d_backprop_filter(image, [2, 2, 1, 1], slope, [1, 1, 1, 1], "VALID")[:, :, 0, 0]
+        [[ 8. 12.]
+         [20. 24.]]
 
     Args:
         input: the input, [batch, height, width, in], or [batch, in, height, width] for "NCHW".
@@ -173,6 +195,10 @@ def conv3d(
 ) -> Tensor:
     """The convolution of volumes with filters (`tf.nn.conv3d`).
 
+    Example:
+        >>> af.nn.conv3d(af.ones([1, 4, 4, 4, 1]), af.ones([2, 2, 2, 1, 8]), [1, 2, 2, 2, 1], "VALID").shape
+        TensorShape([1, 2, 2, 2, 8])
+
     Args:
         input: floating, of shape [batch, depth, height, width, in], or [batch, in, depth, height, width] where
             `data_format` is "NCDHW".
@@ -212,6 +238,12 @@ def conv1d(
     dilations: Any = None,
 ) -> Tensor:
     """The convolution of sequences with filters (`tf.nn.conv1d`).
+
+    Example:
+        >>> af.nn.conv1d([[[1.0], [2.0], [4.0], [7.0]]], [[[-1.0]], [[1.0]]], stride=1, padding="VALID")
+        [[[1.]
+          [2.]
+          [3.]]]
 
     Args:
         value, input: of shape [batch, width, in], or [batch, in, width] where `data_format` is "NCW"; `input` is the
@@ -264,6 +296,12 @@ def convolution(
     dilations: Sequence[int] | int | None = None,
 ) -> Tensor:
     """The convolution of one, two or three dimensions, whichever the input has (`tf.nn.convolution`).
+
+    Example:
+        >>> signal = [[[1.0], [2.0], [4.0], [7.0]]]
+        >>> af.nn.convolution(signal, [[[-1.0]], [[1.0]]], "VALID", dilation_rate=[2])
+        [[[3.]
+          [5.]]]
 
     Args:
         input: of rank 3, 4 or 5, which has to be known; the channels are last, or in dimension 1 where `data_format`

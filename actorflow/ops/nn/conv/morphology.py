@@ -112,6 +112,11 @@ def dilation2d(
 ) -> Tensor:
     """The grey-scale dilation of images (`tf.nn.dilation2d`): `max(input[b, y, x, c] + filter[i, j, c])` over each window.
 
+    Example:
+        >>> image = [[[[0.0], [0.0], [5.0], [0.0]]]]
+        >>> af.nn.dilation2d(image, af.zeros([1, 3, 1]), [1, 1, 1, 1], [1, 1, 1, 1], "SAME")[0, 0, :, 0]
+        [0. 5. 5. 5.]
+
     Args:
         input: integers or floats, of shape [batch, height, width, depth].
         filter, filters: of the same type, of shape [height, width, depth]; `filters` is the newer name.
@@ -153,6 +158,11 @@ def erosion2d(
 
     It is the dilation of the negative image by the mirrored kernel, negated. Result and errors are those of
     `dilation2d`.
+
+    Example:
+        >>> image = [[[[5.0], [5.0], [0.0], [5.0]]]]
+        >>> af.nn.erosion2d(image, af.zeros([1, 2, 1]), [1, 1, 1, 1], [1, 1, 1, 1], "VALID")[0, 0, :, 0]
+        [5. 0. 0.]
 
     Args:
         value: integers or floats, of shape [batch, height, width, depth].

@@ -103,6 +103,12 @@ def extract_image_patches(
 ) -> Tensor:
     """The windows of images, each as the channels of one element (`tf.image.extract_image_patches`).
 
+    Example:
+        >>> image = af.reshape(af.range_(9), [1, 3, 3, 1])
+        >>> af.extract_image_patches(image, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID")[0, 0]
+        [[0 1 3 4]
+         [1 2 4 5]]
+
     Args:
         images: a number, of shape [batch, height, width, channels].
         ksizes, sizes: the size of the window, [1, height, width, 1]; `sizes` is the newer name.

@@ -202,6 +202,13 @@ def conv3d_backprop_filter_op(
 ) -> Tensor:
     """The gradient of `conv3d` for its filter (`tf.nn.conv3d_backprop_filter_v2`).
 
+    Example:
+        >>> volume, slope = af.ones([1, 3, 3, 3, 1]), af.ones([1, 2, 2, 2, 1])
+        >>> options = {"strides": [1, 1, 1, 1, 1], "padding": "VALID"}
+        >>> af.nn.conv3d_backprop_filter_v2(volume, [2, 2, 2, 1, 1], slope, **options)[0, :, :, 0, 0]
+        [[8. 8.]
+         [8. 8.]]
+
     Args:
         input: floating, [batch, depth, height, width, in], or [batch, in, depth, height, width] for "NCDHW".
         filter_sizes: int32 or int64 [5], the shape of the filter.

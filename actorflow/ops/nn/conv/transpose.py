@@ -30,6 +30,14 @@ def conv2d_transpose(
 ) -> Tensor:
     """The transpose of `conv2d`, sometimes called a deconvolution (`tf.nn.conv2d_transpose`).
 
+    Example:
+        >>> image = af.reshape(af.constant([1.0, 2.0, 3.0, 4.0]), [1, 2, 2, 1])
+        >>> af.nn.conv2d_transpose(image, af.ones([2, 2, 1, 1]), [1, 4, 4, 1], 2)[0, :, :, 0]
+        [[1. 1. 2. 2.]
+         [1. 1. 2. 2.]
+         [3. 3. 4. 4.]
+         [3. 3. 4. 4.]]
+
     Args:
         value, input: of the shape that `conv2d` gives for `output_shape`; `input` is the newer name.
         filter, filters: of shape [height, width, out, in]: the channels of `value` are last. `filters` is the newer
@@ -77,6 +85,10 @@ def conv3d_transpose(
 ) -> Tensor:
     """The transpose of `conv3d` (`tf.nn.conv3d_transpose`). Errors are those of `conv2d_transpose`.
 
+    Example:
+        >>> af.nn.conv3d_transpose(af.ones([1, 2, 2, 2, 8]), af.ones([2, 2, 2, 1, 8]), [1, 4, 4, 4, 1], 2).shape
+        TensorShape([1, 4, 4, 4, 1])
+
     Args:
         value, input: of the shape that `conv3d` gives for `output_shape`; `input` is the newer name.
         filter, filters: of shape [depth, height, width, out, in]: the channels of `value` are last. `filters` is the
@@ -117,6 +129,13 @@ def conv1d_transpose(
     name: str | None = None,
 ) -> Tensor:
     """The transpose of `conv1d` (`tf.nn.conv1d_transpose`). Errors are those of `conv2d_transpose`.
+
+    Example:
+        >>> af.nn.conv1d_transpose([[[1.0], [2.0]]], [[[1.0]], [[10.0]]], [1, 4, 1], strides=2)
+        [[[ 1.]
+          [10.]
+          [ 2.]
+          [20.]]]
 
     Args:
         input: of the shape that `conv1d` gives for `output_shape`.
@@ -161,6 +180,11 @@ def _wanted(output_shape: Any) -> Any:
 def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with the elements of the filter `rate` from each other (`tf.nn.atrous_conv2d`).
 
+    Example:
+        >>> signal = [[[[1.0], [2.0], [4.0], [7.0]]]]
+        >>> af.nn.atrous_conv2d(signal, [[[[-1.0]], [[1.0]]]], rate=2, padding="VALID")[0, 0, :, 0]
+        [3. 5.]
+
     Args:
         value: floating, of shape [batch, height, width, in].
         filters: of the same type, of shape [height, width, in, out].
@@ -193,6 +217,11 @@ def atrous_conv2d_transpose(
     name: str | None = None,
 ) -> Tensor:
     """The transpose of `atrous_conv2d` (`tf.nn.atrous_conv2d_transpose`). Errors are those of `conv2d_transpose`.
+
+    Example:
+        >>> slope = af.ones([1, 1, 2, 1])
+        >>> af.nn.atrous_conv2d_transpose(slope, [[[[-1.0]], [[1.0]]]], [1, 1, 4, 1], rate=2, padding="VALID")[0, 0, :, 0]
+        [-1. -1.  1.  1.]
 
     Args:
         value: of the shape that `atrous_conv2d` gives for `output_shape`.

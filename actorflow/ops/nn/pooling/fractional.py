@@ -136,6 +136,12 @@ def fractional_max_pool(
     """The largest elements of windows whose sizes are drawn at random, so that images shrink by a ratio such as 1.4
     (`tf.nn.fractional_max_pool`).
 
+    Example:
+        >>> image = af.reshape(af.range_(36.0), [1, 6, 6, 1])
+        >>> largest, rows, columns = af.nn.fractional_max_pool(image, [1.0, 1.5, 1.5, 1.0], deterministic=True, seed=3)
+        >>> largest.shape, rows[0], rows[-1]
+        (TensorShape([1, 4, 4, 1]), 0, 6)
+
     Args:
         value: real images `[batch, height, width, channels]`.
         pooling_ratio: by how much each dimension shrinks, such as `[1.0, 1.44, 1.73, 1.0]`; the first and the last are 1.
@@ -169,6 +175,12 @@ def fractional_avg_pool(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As `fractional_max_pool`, with the mean of each window (`tf.nn.fractional_avg_pool`).
+
+    Example:
+        >>> image = af.reshape(af.range_(36.0), [1, 6, 6, 1])
+        >>> mean, rows, columns = af.nn.fractional_avg_pool(image, [1.0, 1.5, 1.5, 1.0])
+        >>> mean.shape, rows.shape
+        (TensorShape([1, 4, 4, 1]), TensorShape([5]))
 
     Args:
         value: real images `[batch, height, width, channels]`.

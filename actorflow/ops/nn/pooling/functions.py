@@ -65,6 +65,12 @@ def max_pool(
 ) -> Tensor:
     """The largest element of each window of images (`tf.nn.max_pool`). The gradient goes to the first of equal ones.
 
+    Example:
+        >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
+        >>> af.nn.max_pool(image, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")[0, :, :, 0]
+        [[ 5.  7.]
+         [13. 15.]]
+
     Args:
         value, input: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW"; `input` is the newer name.
@@ -97,6 +103,12 @@ def avg_pool(
     """The mean of the elements in each window of images (`tf.nn.avg_pool`), of those that there are. The channels are not
     pooled. Errors are those of `max_pool`.
 
+    Example:
+        >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
+        >>> af.nn.avg_pool(image, 2, 2, "VALID")[0, :, :, 0]
+        [[ 2.5  4.5]
+         [10.5 12.5]]
+
     Args:
         value, input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW"; `input` is the newer name.
@@ -113,6 +125,10 @@ def max_pool2d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
     """The same as `max_pool` (`tf.nn.max_pool2d`).
+
+    Example:
+        >>> af.nn.max_pool2d([[[[1.0], [3.0]], [[5.0], [7.0]]]], 2, 2, "VALID")
+        [[[[7.]]]]
 
     Args:
         input: a real tensor of shape [batch, height, width, channels], or [batch, channels, height, width] where
@@ -131,6 +147,10 @@ def avg_pool2d(
 ) -> Tensor:
     """The same as `avg_pool` (`tf.nn.avg_pool2d`).
 
+    Example:
+        >>> af.nn.avg_pool2d([[[[1.0], [3.0]], [[5.0], [7.0]]]], 2, 2, "VALID")
+        [[[[4.]]]]
+
     Args:
         input: floating, of shape [batch, height, width, channels], or [batch, channels, height, width] where
             `data_format` is "NCHW".
@@ -147,6 +167,10 @@ def max_pool3d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
     """The largest element of each window of volumes (`tf.nn.max_pool3d`). Errors are those of `max_pool`.
+
+    Example:
+        >>> af.nn.max_pool3d(af.ones([1, 5, 5, 5, 2]), 2, 2, "SAME").shape
+        TensorShape([1, 3, 3, 3, 2])
 
     Args:
         input: floating, of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
@@ -165,6 +189,10 @@ def avg_pool3d(
 ) -> Tensor:
     """The mean of each window of volumes (`tf.nn.avg_pool3d`). Errors are those of `max_pool`.
 
+    Example:
+        >>> af.nn.avg_pool3d(af.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+        TensorShape([1, 2, 2, 2, 2])
+
     Args:
         input: floating, of shape [batch, depth, height, width, channels], or [batch, channels, depth, height, width]
             where `data_format` is "NCDHW".
@@ -182,6 +210,11 @@ def max_pool1d(
 ) -> Tensor:
     """The largest element of each window of sequences (`tf.nn.max_pool1d`). Errors are those of `max_pool`.
 
+    Example:
+        >>> af.nn.max_pool1d([[[1.0], [3.0], [2.0]]], 2, 1, "VALID")
+        [[[3.]
+          [3.]]]
+
     Args:
         input: a real tensor of shape [batch, width, channels], or [batch, channels, width] where `data_format` is
             "NCW".
@@ -198,6 +231,11 @@ def avg_pool1d(
     input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
     """The mean of each window of sequences (`tf.nn.avg_pool1d`). Errors are those of `max_pool`.
+
+    Example:
+        >>> af.nn.avg_pool1d([[[1.0], [3.0], [10.0]]], 2, 1, "VALID")
+        [[[2. ]
+          [6.5]]]
 
     Args:
         input: floating, of shape [batch, width, channels], or [batch, channels, width] where `data_format` is "NCW".
@@ -222,6 +260,11 @@ def max_pool_with_argmax(
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """`max_pool`, and the place of each window's first maximum (`tf.nn.max_pool_with_argmax`).
+
+    Example:
+        >>> largest, place = af.nn.max_pool_with_argmax([[[[1.0], [3.0]], [[9.0], [7.0]]]], [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+        >>> largest[0, 0, 0], place[0, 0, 0]
+        ([9.], [2])
 
     Args:
         input: a real tensor of shape [batch, height, width, channels].
@@ -265,6 +308,11 @@ def pool(
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
     """Pools of one, two or three dimensions, whichever the input has (`tf.nn.pool`).
+
+    Example:
+        >>> af.nn.pool([[[1.0], [3.0], [2.0], [8.0]]], [2], "MAX", "VALID", strides=[2])
+        [[[3.]
+          [8.]]]
 
     Args:
         input: of rank 3, 4 or 5, which has to be known; the channels are last, or in dimension 1 where `data_format`
