@@ -21,6 +21,12 @@ from actorflow.shapes import Shape, TensorShape, compatible, show
 class SparseTensorValue(NamedTuple):
     """The arrays of a `SparseTensor`, as a run gives and takes them (`tf.SparseTensorValue`).
 
+    Example:
+        >>> x = af.sparse_placeholder(af.float32, [2, 3])
+        >>> fed = af.SparseTensorValue([[0, 1], [1, 2]], [7.0, 8.0], [2, 3])
+        >>> await session.run(af.sparse_reduce_sum(x, 1), {x: fed})
+        [7. 8.]
+
     Args:
         indices: int64 `[n, rank]`, where the elements are.
         values: the elements, `[n]`.
@@ -38,6 +44,14 @@ class SparseTensor:
 
     A run fetches it as a `SparseTensorValue`, and takes one, or a tuple of three arrays, as its feed. `*` and `/` with
     a dense tensor or a number give a sparse tensor.
+
+    Example:
+        >>> x = af.SparseTensor(indices=[[0, 1], [1, 2]], values=[7.0, 8.0], dense_shape=[2, 3])
+        >>> af.sparse_tensor_to_dense(x)
+        [[0. 7. 0.]
+         [0. 0. 8.]]
+        >>> af.sparse_reduce_sum(x * 10.0)
+        150.0
 
     Args:
         indices: int64, of shape [n, r]: the position of each element, one row each. Most ops want the rows in order

@@ -37,6 +37,8 @@ from docsite.running import executed
 
 PROMPT = ">>> "
 SECONDS = 60
+WIDTH = 100
+"""Characters of an error that an example shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +127,11 @@ async def _output(example: Example, statement: doctest.Example, names: dict[str,
 
 
 def _named(error: Exception) -> str:
-    """An error in one line, as the end of a traceback."""
+    """An error as the end of a traceback has it: the first line, in short."""
     module = type(error).__module__
     name = type(error).__qualname__ if module == "builtins" else f"{module}.{type(error).__qualname__}"
-    return f"{name}: {str(error).partition(chr(10))[0]}"
+    said = f"{name}: {error}".splitlines()[0]
+    return said if len(said) <= WIDTH else f"{said[:WIDTH].rpartition(' ')[0]} ..."
 
 
 def _show(value: Any) -> None:
@@ -160,7 +163,7 @@ def shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
         value = value[()]
     if isinstance(value, np.floating | np.complexfloating | float | complex):
-        near = value == 0 or 1e-3 <= abs(value) < 1e9 or not np.isfinite(value)
+        near = value == 0 or 1e-3 <= abs(value) < 1e15 or not np.isfinite(value)
         return str(np.round(value, 4) + 0.0) if near else f"{value:.3g}"
     return str(value) if isinstance(value, np.generic) and not isinstance(value, bytes | str) else repr(value)
 

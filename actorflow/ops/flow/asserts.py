@@ -73,6 +73,13 @@ def assert_equal(
 ) -> Operation:
     """Asserts that x == y elementwise, after broadcasting; true for tensors without elements (`tf.assert_equal`).
 
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> with af.control_dependencies([af.assert_equal(af.rank(x), 1, message="A vector is needed.")]):
+        ...     y = x * 2.0
+        >>> await session.run(y, {x: [1.0, 2.0]})
+        [2. 4.]
+
     Args:
         x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
         data: texts and tensors for the message; by default `x` and `y`.
@@ -97,6 +104,12 @@ def assert_none_equal(
 ) -> Operation:
     """Asserts that x != y for each pair of elements (`tf.assert_none_equal`). See `assert_equal`.
 
+    Example:
+        >>> af.assert_none_equal([1, 2], [2, 2])
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Condition x != y did not hold element-wise:
+
     Args:
         x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
         data: texts and tensors for the message; by default `x` and `y`.
@@ -116,6 +129,10 @@ def assert_less(
     name: str | None = None,
 ) -> Operation:
     """Asserts that x < y elementwise (`tf.assert_less`). See `assert_equal`.
+
+    Example:
+        >>> af.assert_less([1, 2], 3)
+        <actorflow.Operation 'Assert' type=Assert that has run>
 
     Args:
         x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
@@ -137,6 +154,12 @@ def assert_less_equal(
 ) -> Operation:
     """Asserts that x <= y elementwise (`tf.assert_less_equal`). See `assert_equal`.
 
+    Example:
+        >>> af.assert_less_equal([1, 4], 3)
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Condition x <= y did not hold element-wise:
+
     Args:
         x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
         data: texts and tensors for the message; by default `x` and `y`.
@@ -157,6 +180,14 @@ def assert_greater(
 ) -> Operation:
     """Asserts that x > y elementwise (`tf.assert_greater`). See `assert_equal`.
 
+    Example:
+        >>> af.assert_greater([3, 4], [1, 2])
+        <actorflow.Operation 'Assert' type=Assert that has run>
+        >>> af.assert_greater([3, 4], 3)
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Condition x > y did not hold element-wise:
+
     Args:
         x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
         data: texts and tensors for the message; by default `x` and `y`.
@@ -176,6 +207,10 @@ def assert_greater_equal(
     name: str | None = None,
 ) -> Operation:
     """Asserts that x >= y elementwise (`tf.assert_greater_equal`). See `assert_equal`.
+
+    Example:
+        >>> af.assert_greater_equal([3, 4], 3)
+        <actorflow.Operation 'Assert' type=Assert that has run>
 
     Args:
         x, y: tensors of one type, of the same shape or of shapes that can be broadcast.
@@ -198,6 +233,10 @@ def assert_negative(
 ) -> Operation:
     """Asserts that x < 0 elementwise (`tf.assert_negative`). See `assert_equal`.
 
+    Example:
+        >>> af.assert_negative([-1.0, -2.0])
+        <actorflow.Operation 'Assert' type=Assert that has run>
+
     Args:
         x: a tensor of a real type.
         data: texts and tensors for the message; by default `x`.
@@ -216,6 +255,12 @@ def assert_positive(
     name: str | None = None,
 ) -> Operation:
     """Asserts that x > 0 elementwise (`tf.assert_positive`). See `assert_equal`.
+
+    Example:
+        >>> af.assert_positive([0.5, 0.0], message="Rates are positive.")
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Rates are positive. Condition x > y did not hold ...
 
     Args:
         x: a tensor of a real type.
@@ -236,6 +281,12 @@ def assert_non_negative(
 ) -> Operation:
     """Asserts that x >= 0 elementwise (`tf.assert_non_negative`). See `assert_equal`.
 
+    Example:
+        >>> af.assert_non_negative([0.0, -2.0])
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Condition x >= y did not hold element-wise:
+
     Args:
         x: a tensor of a real type.
         data: texts and tensors for the message; by default `x`.
@@ -254,6 +305,10 @@ def assert_non_positive(
     name: str | None = None,
 ) -> Operation:
     """Asserts that x <= 0 elementwise (`tf.assert_non_positive`). See `assert_equal`.
+
+    Example:
+        >>> af.assert_non_positive([0.0, -2.0])
+        <actorflow.Operation 'Assert' type=Assert that has run>
 
     Args:
         x: a tensor of a real type.
@@ -294,6 +349,14 @@ def assert_near(
     name: str | None = None,
 ) -> Operation:
     """Asserts that |x - y| <= atol + rtol * |y| elementwise (`tf.assert_near`).
+
+    Example:
+        >>> af.assert_near([0.1 + 0.2], [0.3])
+        <actorflow.Operation 'Assert' type=Assert that has run>
+        >>> af.assert_near([0.30], [0.31], atol=0.001, rtol=0.0)
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: assertion failed: the condition does not hold.
 
     Args:
         x, y: tensors of one floating or complex type, of the same shape or of shapes that can be broadcast; of integers

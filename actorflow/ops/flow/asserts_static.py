@@ -31,6 +31,13 @@ def assert_rank(
 ) -> Operation:
     """Asserts that `x` has `rank` dimensions, an int32 scalar (`tf.assert_rank`).
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 3])
+        >>> af.assert_rank(x, 1)
+        Traceback (most recent call last):
+            ...
+        ValueError: Placeholder:0 has to have rank 1, but its rank is 2: its shape is (?, 3).
+
     Args:
         x: a tensor of any type.
         rank: the number of dimensions, an int32 scalar.
@@ -55,6 +62,13 @@ def assert_rank_at_least(
 ) -> Operation:
     """Asserts that `x` has `rank` dimensions or more (`tf.assert_rank_at_least`). See `assert_rank`.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 3])
+        >>> af.assert_rank_at_least(x, 3)
+        Traceback (most recent call last):
+            ...
+        ValueError: Placeholder:0 has to have rank at least 3, but its rank is 2: its shape is (?, 3).
+
     Args:
         x: a tensor of any type.
         rank: the number of dimensions, an int32 scalar.
@@ -75,6 +89,13 @@ def assert_rank_in(
     name: str | None = None,
 ) -> Operation:
     """Asserts that the number of dimensions of `x` is one of `ranks` (`tf.assert_rank_in`). See `assert_rank`.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 3])
+        >>> af.assert_rank_in(x, [3, 4])
+        Traceback (most recent call last):
+            ...
+        ValueError: Placeholder:0 has to have rank in (3, 4), but its rank is 2: its shape is (?, 3).
 
     Args:
         x: a tensor of any type.
@@ -138,6 +159,12 @@ def assert_type(
 ) -> Operation:
     """Checks the element type as the graph is built; gives an operation that does nothing (`tf.assert_type`).
 
+    Example:
+        >>> af.assert_type(af.constant(3.0), af.int32)
+        Traceback (most recent call last):
+            ...
+        TypeError: eager_tensor:0 has to be of type int32, but is float32.
+
     Args:
         tensor: a tensor of any shape.
         tf_type: the element type that it has to have.
@@ -158,7 +185,14 @@ def assert_type(
 @public("af", "tf.debugging")
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
     """Raises TypeError unless the elements of `x` are integers (`tf.assert_integer`). Gives an operation that does
-    nothing."""
+    nothing.
+
+    Example:
+        >>> af.assert_integer(af.constant(1.5))
+        Traceback (most recent call last):
+            ...
+        TypeError: eager_tensor:0 has to be of an integer type, but is float32.
+    """
     with composite(name, "assert_integer", x):
         found = convert_to_tensor(x)
         if not found.dtype.is_integer:
@@ -168,7 +202,16 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
 @public("af", "tf.debugging")
 def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Tensor:
-    """`tensor` itself (`tf.assert_scalar`). Raises ValueError unless the graph shows that it is a scalar."""
+    """`tensor` itself (`tf.assert_scalar`). Raises ValueError unless the graph shows that it is a scalar.
+
+    Example:
+        >>> af.assert_scalar(af.constant(3.0))
+        3.0
+        >>> af.assert_scalar(af.constant([3.0]))
+        Traceback (most recent call last):
+            ...
+        ValueError: eager_tensor:0 has to be a scalar, but has shape (1,).
+    """
     with composite(name, "assert_scalar", tensor):
         found = convert_to_tensor(tensor)
         if found.static_shape != ():
@@ -183,6 +226,14 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
     """The floating type that all `tensors` (None entries are left out) and `dtype` share (`tf.assert_same_float_dtype`).
 
     float32 where nothing decides. Raises ValueError where they differ or are no floats.
+
+    Example:
+        >>> af.assert_same_float_dtype([af.constant(1.0), None])
+        actorflow.float32
+        >>> af.assert_same_float_dtype([af.constant(1.0)], af.float64)
+        Traceback (most recent call last):
+            ...
+        ValueError: eager_tensor:0 is of type float32, but float64 is needed, which the others have.
     """
     found = None if dtype is None else as_dtype(dtype)
     for tensor in tensors or ():
@@ -201,7 +252,15 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
 
 @public("af", "tf.debugging")
 def assert_proper_iterable(values: Any) -> None:
-    """Raises TypeError unless `values` is an iterable, and not a tensor, an array or text (`tf.assert_proper_iterable`)."""
+    """Raises TypeError unless `values` is an iterable, and not a tensor, an array or text (`tf.assert_proper_iterable`).
+
+    Example:
+        >>> af.assert_proper_iterable([1, 2])
+        >>> af.assert_proper_iterable("ab")
+        Traceback (most recent call last):
+            ...
+        TypeError: A list or another iterable of values is needed, but a str was given.
+    """
     if is_symbolic(values) or isinstance(values, (np.ndarray, bytes, str)) or not isinstance(values, Iterable):
         raise TypeError(f"A list or another iterable of values is needed, but a {type(values).__name__} was given.")
 

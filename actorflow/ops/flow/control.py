@@ -20,7 +20,16 @@ from actorflow.shapes import Shape, ShapeLike, merge
 @public("af")
 @op("Identity", shape=unchanged, dtypes=ANY | {variant}, view=True, work=0)
 def identity(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """`input` itself, of its shape and type. Useful to put a control dependency on a value."""
+    """`input` itself, of its shape and type. Useful to put a control dependency on a value.
+
+    Example:
+        >>> count = af.Variable(0)
+        >>> with af.control_dependencies([count.assign_add(1)]):
+        ...     x = af.identity(5.0)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(x), await session.run(count)
+        (5.0, 1)
+    """
 
 
 @identity.gradient
@@ -31,19 +40,43 @@ def _(node: Operation, dy: Tensor) -> list[Tensor]:
 @public("af")
 @op("StopGradient", shape=unchanged, view=True, gradient=None, work=0)
 def stop_gradient(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """`input` itself, which `gradients` takes for a constant."""
+    """`input` itself, which `gradients` takes for a constant.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> await session.run(af.gradients(x * af.stop_gradient(x), x), {x: 3.0})
+        [3.0]
+    """
 
 
 @public("af")
 @op("NoOp", shape=no_output, result=None, gradient=None, stateful=True, work=0)
 def no_op(*, name: str | None = None) -> Operation:
-    """Does nothing: a target that waits for its control inputs."""
+    """Does nothing: a target that waits for its control inputs.
+
+    Example:
+        >>> count = af.Variable(0)
+        >>> with af.control_dependencies([count.assign_add(1)]):
+        ...     step = af.no_op()
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(count)
+        1
+    """
 
 
 @public("af")
 @op("ControlTrigger", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
 def control_trigger(*, name: str | None = None) -> Operation:
-    """A `no_op` that fires live although a control input is dead: edges that only schedule end in one."""
+    """A `no_op` that fires live although a control input is dead: edges that only schedule end in one.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> dead, alive = af.switch(x, True)
+        >>> with af.control_dependencies([dead]):
+        ...     trigger = af.control_trigger()
+        >>> await session.run(trigger, {x: 1.0})
+    """
 
 
 @op("Assert", shape=no_output, result=None, types={"condition": BOOLEAN}, gradient=None, stateful=True)
@@ -57,6 +90,14 @@ def Assert(
 ) -> Operation:
     """An operation that raises InvalidArgumentError with `data` unless all of `condition` is true (`tf.Assert`).
 
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> check = af.Assert(af.reduce_all(x > 0.0), ["x is", x])
+        >>> await session.run(check, {x: [1.0, -2.0]})
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: assertion failed: the condition does not hold.
+
     Args:
         condition: a bool tensor of any shape.
         data: texts and tensors that the message shows.
@@ -67,7 +108,15 @@ def Assert(
 
 @public("af")
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that is done when all `inputs` (operations or tensors) are (`tf.group`)."""
+    """An operation that is done when all `inputs` (operations or tensors) are (`tf.group`).
+
+    Example:
+        >>> a, b = af.Variable(1), af.Variable(2)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(af.group(a.assign_add(10), b.assign_add(10)))
+        >>> await session.run([a, b])
+        [11, 12]
+    """
     flat: list[Any] = []
     for element in inputs:
         flat.extend(element) if isinstance(element, (list, tuple)) else flat.append(element)
@@ -79,7 +128,15 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
 @public("af", "tf:tuple")
 def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, name: str | None = None) -> list[Any]:
-    """`tensors`, each of which is available only when all of them are (`tf.tuple`). None entries stay None."""
+    """`tensors`, each of which is available only when all of them are (`tf.tuple`). None entries stay None.
+
+    Example:
+        >>> a, b = af.Variable(1), af.Variable(2)
+        >>> await session.run(af.global_variables_initializer())
+        >>> both = af.tuple_([a + 1, b + 1], control_inputs=[b.assign(5)])
+        >>> await session.run(both), await session.run(b)
+        ([2, 3], 5)
+    """
     real = [t for t in tensors if t is not None]
     if not real:
         raise ValueError("tuple() needs at least one tensor.")
@@ -92,7 +149,15 @@ def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, 
 
 @public("af")
 def with_dependencies(dependencies: Sequence[Any], output: TensorLike, name: str | None = None) -> Tensor:
-    """`output` after all `dependencies` have run."""
+    """`output` after all `dependencies` have run.
+
+    Example:
+        >>> count = af.Variable(0)
+        >>> x = af.with_dependencies([count.assign_add(1)], af.constant(5.0))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(x), await session.run(count)
+        (5.0, 1)
+    """
     tensor = convert_to_tensor(output)
     with tensor.graph.control_dependencies(dependencies):
         return identity(tensor, name=name)
@@ -121,6 +186,16 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
 
     Raises ValueError where what is known of the shape of `x` contradicts, and InvalidArgumentError in the run where the
     value does.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> y = af.ensure_shape(x, [None, 2])
+        >>> y.shape
+        TensorShape([None, 2])
+        >>> await session.run(y, {x: [[1.0, 2.0, 3.0]]})
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Shapes (1, 3) and (?, 2) are not compatible.
     """
     return ensure_shape_op(x, shape=shape, name=name)
 
@@ -146,6 +221,10 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
     """The tensors `input` themselves, each of which is given when all of them are there (`tf.identity_n`).
 
     Raises ValueError for an empty list.
+
+    Example:
+        >>> af.identity_n([1.0, "a"])
+        [1.0, b'a']
     """
     return outputs_of(identity_n_op(list(input), name=name))
 
@@ -154,7 +233,12 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
 @op("GuaranteeConst", shape=unchanged, view=True, gradient=None, work=0)
 def guarantee_const(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, with the promise that its value never changes (`tf.guarantee_const`). Nothing is checked, and there
-    is no gradient."""
+    is no gradient.
+
+    Example:
+        >>> af.guarantee_const([1.0, 2.0])
+        [1. 2.]
+    """
 
 
 # ---- Ops that only the gradient walk makes.

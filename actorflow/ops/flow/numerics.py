@@ -24,6 +24,12 @@ def verify_tensor_all_finite(
 ) -> Tensor:
     """`t` itself, after a check that all of it is finite (`tf.verify_tensor_all_finite`).
 
+    Example:
+        >>> af.verify_tensor_all_finite([1.0, np.inf], "The loss is not finite.")
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: The loss is not finite. : Tensor had Inf values
+
     Args:
         t: a floating tensor.
         msg: the text with which the error begins.
@@ -48,6 +54,15 @@ def add_check_numerics_ops() -> Operation:
 
     A run of it fails with InvalidArgumentError where one of them, or one that it is computed from, is not finite; the
     message names the tensor.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> y = af.log(x)
+        >>> check = af.add_check_numerics_ops()
+        >>> await session.run([y, check], {x: -1.0})
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: Log:0 : Tensor had NaN values
     """
     graph = get_default_graph()
     check: list[Operation] = []
@@ -74,5 +89,14 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "tf.debugging")
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
     """`tensor` itself (`tf.check_numerics`). Raises InvalidArgumentError with `message` in the run where it has a NaN or
-    an infinity."""
+    an infinity.
+
+    Example:
+        >>> af.check_numerics([1.0, 2.0], "The loss")
+        [1. 2.]
+        >>> af.check_numerics([1.0, np.nan], "The loss")
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: The loss : Tensor had NaN values
+    """
     return check_numerics_op(convert_to_tensor(tensor), message=message, name=name)

@@ -63,7 +63,18 @@ def _enter_shape(c: Inference) -> Shape:
 )
 def switch(data: TensorLike, pred: TensorLike, *, name: str | None = None) -> list[Tensor]:
     """`data` at output 1 (`output_true`) where the scalar `pred` holds, else at output 0 (`output_false`). The other
-    output is dead: what depends on it does not run."""
+    output is dead: what depends on it does not run.
+
+    Example:
+        >>> x, pred = af.placeholder(af.float32), af.placeholder(af.bool)
+        >>> dead, alive = af.switch(x, pred)
+        >>> await session.run(alive + 1.0, {x: 2.0, pred: True})
+        3.0
+        >>> await session.run(dead + 1.0, {x: 2.0, pred: True})
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.InvalidArgumentError: The fetch add_1:0 has no value: it lies on the false branch, ...
+    """
 
 
 @public("af")
@@ -78,7 +89,15 @@ def switch(data: TensorLike, pred: TensorLike, *, name: str | None = None) -> li
     work=0,
 )
 def merge(inputs: Sequence[TensorLike], *, name: str | None = None) -> list[Tensor]:
-    """The one of `inputs` that is alive, as soon as it comes, and its index (int32). Dead where all are."""
+    """The one of `inputs` that is alive, as soon as it comes, and its index (int32). Dead where all are.
+
+    Example:
+        >>> x, pred = af.placeholder(af.float32), af.placeholder(af.bool)
+        >>> small, large = af.switch(x, pred)
+        >>> result, index = af.merge([-small, large * 100.0])
+        >>> await session.run([result, index], {x: 2.0, pred: True})
+        [200.0, 1]
+    """
 
 
 @public("af")
@@ -94,6 +113,12 @@ def enter(
     name: str | None = None,
 ) -> Tensor:
     """`data` in the frame of a loop: in its first iteration, or in each one.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> inside = af.enter(x, frame_name="loop")
+        >>> await session.run(af.exit(inside * 2.0), {x: 3.0})
+        6.0
 
     Args:
         data: a tensor or a variable's handle, of any type.
@@ -111,19 +136,37 @@ def enter(
 @public("af:exit")
 @op("Exit", shape=unchanged, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, emits_dead=True, work=0)
 def exit_(data: TensorLike, *, name: str | None = None) -> Tensor:
-    """`data` outside of the frame that it is in."""
+    """`data` outside of the frame that it is in.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> await session.run(af.exit(af.enter(x, frame_name="loop")), {x: 3.0})
+        3.0
+    """
 
 
 @public("af")
 @op("NextIteration", shape=unchanged, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, work=0)
 def next_iteration(data: TensorLike, *, name: str | None = None) -> Tensor:
-    """`data` in the next iteration of the frame that it is in."""
+    """`data` in the next iteration of the frame that it is in.
+
+    Example:
+        >>> x = af.next_iteration(af.placeholder(af.float32, []))
+        >>> x.op.type
+        'NextIteration'
+    """
 
 
 @public("af")
 @op("LoopCond", shape=unchanged, dtypes=BOOLEAN, view=True, gradient=None, work=0)
 def loop_cond(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The scalar that says whether the loop goes on; one in each frame."""
+    """The scalar that says whether the loop goes on; one in each frame.
+
+    Example:
+        >>> goes_on = af.loop_cond(af.placeholder(af.bool, []))
+        >>> goes_on.op.type
+        'LoopCond'
+    """
 
 
 # Gradients of primitives that a program connects by itself. Those in a `cond` or a loop are given by

@@ -41,8 +41,14 @@ def print_(
 ) -> Operation:
     """An operation that prints `inputs`: texts, tensors, and whatever has tensors in it (`tf.print`).
 
-        with af.control_dependencies([af.print_("loss:", loss)]):
-            loss = af.identity(loss)
+    Example:
+        >>> import sys
+        >>> af.print_("loss:", af.constant(0.25), af.range_(10), output_stream=sys.stdout)
+        loss: 0.25 [0 1 2 ... 7 8 9]
+        <actorflow.Operation 'print' type=PrintV2 that has run>
+        >>> x = af.constant(2.0)
+        >>> with af.control_dependencies([af.print_("x:", x)]):  # in a graph: whenever y is computed
+        ...     y = x * 2.0
 
     Args:
         *inputs: texts, tensors, other Python values, and nested structures of them.
@@ -142,6 +148,11 @@ def Print(
     name: str | None = None,
 ) -> Tensor:
     """`input_` itself, and prints `data` each time it is computed (`tf.Print`).
+
+    Example:
+        >>> x = af.Print(af.constant(3.0), [af.constant([1, 2])], "The sizes are ")  # to the standard error stream
+        >>> x + 1.0
+        4.0
 
     Args:
         input_: a tensor of any type, which is the result.

@@ -130,6 +130,12 @@ def py_func(
     once. A step that is stopped does not wait for it, but it keeps its thread, and the process ends only after it. An
     `async def` function is awaited on the session's event loop, and cancelled with its step.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> median = af.py_func(lambda values: np.median(values).astype(np.float32), [x], af.float32)
+        >>> await session.run(median, {x: [1.0, 5.0, 3.0]})
+        3.0
+
     Args:
         func: a function of as many arguments as `inp` has; it may be an `async def`.
         inp: a list of tensors.
@@ -174,6 +180,10 @@ def keep(graph: Graph, function: PythonFunction) -> None:
 @public("af")
 def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """`py_func` for a function with effects (`tf.numpy_function`). Results and errors are those of `py_func`.
+
+    Example:
+        >>> af.numpy_function(np.linalg.norm, [[3.0, 4.0]], af.float32)
+        5.0
 
     Args:
         func: a function of as many arguments as `inp` has.

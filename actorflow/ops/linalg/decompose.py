@@ -100,6 +100,12 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
 
     Of matrices of shape (..., m, n) they have the shapes (..., m, k) and (..., k, n), with k the smaller of m and n, and
     k = m with `full_matrices`, for which there is a gradient where m ≤ n. The signs of R's diagonal are LAPACK's.
+
+    Example:
+        >>> q, r = af.qr([[3.0, 1.0], [4.0, 2.0]])
+        >>> af.matmul(q, r)
+        [[3. 1.]
+         [4. 2.]]
     """
     return qr_op(input, full_matrices=full_matrices, name=name)
 
@@ -181,6 +187,14 @@ def _without_complement(vectors: Tensor, gradient: Tensor, inner: int) -> tuple[
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Singular values s (largest first) and vectors u, v with tensor = u · diag(s) · vᴴ (`tf.svd`).
 
+    Example:
+        >>> s, u, v = af.svd([[3.0, 0.0], [0.0, -5.0]])
+        >>> s
+        [5. 3.]
+        >>> af.matmul(u * s, v, transpose_b=True)
+        [[ 3.  0.]
+         [ 0. -5.]]
+
     Args:
         tensor: matrices of shape (..., m, n); k is the smaller of m and n.
         full_matrices: give m and n vectors, not k of each.
@@ -227,13 +241,26 @@ def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tenso
 
     tensor · v = v · diag(e). Only the lower triangles are read. e has the type of the matrices; the gradient of v needs
     distinct eigenvalues.
+
+    Example:
+        >>> values, vectors = af.self_adjoint_eig([[2.0, 1.0], [1.0, 2.0]])
+        >>> values
+        [1. 3.]
+        >>> af.matmul(vectors * values, vectors, transpose_b=True)
+        [[2. 1.]
+         [1. 2.]]
     """
     return self_adjoint_eig_op(tensor, compute_v=True, name=name)
 
 
 @public("af", "af.linalg:eigvalsh")
 def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """The eigenvalues of Hermitian matrices, smallest first (`tf.self_adjoint_eigvals`). See `self_adjoint_eig`."""
+    """The eigenvalues of Hermitian matrices, smallest first (`tf.self_adjoint_eigvals`). See `self_adjoint_eig`.
+
+    Example:
+        >>> af.self_adjoint_eigvals([[2.0, 1.0], [1.0, 2.0]])
+        [1. 3.]
+    """
     return self_adjoint_eig_op(tensor, compute_v=False, name=name)[0]
 
 
@@ -283,5 +310,11 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = dt.int32, name: str | Non
     """L and U with gather(input, p) = L · U, and the permutation p (`tf.linalg.lu`), of square matrices.
 
     The first result holds L, whose diagonal is 1, below its diagonal, and U on and above it.
+
+    Example:
+        >>> factors, order = af.linalg.lu([[1.0, 2.0], [4.0, 2.0]])
+        >>> factors, order
+        ([[4.   2.  ]
+          [0.25 1.5 ]], [1 0])
     """
     return Lu(*lu_op(input, output_idx_type=output_idx_type, name=name))

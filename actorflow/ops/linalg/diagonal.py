@@ -26,7 +26,14 @@ def _diag_shape(c: Inference) -> Shape:
 def diag(diagonal: TensorLike, *, name: str | None = None) -> Tensor:
     """A tensor of twice the rank, with `diagonal` where both halves of the index agree, else zeros (`tf.diag`).
 
-    A vector gives a square matrix. Raises ValueError for a scalar; see `matrix_diag` for batches."""
+    A vector gives a square matrix. Raises ValueError for a scalar; see `matrix_diag` for batches.
+
+    Example:
+        >>> af.diag([1, 2, 3])
+        [[1 0 0]
+         [0 2 0]
+         [0 0 3]]
+    """
 
 
 def _diag_part_shape(c: Inference) -> Shape:
@@ -43,7 +50,12 @@ def _diag_part_shape(c: Inference) -> Shape:
 def diag_part(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The elements where both halves of the index agree: the diagonal of a matrix (`tf.diag_part`).
 
-    The shape has to be one twice over, else ValueError is raised."""
+    The shape has to be one twice over, else ValueError is raised.
+
+    Example:
+        >>> af.diag_part([[1, 2], [3, 4]])
+        [1 4]
+    """
 
 
 @diag.gradient
@@ -64,7 +76,15 @@ def _matrix_diag_shape(c: Inference) -> Shape:
 @public("af", "af.linalg:diag")
 @op("MatrixDiag", shape=_matrix_diag_shape, dtypes=ANY - STRING)
 def matrix_diag(diagonal: TensorLike, *, name: str | None = None) -> Tensor:
-    """Square matrices with the vectors in the last dimension of `diagonal` as their diagonals (`tf.matrix_diag`)."""
+    """Square matrices with the vectors in the last dimension of `diagonal` as their diagonals (`tf.matrix_diag`).
+
+    Example:
+        >>> af.matrix_diag([[1, 2], [3, 4]])
+        [[[1 0]
+          [0 2]]
+         [[3 0]
+          [0 4]]]
+    """
 
 
 def _matrix_diag_part_shape(c: Inference) -> Shape:
@@ -78,7 +98,12 @@ def _matrix_diag_part_shape(c: Inference) -> Shape:
 @public("af", "af.linalg:diag_part")
 @op("MatrixDiagPart", shape=_matrix_diag_part_shape, dtypes=ANY - STRING)
 def matrix_diag_part(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The diagonals of matrices, which need not be square (`tf.matrix_diag_part`)."""
+    """The diagonals of matrices, which need not be square (`tf.matrix_diag_part`).
+
+    Example:
+        >>> af.matrix_diag_part([[1, 2, 3], [4, 5, 6]])
+        [1 5]
+    """
 
 
 def _set_diag_shape(c: Inference) -> Shape:
@@ -92,7 +117,13 @@ def _set_diag_shape(c: Inference) -> Shape:
 @public("af", "af.linalg:set_diag")
 @op("MatrixSetDiag", shape=_set_diag_shape, dtypes=ANY - STRING)
 def matrix_set_diag(input: TensorLike, diagonal: TensorLike, *, name: str | None = None) -> Tensor:
-    """Matrices with the vectors in the last dimension of `diagonal` for their diagonals (`tf.matrix_set_diag`)."""
+    """Matrices with the vectors in the last dimension of `diagonal` for their diagonals (`tf.matrix_set_diag`).
+
+    Example:
+        >>> af.matrix_set_diag([[1, 2], [3, 4]], [9, 8])
+        [[9 2]
+         [3 8]]
+    """
 
 
 @matrix_diag.gradient
@@ -129,6 +160,15 @@ def matrix_band_part(
     input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, *, name: str | None = None
 ) -> Tensor:
     """Matrices with zeros outside a band around the diagonal (`tf.matrix_band_part`).
+
+    Example:
+        >>> af.matrix_band_part(af.ones([3, 3], af.int32), 0, 1)
+        [[1 1 0]
+         [0 1 1]
+         [0 0 1]]
+        >>> af.matrix_band_part([[1, 2], [3, 4]], -1, 0)
+        [[1 0]
+         [3 4]]
 
     Args:
         input: a tensor of shape (..., m, n), of any type but string.

@@ -65,7 +65,12 @@ def _(node: Operation, _: Tensor, dlog: Tensor) -> list[Any]:
 def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     """The sign and the logarithm of the magnitude of the determinants of square matrices (`tf.linalg.slogdet`).
 
-    Both have the type of the matrices. Of a singular one they are 0 and -inf."""
+    Both have the type of the matrices. Of a singular one they are 0 and -inf.
+
+    Example:
+        >>> af.linalg.slogdet([[0.0, 2.0], [3.0, 0.0]])
+        LogMatrixDeterminant(sign=-1.0, log_abs_determinant=1.7918)
+    """
     return LogMatrixDeterminant(*slogdet_op(input, name=name))
 
 
@@ -73,7 +78,12 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of Hermitian positive definite matrices, as a real number (`tf.linalg.logdet`).
 
-    Raises InvalidArgumentError in the run for a matrix that is not positive definite."""
+    Raises InvalidArgumentError in the run for a matrix that is not positive definite.
+
+    Example:
+        >>> af.linalg.logdet([[2.0, 0.0], [0.0, 3.0]]), af.log(6.0)
+        (1.7918, 1.7918)
+    """
     with composite(name, "logdet", matrix) as scope:
         factor = cholesky(matrix)
         return multiply(2.0, reduce_sum(log(real(matrix_diag_part(factor))), [-1]), name=scope)
@@ -87,7 +97,13 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 def sqrtm(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The principal square root X of square matrices, with X · X = input (`tf.linalg.sqrtm`).
 
-    NaN where a real matrix has none that is real. It needs the extra `special`."""
+    NaN where a real matrix has none that is real. It needs the extra `special`.
+
+    Example:
+        >>> af.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]])
+        [[2. 0.]
+         [0. 3.]]
+    """
 
 
 @sqrtm.gradient
@@ -120,7 +136,13 @@ def _with_last(x: Tensor, sizes: list[int]) -> Tensor:
 @public("af.linalg")
 @op("MatrixExponential", shape=square_matrices, dtypes=SOLVABLE, work=lambda c: 30 * cubic(c))
 def expm(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The exponential Σ inputᵏ / k! of square matrices (`tf.linalg.expm`)."""
+    """The exponential Σ inputᵏ / k! of square matrices (`tf.linalg.expm`).
+
+    Example:
+        >>> af.linalg.expm([[0.0, 1.0], [0.0, 0.0]])
+        [[1. 1.]
+         [0. 1.]]
+    """
 
 
 @expm.gradient
@@ -137,13 +159,24 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af.linalg")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """The conjugate transposes of matrices (`tf.linalg.adjoint`)."""
+    """The conjugate transposes of matrices (`tf.linalg.adjoint`).
+
+    Example:
+        >>> af.linalg.adjoint([[1 + 2j, 3 + 0j]])
+        [[1.-2.j]
+         [3.-0.j]]
+    """
     return matrix_transpose(matrix, name=name or "adjoint", conjugate=True)
 
 
 @public("af.linalg")
 def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The pseudo-inverses of Moore and Penrose of floating matrices (`tf.linalg.pinv`).
+
+    Example:
+        >>> af.linalg.pinv([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+        [[0.5  0.   0.  ]
+         [0.   0.25 0.  ]]
 
     Args:
         a: of shape (..., m, n). The result has shape (..., n, m).
@@ -174,6 +207,10 @@ def matvec(
 ) -> Tensor:
     """Matrices of shape (..., m, n) times vectors of shape (..., n) (`tf.linalg.matvec`). See `matmul`.
 
+    Example:
+        >>> af.linalg.matvec([[1, 2], [3, 4]], [10, 1])
+        [12 34]
+
     Args:
         a: matrices of shape (..., m, n), or (..., n, m) where they are transposed; of a type that `matmul` takes.
         b: vectors of shape (..., n), of the same type.
@@ -202,7 +239,12 @@ def _cross(c: Inference) -> Shape:
 @public("af", "af.linalg")
 @op("Cross", shape=_cross, dtypes=REAL, work=3)
 def cross(a: TensorLike, b: TensorLike, *, name: str | None = None) -> Tensor:
-    """The cross products of vectors of three numbers in the last dimension; `a` and `b` have one shape (`tf.cross`)."""
+    """The cross products of vectors of three numbers in the last dimension; `a` and `b` have one shape (`tf.cross`).
+
+    Example:
+        >>> af.cross([1, 0, 0], [0, 1, 0])
+        [0 0 1]
+    """
 
 
 @cross.gradient

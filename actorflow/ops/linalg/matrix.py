@@ -54,7 +54,13 @@ def cubic(c: Inference) -> float:
 def matrix_inverse(input: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverses of square matrices (`tf.matrix_inverse`); of their conjugate transposes with `adjoint`.
 
-    Raises InvalidArgumentError in the run for a matrix that has none."""
+    Raises InvalidArgumentError in the run for a matrix that has none.
+
+    Example:
+        >>> af.matrix_inverse([[2.0, 0.0], [0.0, 4.0]])
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
 
 
 @matrix_inverse.gradient
@@ -67,7 +73,12 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 @public("af", "af.linalg:det")
 @op("MatrixDeterminant", shape=batch_of_matrices, dtypes=SOLVABLE, work=cubic)
 def matrix_determinant(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The determinants of square matrices (`tf.matrix_determinant`), without the last two dimensions."""
+    """The determinants of square matrices (`tf.matrix_determinant`), without the last two dimensions.
+
+    Example:
+        >>> af.matrix_determinant([[1.0, 2.0], [3.0, 4.0]])
+        -2.0
+    """
 
 
 @matrix_determinant.gradient
@@ -95,6 +106,11 @@ def _solution(c: Inference) -> Shape:
 @op("MatrixSolve", shape=_solution, dtypes=SOLVABLE, work=cubic)
 def matrix_solve(matrix: TensorLike, rhs: TensorLike, *, adjoint: bool = False, name: str | None = None) -> Tensor:
     """X with matrix · X = rhs (`tf.matrix_solve`).
+
+    Example:
+        >>> af.matrix_solve([[2.0, 0.0], [1.0, 1.0]], [[4.0], [5.0]])
+        [[2.]
+         [3.]]
 
     Args:
         matrix: floating or complex, of shape (..., m, m).
@@ -124,7 +140,13 @@ def cholesky(input: TensorLike, *, name: str | None = None) -> Tensor:
 
     Only their lower triangles are read; the gradient is that of a Hermitian input.
 
-    Raises InvalidArgumentError in the run for a matrix that is not positive definite."""
+    Raises InvalidArgumentError in the run for a matrix that is not positive definite.
+
+    Example:
+        >>> af.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        [[2. 0.]
+         [1. 2.]]
+    """
 
 
 @cholesky.gradient
@@ -149,6 +171,11 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = False) -> Tensor:
     """`a` with its last two dimensions exchanged (`tf.matrix_transpose`); conjugated too where asked for.
 
+    Example:
+        >>> af.matrix_transpose([[[1, 2], [3, 4]]])
+        [[[1 3]
+          [2 4]]]
+
     Raises:
         ValueError: `a` has fewer than two dimensions.
     """
@@ -171,7 +198,12 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
 
 @public("af", "af.linalg")
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
-    """The sums along the diagonals of matrices (`tf.trace`), of the shape of `x` without its last two dimensions."""
+    """The sums along the diagonals of matrices (`tf.trace`), of the shape of `x` without its last two dimensions.
+
+    Example:
+        >>> af.trace([[1, 2], [3, 4]])
+        5
+    """
     with composite(name, "Trace", x) as scope:
         return reduce_sum(matrix_diag_part(x), [-1], name=scope)
 
@@ -185,6 +217,11 @@ def eye(
     name: str | None = None,
 ) -> Tensor:
     """Ones on the diagonal, else zeros (`tf.eye`).
+
+    Example:
+        >>> af.eye(2, 3)
+        [[1. 0. 0.]
+         [0. 1. 0.]]
 
     Args:
         num_rows, num_columns: ints or scalar tensors; there are as many columns as rows by default.

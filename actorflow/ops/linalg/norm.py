@@ -26,6 +26,12 @@ def norm(
 ) -> Tensor:
     """The norm of vectors, or the Frobenius norm of matrices (`tf.norm`).
 
+    Example:
+        >>> af.norm([3.0, 4.0]), af.norm([3.0, 4.0], ord=1)
+        (5.0, 7.0)
+        >>> af.norm([[3.0, 4.0], [6.0, 8.0]], axis=1)
+        [ 5. 10.]
+
     Args:
         tensor: a floating tensor.
         ord: "euclidean" (as "fro" and 2), 1, inf, or another positive number p for the p-norm.
@@ -62,6 +68,10 @@ def normalize(
     tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """A floating tensor over its norm (`tf.linalg.normalize`).
+
+    Example:
+        >>> af.linalg.normalize([3.0, 4.0])
+        ([0.6 0.8], [5.])
 
     Args:
         tensor: a floating tensor.

@@ -54,6 +54,11 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """X with matrix · X = rhs, by substitution (`tf.matrix_triangular_solve`).
 
+    Example:
+        >>> af.matrix_triangular_solve([[2.0, 0.0], [1.0, 1.0]], [[4.0], [5.0]])
+        [[2.]
+         [3.]]
+
     Args:
         matrix: triangular matrices of shape (..., m, m); the other triangle is not read.
         rhs: of shape (..., m, k), as the result; dimensions before those of the matrices are broadcast.
@@ -77,7 +82,14 @@ def _alike(matrix: TensorLike, rhs: TensorLike) -> tuple[Tensor, Tensor]:
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """X with A · X = rhs, where `chol` is the Cholesky factor of A (`tf.cholesky_solve`).
 
-    `chol` has shape (..., m, m), `rhs` and the result (..., m, k)."""
+    `chol` has shape (..., m, m), `rhs` and the result (..., m, k).
+
+    Example:
+        >>> factor = af.cholesky([[4.0, 2.0], [2.0, 5.0]])
+        >>> af.cholesky_solve(factor, [[8.0], [12.0]])
+        [[1.]
+         [2.]]
+    """
     with composite(name, "cholesky_solve", chol, rhs) as scope:
         factor, right = _alike(chol, rhs)
         half = matrix_triangular_solve_op(factor, right, adjoint=False, lower=True)
@@ -141,6 +153,12 @@ def matrix_solve_ls(
     """The X that makes |matrix · X - rhs|² + l2_regularizer · |X|² smallest (`tf.matrix_solve_ls`, `tf.linalg.lstsq`).
 
     Of several the smallest X is given, where the matrix has fewer rows than columns.
+
+    Example:
+        >>> points = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
+        >>> af.matrix_solve_ls(points, [[1.0], [3.0], [5.0]])
+        [[1.]
+         [2.]]
 
     Args:
         matrix: of shape (..., m, n).

@@ -40,6 +40,10 @@ def fake_quant_with_min_max_args(
 ) -> Tensor:
     """`inputs` rounded to the steps of the range [min, max] (`tf.fake_quant_with_min_max_args`).
 
+    Example:
+        >>> af.fake_quant_with_min_max_args([-9.0, 0.1, 0.4, 9.0], min=-1.0, max=1.0, num_bits=2)
+        [-1.3333  0.      0.6667  0.6667]
+
     Args:
         inputs: float32, of any shape.
         min, max: the ends of the range, numbers; -6 and 6 by default.
@@ -65,6 +69,10 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """The gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` are in the range, else 0. It has no
     gradient itself.
+
+    Example:
+        >>> af.fake_quant_with_min_max_args_gradient([1.0, 1.0, 1.0], [-9.0, 0.4, 9.0], min=-1.0, max=1.0)
+        [0. 1. 0.]
 
     Args:
         gradients: float32, the gradients for the results.
@@ -104,6 +112,10 @@ def fake_quant_with_min_max_vars(
     """`inputs` rounded to the steps of the range [min, max], which may be trained (`tf.fake_quant_with_min_max_vars`).
     Zeros where both are 0.
 
+    Example:
+        >>> af.fake_quant_with_min_max_vars([-9.0, 0.1, 0.4, 9.0], -1.0, 1.0, num_bits=2)
+        [-1.3333  0.      0.6667  0.6667]
+
     Args:
         inputs: float32, of any shape.
         min, max: the ends of the range, float32 scalars.
@@ -140,6 +152,10 @@ def fake_quant_with_min_max_vars_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `fake_quant_with_min_max_vars` by its three inputs.
+
+    Example:
+        >>> af.fake_quant_with_min_max_vars_gradient([1.0, 1.0, 1.0], [-9.0, 0.4, 9.0], -1.0, 1.0)
+        ([0. 1. 0.], 1.0, 1.0)
 
     Args:
         gradients: float32, the gradients for the results.
@@ -181,6 +197,10 @@ def fake_quant_with_min_max_vars_per_channel(
     """`inputs` rounded to the steps of a range for each channel (`tf.fake_quant_with_min_max_vars_per_channel`). Errors
     are those of `fake_quant_with_min_max_vars`.
 
+    Example:
+        >>> af.fake_quant_with_min_max_vars_per_channel([[9.0, 9.0]], [0.0, 0.0], [1.0, 6.0])
+        [[1. 6.]]
+
     Args:
         inputs: float32 [..., channels].
         min, max: the ends of the ranges, float32 [channels].
@@ -214,6 +234,10 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `fake_quant_with_min_max_vars_per_channel` by its three inputs.
+
+    Example:
+        >>> af.fake_quant_with_min_max_vars_per_channel_gradient([[1.0, 1.0]], [[0.5, 9.0]], [0.0, 0.0], [1.0, 6.0])
+        ([[1. 0.]], [0. 0.], [0. 1.])
 
     Args:
         gradients: float32, the gradients for the results.

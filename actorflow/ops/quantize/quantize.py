@@ -93,6 +93,10 @@ def quantize_v2(
 ) -> Quantized:
     """float32 `input`, clamped to [min_range, max_range], as integers of type `T` (`tf.quantize_v2`).
 
+    Example:
+        >>> af.quantize_v2([0.0, 0.5, 1.0], 0.0, 1.0, af.uint8)
+        Quantized(output=[  0 128 255], output_min=0.0, output_max=1.0)
+
     Args:
         input: float32, of any shape.
         min_range, max_range: float32 scalars; with `axis` vectors of the size of that dimension. The range always
@@ -146,6 +150,10 @@ def quantize(
     ensure_minimum_range: float = 0.01,
 ) -> Quantized:
     """`quantize_v2` with its arguments in another order (`tf.quantize`), with the same results and errors.
+
+    Example:
+        >>> af.quantize([0.0, 0.5, 1.0], 0.0, 1.0, af.uint8)
+        Quantized(output=[  0 128 255], output_min=0.0, output_max=1.0)
 
     Args:
         input: float32, of any shape.
@@ -210,6 +218,11 @@ def dequantize(
     dtype: DTypeLike = float32,
 ) -> Tensor:
     """The values that integers of `quantize_v2` stand for in the range that it gave (`tf.dequantize`).
+
+    Example:
+        >>> quantized, low, high = af.quantize_v2([-1.0, 0.0, 0.5, 1.0], -1.0, 1.0, af.uint8)
+        >>> af.dequantize(quantized, low, high)
+        [-1.      0.0039  0.498   1.    ]
 
     Args:
         input: int8, uint8, int16, uint16 or int32, in the place of TensorFlow's qint8, quint8, ...

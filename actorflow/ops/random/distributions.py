@@ -38,7 +38,15 @@ _LARGEST_SEED = 2**31 - 1
 @public("af", "tf.random")
 def set_random_seed(seed: int | None) -> None:
     """Sets the seed of the default graph (`tf.set_random_seed`): all its random nodes made from here on draw the same
-    numbers in each program that builds the graph in the same order. None takes it back."""
+    numbers in each program that builds the graph in the same order. None takes it back.
+
+    Example:
+        >>> af.set_random_seed(7)
+        >>> x = af.random_uniform([])
+        >>> async with af.Session() as session, af.Session() as other:
+        ...     print(await session.run(x) == await other.run(x))
+        True
+    """
     get_default_graph().seed = seed
 
 
@@ -48,6 +56,11 @@ def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int, int]
 
     With a seed of the graph alone, the second is the number of nodes made so far, so that nodes differ; with a seed of
     the op alone, the first is a fixed number.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.get_seed(5) == tf.get_seed(5), tf.get_seed(5) == tf.get_seed(6)
+        (True, False)
     """
     graph = get_default_graph() if graph is None else graph
     if graph.seed is None and op_seed is None:
@@ -176,6 +189,11 @@ def random_uniform(
 ) -> Tensor:
     """Values drawn uniformly from [minval, maxval), others in each run (`tf.random_uniform`).
 
+    Example:
+        >>> drawn = af.random_uniform([1000], 1, 7, af.int32)
+        >>> af.unique(af.sort(drawn)).y
+        [1 2 3 4 5 6]
+
     Args:
         shape: of the result; may be a tensor.
         minval: the least value, a number or a tensor that broadcasts to `shape`; 0 by default.
@@ -221,6 +239,11 @@ def random_normal(
 ) -> Tensor:
     """Values from a normal distribution, others in each run (`tf.random_normal`).
 
+    Example:
+        >>> drawn = af.random_normal([10000], mean=5.0, stddev=2.0)
+        >>> af.abs(af.reduce_mean(drawn) - 5.0) < 0.1
+        True
+
     Args:
         shape: of the result; a list, or a vector of integers.
         mean, stddev: of the distribution, numbers or tensors that broadcast to `shape`; 0 and 1 by default.
@@ -241,6 +264,10 @@ def truncated_normal(
 ) -> Tensor:
     """Values from a normal distribution, others in each run; those further than two `stddev` from `mean` are drawn
     again (`tf.truncated_normal`).
+
+    Example:
+        >>> af.reduce_max(af.abs(af.truncated_normal([10000]))) <= 2.0
+        True
 
     Args:
         shape: of the result; a list, or a vector of integers.
@@ -268,7 +295,12 @@ def _scaled(
 
 @public("af", "tf.random:shuffle")
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of `value` (along dimension 0) in random order, another in each run (`tf.random_shuffle`)."""
+    """The rows of `value` (along dimension 0) in random order, another in each run (`tf.random_shuffle`).
+
+    Example:
+        >>> af.sort(af.random_shuffle([1, 2, 3, 4]))
+        [1 2 3 4]
+    """
     return random_shuffle_op(value, **seeds(seed, graph_of([value])), name=name)
 
 
@@ -281,6 +313,11 @@ def multinomial(
     output_dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Draws `num_samples` class numbers for each row of `logits` (`tf.multinomial`).
+
+    Example:
+        >>> drawn = af.multinomial(af.log([[0.5, 0.5, 0.0]]), 1000)
+        >>> af.unique(af.sort(drawn[0])).y
+        [0 1]
 
     Args:
         logits: [batch, classes], unnormalized log-probabilities.
@@ -308,6 +345,11 @@ def seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
 @public("af", "af.image")
 def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """A part of `value` at a place drawn uniformly in each run (`tf.random_crop`).
+
+    Example:
+        >>> crop = af.random_crop([[1, 2, 3], [4, 5, 6], [7, 8, 9]], [2, 2])
+        >>> crop[0, 1] - crop[0, 0], crop[1, 0] - crop[0, 0]
+        (1, 3)
 
     Args:
         value: a tensor of any type.

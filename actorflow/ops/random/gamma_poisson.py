@@ -84,6 +84,11 @@ def random_gamma(
 ) -> Tensor:
     """Samples of gamma distributions, others in each run (`tf.random_gamma`).
 
+    Example:
+        >>> drawn = af.random_gamma([10000], alpha=3.0, beta=2.0)
+        >>> af.abs(af.reduce_mean(drawn) - 1.5) < 0.1
+        True
+
     Args:
         shape: of the samples to draw for each pair of parameters.
         alpha: shape parameters, positive; where one is not, the samples are NaN.
@@ -117,6 +122,11 @@ def random_poisson(
     name: str | None = None,
 ) -> Tensor:
     """Samples of Poisson distributions, others in each run (`tf.random_poisson`).
+
+    Example:
+        >>> drawn = af.random_poisson([2.0, 50.0], [10000])
+        >>> af.abs(af.reduce_mean(drawn, axis=0) - [2.0, 50.0]) < [0.1, 0.5]
+        [ True  True]
 
     Args:
         lam: rates, zero or more. With a negative or infinite one the samples are NaN (0 for integers).

@@ -102,6 +102,12 @@ def stateless_random_uniform(
 ) -> Tensor:
     """Values in [minval, maxval) that `seed` decides (`tf.random.stateless_uniform`).
 
+    Example:
+        >>> af.stateless_random_uniform([3], seed=[1, 2])
+        [0.6037 0.5753 0.2694]
+        >>> af.stateless_random_uniform([3], seed=[1, 2])
+        [0.6037 0.5753 0.2694]
+
     Args:
         shape: of the result; a list or a vector of integers.
         seed: two integers.
@@ -138,6 +144,10 @@ def stateless_random_normal(
 ) -> Tensor:
     """Values of a normal distribution that `seed` decides (`tf.random.stateless_normal`).
 
+    Example:
+        >>> af.stateless_random_normal([3], seed=[1, 2])
+        [-0.8943 -0.4578 -1.4264]
+
     Args:
         shape: of the result; a list or a vector of integers.
         seed: two integers.
@@ -160,6 +170,10 @@ def stateless_truncated_normal(
 ) -> Tensor:
     """Values of a normal distribution within two `stddev` of `mean`, that `seed` decides
     (`tf.random.stateless_truncated_normal`).
+
+    Example:
+        >>> af.stateless_truncated_normal([3], seed=[1, 2])
+        [ 0.2508  0.1811 -0.5832]
 
     Args:
         shape: of the result; a list or a vector of integers.
@@ -189,6 +203,10 @@ def stateless_multinomial(
 ) -> Tensor:
     """Draws `num_samples` class numbers for each row of `logits`, as `seed` decides
     (`tf.random.stateless_multinomial`).
+
+    Example:
+        >>> af.stateless_multinomial(af.log([[0.5, 0.5, 0.0]]), 8, seed=[1, 2])
+        [[1 0 1 1 0 0 0 0]]
 
     Args:
         logits: [batch, classes], unnormalized log-probabilities.

@@ -51,37 +51,71 @@ def _of_rank(rank: int) -> Any:
 @public("af", "af.signal", "tf.spectral")
 @op("FFT", shape=_of_rank(1), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def fft(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform of a complex tensor over its last dimension (`tf.fft`)."""
+    """The discrete Fourier transform of a complex tensor over its last dimension (`tf.fft`).
+
+    Example:
+        >>> af.fft([1 + 0j, 0j, 0j, 0j])
+        [1.+0.j 1.+0.j 1.+0.j 1.+0.j]
+        >>> af.abs(af.fft(af.cast([1.0, -1.0, 1.0, -1.0], af.complex64)))
+        [0. 0. 4. 0.]
+    """
 
 
 @public("af", "af.signal", "tf.spectral")
 @op("IFFT", shape=_of_rank(1), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def ifft(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The inverse of `fft` (`tf.ifft`)."""
+    """The inverse of `fft` (`tf.ifft`).
+
+    Example:
+        >>> af.ifft(af.fft([1 + 0j, 2 + 0j, 3 + 0j]))
+        [1.+0.j 2.+0.j 3.+0.j]
+    """
 
 
 @public("af", "af.signal", "tf.spectral")
 @op("FFT2D", shape=_of_rank(2), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def fft2d(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform of a complex tensor over its last two dimensions (`tf.fft2d`)."""
+    """The discrete Fourier transform of a complex tensor over its last two dimensions (`tf.fft2d`).
+
+    Example:
+        >>> af.fft2d(af.ones([2, 2], af.complex64))
+        [[4.+0.j 0.+0.j]
+         [0.+0.j 0.+0.j]]
+    """
 
 
 @public("af", "af.signal", "tf.spectral")
 @op("IFFT2D", shape=_of_rank(2), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def ifft2d(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The inverse of `fft2d` (`tf.ifft2d`)."""
+    """The inverse of `fft2d` (`tf.ifft2d`).
+
+    Example:
+        >>> af.ifft2d([[4 + 0j, 0j], [0j, 0j]])
+        [[1.+0.j 1.+0.j]
+         [1.+0.j 1.+0.j]]
+    """
 
 
 @public("af", "af.signal", "tf.spectral")
 @op("FFT3D", shape=_of_rank(3), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def fft3d(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The discrete Fourier transform of a complex tensor over its last three dimensions (`tf.fft3d`)."""
+    """The discrete Fourier transform of a complex tensor over its last three dimensions (`tf.fft3d`).
+
+    Example:
+        >>> af.fft3d(af.ones([2, 2, 2], af.complex64))[0, 0, 0]
+        (8+0j)
+    """
 
 
 @public("af", "af.signal", "tf.spectral")
 @op("IFFT3D", shape=_of_rank(3), dtypes=COMPLEX, prefer=dt.complex64, work=_work)
 def ifft3d(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """The inverse of `fft3d` (`tf.ifft3d`)."""
+    """The inverse of `fft3d` (`tf.ifft3d`).
+
+    Example:
+        >>> af.ifft3d(af.fft3d(af.ones([2, 2, 2], af.complex64)))[0, 0]
+        [1.+0.j 1.+0.j]
+    """
 
 
 _FORWARD = {1: fft, 2: fft2d, 3: fft3d}
@@ -261,6 +295,10 @@ def _transform(inverse: bool, rank: int, x: TensorLike, fft_length: TensorLike |
 def rfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The discrete Fourier transform of a real tensor over its last dimension (`tf.signal.rfft`).
 
+    Example:
+        >>> af.signal.rfft([1.0, -1.0, 1.0, -1.0])
+        [0.+0.j 0.+0.j 4.+0.j]
+
     Args:
         input_tensor: float32 or float64, of rank 1 or more.
         fft_length: an int32 vector of one number: how long the transform is; the last dimension is cut to it, or filled
@@ -274,19 +312,34 @@ def rfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: s
 
 @public("af.signal", "tf.spectral")
 def rfft2d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """`rfft` over the last two dimensions, with two lengths (`tf.signal.rfft2d`). Only the last one is halved."""
+    """`rfft` over the last two dimensions, with two lengths (`tf.signal.rfft2d`). Only the last one is halved.
+
+    Example:
+        >>> af.signal.rfft2d([[1.0, 2.0], [3.0, 4.0]])
+        [[10.+0.j -2.+0.j]
+         [-4.+0.j  0.+0.j]]
+    """
     return _transform(False, 2, input_tensor, fft_length, name)
 
 
 @public("af.signal", "tf.spectral")
 def rfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """`rfft` over the last three dimensions, with three lengths (`tf.signal.rfft3d`). Only the last one is halved."""
+    """`rfft` over the last three dimensions, with three lengths (`tf.signal.rfft3d`). Only the last one is halved.
+
+    Example:
+        >>> af.signal.rfft3d(af.ones([2, 4, 8])).shape
+        TensorShape([2, 4, 5])
+    """
     return _transform(False, 3, input_tensor, fft_length, name)
 
 
 @public("af.signal", "tf.spectral")
 def irfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The inverse of `rfft` (`tf.signal.irfft`).
+
+    Example:
+        >>> af.signal.irfft(af.signal.rfft([1.0, 2.0, 3.0, 4.0]))
+        [1. 2. 3. 4.]
 
     Args:
         input_tensor: complex64 or complex128, of rank 1 or more.
@@ -298,13 +351,25 @@ def irfft(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: 
 
 @public("af.signal", "tf.spectral")
 def irfft2d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """The inverse of `rfft2d`, with two lengths (`tf.signal.irfft2d`). See `irfft`."""
+    """The inverse of `rfft2d`, with two lengths (`tf.signal.irfft2d`). See `irfft`.
+
+    Example:
+        >>> af.signal.irfft2d(af.signal.rfft2d([[1.0, 2.0], [3.0, 4.0]]))
+        [[1. 2.]
+         [3. 4.]]
+    """
     return _transform(True, 2, input_tensor, fft_length, name)
 
 
 @public("af.signal", "tf.spectral")
 def irfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """The inverse of `rfft3d`, with three lengths (`tf.signal.irfft3d`). See `irfft`."""
+    """The inverse of `rfft3d`, with three lengths (`tf.signal.irfft3d`). See `irfft`.
+
+    Example:
+        >>> af.signal.irfft3d(af.signal.rfft3d([[[1.0, 2.0], [3.0, 4.0]]]))
+        [[[1. 2.]
+          [3. 4.]]]
+    """
     return _transform(True, 3, input_tensor, fft_length, name)
 
 
@@ -315,14 +380,24 @@ def irfft3d(input_tensor: TensorLike, fft_length: TensorLike | None = None, name
 def fftshift(x: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
     """`x` with the frequency zero in the middle of its dimensions, or of those named (`tf.signal.fftshift`).
 
-    Raises ValueError where no axes are named and the rank is not known."""
+    Raises ValueError where no axes are named and the rank is not known.
+
+    Example:
+        >>> af.signal.fftshift([0, 1, 2, -2, -1])
+        [-2 -1  0  1  2]
+    """
     with composite(name, "fftshift", x):
         return _rotated(x, axes, lambda size: size - size // 2)
 
 
 @public("af.signal")
 def ifftshift(x: TensorLike, axes: Any = None, name: str | None = None) -> Tensor:
-    """The inverse of `fftshift` (`tf.signal.ifftshift`)."""
+    """The inverse of `fftshift` (`tf.signal.ifftshift`).
+
+    Example:
+        >>> af.signal.ifftshift([-2, -1, 0, 1, 2])
+        [ 0  1  2 -2 -1]
+    """
     with composite(name, "ifftshift", x):
         return _rotated(x, axes, lambda size: size // 2)
 

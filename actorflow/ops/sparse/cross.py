@@ -49,6 +49,11 @@ def sparse_cross_hashed(
 
     The numbers are TensorFlow's.
 
+    Example:
+        >>> crossed = af.sparse.cross_hashed([[["red"], ["red"]], [["small"], ["large"]]], num_buckets=100)
+        >>> crossed.values
+        [88 45]
+
     Args:
         inputs: tensors of rank 2, sparse or not, of strings or integers, with equally many rows.
         num_buckets: the hash is taken modulo this; 0 leaves it a number of 63 bits.

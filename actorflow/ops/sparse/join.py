@@ -57,6 +57,12 @@ def sparse_concat(
 ) -> SparseTensor:
     """Sparse tensors one after the other along `axis` (`tf.sparse_concat`).
 
+    Example:
+        >>> a = af.SparseTensor([[0, 0]], [1], [1, 2])
+        >>> b = af.SparseTensor([[0, 1]], [2], [1, 2])
+        >>> af.sparse_tensor_to_dense(af.sparse_concat(1, [a, b]))
+        [[1 0 0 2]]
+
     Args:
         axis: the dimension along which they are joined; negative ones count from the end.
         sp_inputs: a list of sparse tensors of one type and rank.
@@ -133,6 +139,11 @@ def sparse_split(
     split_dim: int | None = None,
 ) -> list[SparseTensor]:
     """`num_split` parts along `axis`, the first ones a row larger where it doesn't divide evenly (`tf.sparse_split`).
+
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [0, 3]], [1, 2], [1, 4])
+        >>> [af.sparse_tensor_to_dense(part) for part in af.sparse_split(sp_input=x, num_split=2, axis=1)]
+        [[[1 0]], [[0 2]]]
 
     Args:
         sp_input: a sparse tensor.

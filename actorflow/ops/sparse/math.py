@@ -96,6 +96,12 @@ def sparse_tensor_dense_matmul(
 
     An index that comes twice counts twice.
 
+    Example:
+        >>> a = af.SparseTensor([[0, 1]], [2.0], [2, 2])
+        >>> af.sparse_tensor_dense_matmul(a, [[1.0, 2.0], [3.0, 4.0]])
+        [[6. 8.]
+         [0. 0.]]
+
     Args:
         sp_a: a sparse matrix of floats, complex numbers or int32.
         b: a dense matrix of the same type.
@@ -283,6 +289,15 @@ def sparse_add(
 ) -> Any:
     """The sum of two sparse tensors, sparse; or of a sparse and a dense one, dense (`tf.sparse_add`).
 
+    Example:
+        >>> a = af.SparseTensor([[0, 0], [1, 1]], [1, 2], [2, 2])
+        >>> af.sparse_add(a, [[10, 20], [30, 40]])
+        [[11 20]
+         [30 42]]
+        >>> af.sparse_add(a, a)
+        SparseTensor(indices=[[0 0]
+                              [1 1]], values=[2 4], dense_shape=[2 2])
+
     Args:
         a, b: tensors of numbers, one of them sparse at least, of one type and one shape, without broadcasting. The
             elements of sparse ones are in order.
@@ -347,13 +362,31 @@ def _sparse_minimum(
 @public("af", "af.sparse:maximum")
 def sparse_maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """The larger of the elements at each place where one of two sparse tensors has one; what is missing is 0
-    (`tf.sparse_maximum`). No broadcasting, and no gradient. Raises InvalidArgumentError in the run for other shapes."""
+    (`tf.sparse_maximum`). No broadcasting, and no gradient. Raises InvalidArgumentError in the run for other shapes.
+
+    Example:
+        >>> a = af.SparseTensor([[0], [1]], [1, -2], [3])
+        >>> b = af.SparseTensor([[0], [2]], [5, 7], [3])
+        >>> af.sparse_maximum(a, b)
+        SparseTensor(indices=[[0]
+                              [1]
+                              [2]], values=[5 0 7], dense_shape=[3])
+    """
     return _extreme(_sparse_maximum, sp_a, sp_b, name)
 
 
 @public("af", "af.sparse:minimum")
 def sparse_minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
-    """The smaller of the elements at each place; see `sparse_maximum` (`tf.sparse_minimum`)."""
+    """The smaller of the elements at each place; see `sparse_maximum` (`tf.sparse_minimum`).
+
+    Example:
+        >>> a = af.SparseTensor([[0], [1]], [1, -2], [3])
+        >>> b = af.SparseTensor([[0], [2]], [5, 7], [3])
+        >>> af.sparse_minimum(a, b)
+        SparseTensor(indices=[[0]
+                              [1]
+                              [2]], values=[ 1 -2  0], dense_shape=[3])
+    """
     return _extreme(_sparse_minimum, sp_a, sp_b, name)
 
 

@@ -57,6 +57,11 @@ def sparse_softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTen
     """The softmax over the elements that are there along the last dimension (`tf.sparse_softmax`).
 
     Raises InvalidArgumentError in the run for a rank below 2.
+
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [0, 2], [1, 1]], [1.0, 1.0, 8.0], [2, 3])
+        >>> af.sparse_softmax(x).values
+        [0.5 0.5 1. ]
     """
     source = sparse_of(sp_input)
     values = _sparse_softmax(*source.__tensor_components__(), name=name)
@@ -191,6 +196,11 @@ def sparse_reduce_sum(
 ) -> Tensor:
     """The sums of a sparse tensor's elements over `axis`, as a dense tensor (`tf.sparse_reduce_sum`).
 
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [0, 2], [1, 1]], [1, 5, -3], [2, 3])
+        >>> af.sparse_reduce_sum(x), af.sparse_reduce_sum(x, axis=1)
+        (3, [ 6 -3])
+
     Args:
         sp_input: a sparse tensor of numbers.
         axis: the dimensions to reduce, an int or a list of them; all by default.
@@ -216,6 +226,11 @@ def sparse_reduce_max(
     """The largest of the elements that are there over `axis`, as a dense tensor, 0 where there is none
     (`tf.sparse_reduce_max`). It has no gradient. Errors are those of `sparse_reduce_sum`.
 
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [0, 2], [1, 1]], [1, 5, -3], [2, 3])
+        >>> af.sparse_reduce_max(x, axis=1)
+        [ 5 -3]
+
     Args:
         sp_input: a sparse tensor of real numbers.
         axis: the dimensions to reduce, an int or a list of them; all by default.
@@ -237,6 +252,13 @@ def sparse_reduce_sum_sparse(
 ) -> SparseTensor:
     """`sparse_reduce_sum` as a sparse tensor, without a gradient (`tf.sparse_reduce_sum_sparse`).
 
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [0, 2], [1, 1]], [1, 5, -3], [2, 3])
+        >>> af.sparse_reduce_sum_sparse(x, axis=0)
+        SparseTensor(indices=[[0]
+                              [1]
+                              [2]], values=[ 1 -3  5], dense_shape=[3])
+
     Args:
         sp_input: a sparse tensor of numbers.
         axis: the dimensions to reduce, an int or a list of them; all by default.
@@ -256,6 +278,12 @@ def sparse_reduce_max_sparse(
     name: str | None = None,
 ) -> SparseTensor:
     """`sparse_reduce_max` as a sparse tensor (`tf.sparse_reduce_max_sparse`).
+
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [0, 2], [1, 1]], [1, 5, -3], [2, 3])
+        >>> af.sparse_reduce_max_sparse(x, axis=1)
+        SparseTensor(indices=[[0]
+                              [1]], values=[ 5 -3], dense_shape=[2])
 
     Args:
         sp_input: a sparse tensor of real numbers.

@@ -132,6 +132,11 @@ def sparse_segment_sum(
     """Row i is the sum of the rows data[indices[k]] with segment_ids[k] = i; zeros where there are none
     (`tf.sparse_segment_sum`).
 
+    Example:
+        >>> af.sparse_segment_sum([[1], [2], [9]], indices=[0, 2, 1], segment_ids=[0, 0, 1])
+        [[10]
+         [ 2]]
+
     Args:
         data: real numbers of rank 1 or more.
         indices: a vector of rows of `data`.
@@ -157,6 +162,11 @@ def sparse_segment_mean(
     """Row i is the mean of the rows data[indices[k]] with segment_ids[k] = i (`tf.sparse_segment_mean`). See
     `sparse_segment_sum`.
 
+    Example:
+        >>> af.sparse_segment_mean([[1.0], [2.0], [9.0]], indices=[0, 2, 1], segment_ids=[0, 0, 1])
+        [[5.]
+         [2.]]
+
     Args:
         data: floating, of rank 1 or more.
         indices: a vector of int32 or int64: the rows that are taken.
@@ -179,6 +189,11 @@ def sparse_segment_sqrt_n(
 ) -> Tensor:
     """Row i is the sum of the rows data[indices[k]] with segment_ids[k] = i over the root of their number
     (`tf.sparse_segment_sqrt_n`). See `sparse_segment_sum`.
+
+    Example:
+        >>> af.sparse_segment_sqrt_n([[1.0], [2.0], [9.0]], indices=[0, 2, 1], segment_ids=[0, 0, 1])
+        [[7.0711]
+         [2.    ]]
 
     Args:
         data: floating, of rank 1 or more.

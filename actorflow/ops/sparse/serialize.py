@@ -73,6 +73,10 @@ def _check_type(out_type: DTypeLike) -> None:
 def serialize_sparse(sp_input: SparseTensor, name: str | None = None, out_type: DTypeLike = string) -> Tensor:
     """A sparse tensor as three strings (`tf.serialize_sparse`).
 
+    Example:
+        >>> af.serialize_sparse(af.SparseTensor([[1]], [7.0], [3])).shape
+        TensorShape([3])
+
     Args:
         sp_input: a sparse tensor of any type and rank.
         out_type: string; variants are not supported.
@@ -91,6 +95,11 @@ def serialize_sparse(sp_input: SparseTensor, name: str | None = None, out_type: 
 @public("af", "af.io")
 def serialize_many_sparse(sp_input: SparseTensor, name: str | None = None, out_type: DTypeLike = string) -> Tensor:
     """Each slice of a sparse tensor along its first dimension as three strings (`tf.serialize_many_sparse`).
+
+    Example:
+        >>> x = af.SparseTensor([[0, 1], [1, 0]], [7, 8], [2, 3])
+        >>> af.serialize_many_sparse(x).shape
+        TensorShape([2, 3])
 
     Args:
         sp_input: a sparse tensor of rank two or more, its elements in order.
@@ -113,6 +122,13 @@ def deserialize_many_sparse(
     serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """A minibatch of sparse tensors from their strings, one along the first dimension (`tf.deserialize_many_sparse`).
+
+    Example:
+        >>> x = af.SparseTensor([[0, 1], [1, 0]], [7, 8], [2, 3])
+        >>> rows = af.serialize_many_sparse(x)
+        >>> af.deserialize_many_sparse(rows, af.int32)
+        SparseTensor(indices=[[0 1]
+                              [1 0]], values=[7 8], dense_shape=[2 3])
 
     Args:
         serialized_sparse: strings `[n, 3]`, as `serialize_many_sparse` gives them or a batch of those of

@@ -184,6 +184,11 @@ def _operation(a: Any, b: Any, what: str, validate: bool) -> SparseTensor:
 def set_size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
     """How many different elements each set has (`tf.sets.size`).
 
+    Example:
+        >>> words = af.SparseTensor([[0, 0], [0, 1], [1, 0]], ["a", "a", "b"], [2, 2])
+        >>> af.sets.set_size(words)
+        [1 1]
+
     Args:
         a: a sparse tensor of integers or strings.
         validate_indices: whether the order and the bounds of the indices are checked.
@@ -204,7 +209,11 @@ def set_size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """The elements that are in both of two sets, for each pair of sets (`tf.sets.intersection`).
 
-        common = af.sets.intersection([[1, 2, 3]], [[3, 1, 9]])     # a sparse [[1, 3]]
+    Example:
+        >>> common = af.sets.intersection([[1, 2, 3], [4, 5, 6]], [[3, 1, 9], [7, 8, 9]])
+        >>> common.indices, common.values
+        ([[0 0]
+          [0 1]], [1 3])
 
     Args:
         a, b: integers or strings of one type, dense or sparse, whose shapes agree but for the last dimension.
@@ -224,6 +233,10 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """The elements that are in one of two sets only, for each pair of sets (`tf.sets.difference`).
 
+    Example:
+        >>> af.sets.difference([[1, 2, 3]], [[3, 1, 9]]).values
+        [2]
+
     Args:
         a, b: see `intersection`.
         aminusb: whether it is those of `a` that are not in `b`; otherwise those of `b` that are not in `a`.
@@ -241,6 +254,10 @@ def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool 
 @public("af.sets", "af.sets:union")
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """The elements that are in one of two sets or in both, for each pair of sets (`tf.sets.union`).
+
+    Example:
+        >>> af.sets.set_union([[1, 2, 3]], [[3, 1, 9]]).values
+        [1 2 3 9]
 
     Args:
         a, b: see `intersection`.

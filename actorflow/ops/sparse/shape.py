@@ -36,7 +36,13 @@ def rank_in(c: Inference, indices: int, dense_shape: int) -> int | None:
 
 @public("af", "af.sparse:reorder")
 def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """The same sparse tensor with its elements in row-major order (`tf.sparse_reorder`); equal indices keep theirs."""
+    """The same sparse tensor with its elements in row-major order (`tf.sparse_reorder`); equal indices keep theirs.
+
+    Example:
+        >>> af.sparse_reorder(af.SparseTensor([[1, 0], [0, 1]], [8, 7], [2, 2]))
+        SparseTensor(indices=[[0 1]
+                              [1 0]], values=[7 8], dense_shape=[2 2])
+    """
     source = sparse_of(sp_input)
     indices, values = _sparse_reorder(source.indices, source.values, source.dense_shape, name=name)
     return with_shape(SparseTensor(indices, values, source.dense_shape), source.static_shape)
@@ -104,6 +110,12 @@ def _(node: Operation, _: Any, dy: Tensor, __: Any) -> list[Any]:
 def sparse_slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """The box that begins at `start` and has `size`, or what the tensor has of it (`tf.sparse_slice`).
 
+    Example:
+        >>> x = af.SparseTensor([[0, 1], [1, 2]], [7, 8], [2, 3])
+        >>> af.sparse_slice(x, [0, 1], [2, 2])
+        SparseTensor(indices=[[0 0]
+                              [1 1]], values=[7 8], dense_shape=[2 2])
+
     Args:
         sp_input: a sparse tensor.
         start: a vector of integers, the first index in each dimension.
@@ -125,6 +137,10 @@ def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor
 
     Raises ValueError where its length is known not to be the number of elements; InvalidArgumentError in the run where it
     keeps an element that is not there.
+
+    Example:
+        >>> af.sparse_retain(af.SparseTensor([[0], [2]], [7, 8], [3]), [False, True])
+        SparseTensor(indices=[[2]], values=[8], dense_shape=[3])
     """
     source = sparse_of(sp_input)
     with composite(None, "SparseRetain", source.values, to_retain):
@@ -186,6 +202,11 @@ def sparse_reshape(sp_input: SparseTensor, shape: TensorLike, name: str | None =
     """The same elements in row-major order under another dense shape, in which one size may be -1 (`tf.sparse_reshape`).
 
     Raises ValueError, or InvalidArgumentError in the run, where the numbers of elements differ.
+
+    Example:
+        >>> af.sparse_reshape(af.SparseTensor([[0, 1], [1, 2]], [7, 8], [2, 3]), [3, -1])
+        SparseTensor(indices=[[0 1]
+                              [2 1]], values=[7 8], dense_shape=[3 2])
     """
     source = sparse_of(sp_input)
     with composite(name, "SparseReshape", source.values) as scope:
@@ -210,6 +231,11 @@ def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = No
     """The same elements in a larger dense shape, or without one in the smallest that holds them (`tf.sparse_reset_shape`).
 
     Raises ValueError, or InvalidArgumentError in the run, where the new shape has another rank or a smaller size.
+
+    Example:
+        >>> x = af.SparseTensor([[0, 1]], [7], [10, 10])
+        >>> af.sparse_reset_shape(x).dense_shape
+        [1 2]
     """
     from actorflow.ops.array.constant import zeros
     from actorflow.ops.flow.control import Assert, with_dependencies
@@ -247,7 +273,13 @@ def _ones(like: Tensor) -> Tensor:
 
 @public("af", "af.sparse:transpose")
 def sparse_transpose(sp_input: SparseTensor, perm: TensorLike | None = None, name: str | None = None) -> SparseTensor:
-    """Dimension i of the result is dimension perm[i]; without `perm` they are reversed (`tf.sparse_transpose`)."""
+    """Dimension i of the result is dimension perm[i]; without `perm` they are reversed (`tf.sparse_transpose`).
+
+    Example:
+        >>> af.sparse_transpose(af.SparseTensor([[0, 1], [1, 2]], [7, 8], [2, 3]))
+        SparseTensor(indices=[[1 0]
+                              [2 1]], values=[7 8], dense_shape=[3 2])
+    """
     source = sparse_of(sp_input)
     with composite(name, "SparseTranspose", source.values) as scope:
         order = reverse(range_(rank_of(source)), [0]) if perm is None else convert_to_tensor(perm)
@@ -267,7 +299,12 @@ def rank_of(source: SparseTensor) -> Tensor:
 
 @public("af.sparse:expand_dims")
 def sparse_expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | None = None) -> SparseTensor:
-    """The same sparse tensor with a dimension of 1 before `axis`, by default the last (`tf.sparse.expand_dims`)."""
+    """The same sparse tensor with a dimension of 1 before `axis`, by default the last (`tf.sparse.expand_dims`).
+
+    Example:
+        >>> af.sparse.expand_dims(af.SparseTensor([[2]], [7], [3]), 0)
+        SparseTensor(indices=[[0 2]], values=[7], dense_shape=[1 3])
+    """
     source = sparse_of(sp_input)
     known = source.static_shape
     if known is None:
@@ -326,6 +363,14 @@ def sparse_fill_empty_rows(
     (`tf.sparse_fill_empty_rows`).
 
     Raises InvalidArgumentError in the run for an index outside the tensor.
+
+    Example:
+        >>> x = af.SparseTensor([[0, 0], [2, 1]], [7, 8], [3, 2])
+        >>> filled, empty = af.sparse_fill_empty_rows(x, -1)
+        >>> af.sparse_tensor_to_dense(filled), empty
+        ([[ 7  0]
+          [-1  0]
+          [ 0  8]], [False  True False])
     """
     source = sparse_of(sp_input)
     with composite(name, "SparseFillEmptyRows", source.values) as scope:

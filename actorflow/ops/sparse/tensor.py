@@ -53,6 +53,12 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
 
     `shape`, where it is known, need not agree with what is fed; a shape without unknown sizes may be left out of partial
     feeds.
+
+    Example:
+        >>> x = af.sparse_placeholder(af.float32)
+        >>> total = af.sparse_reduce_sum(x)
+        >>> await session.run(total, {x: ([[0, 1], [1, 0]], [7.0, 8.0], [2, 2])})
+        15.0
     """
     known = as_shape(shape)
     rank = None if known is None else len(known)
@@ -131,6 +137,11 @@ def sparse_to_dense(
 ) -> Tensor:
     """The dense tensor with `sparse_values` at `sparse_indices`, and `default_value` elsewhere (`tf.sparse_to_dense`).
 
+    Example:
+        >>> af.sparse_to_dense([[0, 1], [1, 0]], [2, 2], [7, 8], default_value=-1)
+        [[-1  7]
+         [ 8 -1]]
+
     Args:
         sparse_indices: int32 or int64, `[n, r]`; a vector where the result is one, a scalar for one element of a vector.
         output_shape: `[r]`.
@@ -158,6 +169,11 @@ def sparse_tensor_to_dense(
 ) -> Tensor:
     """The dense tensor that a sparse one stands for (`tf.sparse_tensor_to_dense`).
 
+    Example:
+        >>> af.sparse_tensor_to_dense(af.SparseTensor([[0, 1]], [7], [2, 2]), default_value=-1)
+        [[-1  7]
+         [-1 -1]]
+
     Args:
         sp_input: a sparse tensor of any type.
         default_value: the scalar where it has no element; zero by default, "" of strings.
@@ -176,7 +192,13 @@ def sparse_tensor_to_dense(
 
 @public("af.sparse:from_dense")
 def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The sparse tensor of the elements of `tensor` that are not zero (`tf.sparse.from_dense`)."""
+    """The sparse tensor of the elements of `tensor` that are not zero (`tf.sparse.from_dense`).
+
+    Example:
+        >>> af.sparse.from_dense([[0, 7], [8, 0]])
+        SparseTensor(indices=[[0 1]
+                              [1 0]], values=[7 8], dense_shape=[2 2])
+    """
     with composite(name, "dense_to_sparse", tensor):
         source = convert_to_tensor(tensor)
         indices = where(not_equal(source, neutral(source.graph, source.dtype)))
@@ -189,6 +211,11 @@ def sparse_eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dt.float32, name: str | None = None
 ) -> SparseTensor:
     """A sparse matrix with ones on its diagonal (`tf.sparse.eye`).
+
+    Example:
+        >>> af.sparse.eye(2)
+        SparseTensor(indices=[[0 0]
+                              [1 1]], values=[1. 1.], dense_shape=[2 2])
 
     Args:
         num_rows, num_columns: ints; there are as many columns as rows by default.
@@ -213,6 +240,13 @@ def sparse_merge(
     already_sorted: bool = False,
 ) -> SparseTensor:
     """Ids and values of the same places as one sparse tensor, in which the ids are the last index (`tf.sparse_merge`).
+
+    Example:
+        >>> ids = af.SparseTensor([[0, 0], [1, 0]], af.constant([2, 0], af.int64), [2, 1])
+        >>> values = af.SparseTensor([[0, 0], [1, 0]], [0.5, 0.25], [2, 1])
+        >>> af.sparse_tensor_to_dense(af.sparse_merge(ids, values, vocab_size=3))
+        [[0.   0.   0.5 ]
+         [0.25 0.   0.  ]]
 
     Args:
         sp_ids: int32 or int64; several for as many last indices.
@@ -246,6 +280,12 @@ def sparse_to_indicator(sp_input: SparseTensor, vocab_size: TensorLike, name: st
     """The dense bool tensor that is true at `[..., id]` for each id in the rows of `sp_input` (`tf.sparse_to_indicator`).
 
     Raises TypeError where the ids are not int32 or int64.
+
+    Example:
+        >>> ids = af.SparseTensor([[0, 0], [0, 1], [1, 0]], [2, 0, 1], [2, 2])
+        >>> af.sparse_to_indicator(ids, vocab_size=3)
+        [[ True False  True]
+         [False  True False]]
     """
     ids = sparse_of(sp_input)
     if ids.dtype not in INDEX:
@@ -258,7 +298,15 @@ def sparse_to_indicator(sp_input: SparseTensor, vocab_size: TensorLike, name: st
 
 @public("af", "af.sparse:mask")
 def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
-    """The slices of `a` whose indices are not among `mask_indices` (`tf.sparse_mask`)."""
+    """The slices of `a` whose indices are not among `mask_indices` (`tf.sparse_mask`).
+
+    Example:
+        >>> rows = af.IndexedSlices(af.constant([[1], [2], [3]]), af.constant([10, 20, 30]))
+        >>> left = af.sparse_mask(rows, [20])
+        >>> left.indices, left.values
+        ([10 30], [[1]
+                   [3]])
+    """
     with composite(name, "sparse_mask", a.values, mask_indices):
         masked = cast(convert_to_tensor(mask_indices), a.indices.dtype)
         left, places = setdiff1d(a.indices, masked)
@@ -306,6 +354,12 @@ def edit_distance(
     hypothesis: SparseTensor, truth: SparseTensor, normalize: bool = True, name: str | None = None
 ) -> Tensor:
     """Levenshtein's distance of the sequences along the last dimension, float32 (`tf.edit_distance`).
+
+    Example:
+        >>> def word(letters):
+        ...     return af.SparseTensor([[0, i] for i in range(len(letters))], list(letters), [1, len(letters)])
+        >>> af.edit_distance(word("kitten"), word("sitting"), normalize=False)
+        [3.]
 
     Args:
         hypothesis, truth: sparse tensors of one type and rank; their last dimension holds the sequences.

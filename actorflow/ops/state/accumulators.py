@@ -234,7 +234,17 @@ class ConditionalAccumulatorBase:
 
 @public("af")
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """Sums gradients until they are taken (`tf.ConditionalAccumulator`)."""
+    """Sums gradients until they are taken (`tf.ConditionalAccumulator`).
+
+    Example:
+        >>> sums = af.ConditionalAccumulator(af.float32, [])
+        >>> gradient = af.placeholder(af.float32, [])
+        >>> push = sums.apply_grad(gradient, local_step=0)
+        >>> for value in [1.0, 4.0]:
+        ...     await session.run(push, {gradient: value})
+        >>> await session.run(sums.take_grad(2))
+        2.5
+    """
 
     def __init__(
         self,
@@ -303,6 +313,16 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Sums gradients that are rows, index by index, until they are taken (`tf.SparseConditionalAccumulator`).
 
     The mean of a row is over those gradients that have it.
+
+    Example:
+        >>> sums = af.SparseConditionalAccumulator(af.float32, [None, 1], reduction_type="SUM")
+        >>> push = sums.apply_grad(grad_indices=[3, 5], grad_values=[[1.0], [2.0]])
+        >>> for _ in range(2):
+        ...     await session.run(push)
+        >>> taken = await session.run(sums.take_indexed_slices_grad(2))
+        >>> taken.indices, taken.values
+        ([3 5], [[2.]
+                 [4.]])
     """
 
     def __init__(

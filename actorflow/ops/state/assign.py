@@ -33,6 +33,11 @@ def assign(
 
     A variable that was made with `validate_shape=False` may change its shape.
 
+    Example:
+        >>> v = af.Variable([1.0, 2.0])
+        >>> af.assign(v, [5.0, 6.0])
+        [5. 6.]
+
     Args:
         ref: a variable, or the reference to one.
         value: the new value, of the variable's type and shape.
@@ -49,6 +54,11 @@ def assign(
 def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Adds `value`; gives the sum (`tf.assign_add`). Errors are those of `assign`.
 
+    Example:
+        >>> v = af.Variable([1.0, 2.0])
+        >>> af.assign_add(v, [10.0, 10.0])
+        [11. 12.]
+
     Args:
         ref: a variable, or the reference to one.
         value: of the variable's type and shape.
@@ -60,6 +70,11 @@ def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
 @public("af")
 def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Subtracts `value`; gives the difference (`tf.assign_sub`). Errors are those of `assign`.
+
+    Example:
+        >>> v = af.Variable(3)
+        >>> af.assign_sub(v, 1)
+        2
 
     Args:
         ref: a variable, or the reference to one.
@@ -76,6 +91,13 @@ def scatter_update(
     """Sets the rows `ref[indices[i]]` to `updates[i]`; gives the whole value (`tf.scatter_update`).
 
     Of several updates of one row the last stays.
+
+    Example:
+        >>> v = af.Variable([[1, 1], [2, 2], [3, 3]])
+        >>> af.scatter_update(v, [2, 0], [[9, 9], [7, 7]])
+        [[7 7]
+         [2 2]
+         [9 9]]
 
     Args:
         ref: a variable, or the reference to one.
@@ -97,6 +119,11 @@ def scatter_add(
     """Adds `updates[i]` to the rows `ref[indices[i]]`, all that name one row; gives the whole value (`tf.scatter_add`).
     Errors are those of `scatter_update`.
 
+    Example:
+        >>> v = af.Variable([1, 2, 3])
+        >>> af.scatter_add(v, [0, 2, 2], [10, 1, 1])
+        [11  2  5]
+
     Args:
         ref: a variable, or the reference to one.
         indices: int32 or int64, of any shape: the rows.
@@ -113,6 +140,11 @@ def scatter_sub(
     """Subtracts `updates[i]` from the rows `ref[indices[i]]`, all that name one row; gives the whole value
     (`tf.scatter_sub`). Errors are those of `scatter_update`.
 
+    Example:
+        >>> v = af.Variable([1, 2, 3])
+        >>> af.scatter_sub(v, [0, 2], [1, 1])
+        [0 2 2]
+
     Args:
         ref: a variable, or the reference to one.
         indices: int32 or int64, of any shape: the rows.
@@ -126,7 +158,19 @@ def scatter_sub(
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """Adds 1 to a scalar int32 or int64 variable; gives the value before.
 
-    Raises OutOfRangeError in the run where the variable has reached `limit`."""
+    Raises OutOfRangeError in the run where the variable has reached `limit`.
+
+    Example:
+        >>> v = af.Variable(0)
+        >>> count = af.count_up_to(v, 2)
+        >>> await session.run(v.initializer)
+        >>> await session.run(count), await session.run(count)
+        (0, 1)
+        >>> await session.run(count)
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.OutOfRangeError: Reached limit of 2: the variable 'Variable' is not counted ...
+    """
     return state_sparse.count_up_to_op(ref, limit=limit, name=name)
 
 
@@ -136,6 +180,11 @@ def scatter_mul(
 ) -> Tensor:
     """Multiplies the rows `ref[indices[i]]` by `updates[i]`, each as often as it is named; gives the whole value
     (`tf.scatter_mul`). Errors are those of `scatter_update`.
+
+    Example:
+        >>> v = af.Variable([1, 5, 3])
+        >>> af.scatter_mul(v, [1, 1], [10, 2])
+        [  1 100   3]
 
     Args:
         ref: a variable, or the reference to one.
@@ -153,6 +202,11 @@ def scatter_div(
     """Divides the rows `ref[indices[i]]` by `updates[i]`, each as often as it is named, integers towards zero; gives
     the whole value (`tf.scatter_div`). Errors are those of `scatter_update`.
 
+    Example:
+        >>> v = af.Variable([10.0, 20.0])
+        >>> af.scatter_div(v, [1], [4.0])
+        [10.  5.]
+
     Args:
         ref: a variable, or the reference to one.
         indices: int32 or int64, of any shape: the rows.
@@ -169,6 +223,11 @@ def scatter_min(
     """Makes the rows `ref[indices[i]]` the smaller of themselves and `updates[i]`; gives the whole value
     (`tf.scatter_min`). Errors are those of `scatter_update`.
 
+    Example:
+        >>> v = af.Variable([1, 5, 3])
+        >>> af.scatter_min(v, [0, 1], [4, 4])
+        [1 4 3]
+
     Args:
         ref: a variable, or the reference to one.
         indices: int32 or int64, of any shape: the rows.
@@ -184,6 +243,11 @@ def scatter_max(
 ) -> Tensor:
     """Makes the rows `ref[indices[i]]` the larger of themselves and `updates[i]`; gives the whole value
     (`tf.scatter_max`). Errors are those of `scatter_update`.
+
+    Example:
+        >>> v = af.Variable([1, 5, 3])
+        >>> af.scatter_max(v, [0, 1], [4, 4])
+        [4 5 3]
 
     Args:
         ref: a variable, or the reference to one.
@@ -202,6 +266,12 @@ def scatter_nd_update(
     (`tf.scatter_nd_update`).
 
     Of several updates of one place the last stays.
+
+    Example:
+        >>> v = af.Variable([[1, 2], [3, 4]])
+        >>> af.scatter_nd_update(v, [[1]], [[30, 40]])
+        [[ 1  2]
+         [30 40]]
 
     Args:
         ref: a variable, or the reference to one.
@@ -223,6 +293,12 @@ def scatter_nd_add(
     """Adds `updates[i]` to `ref[tuple(indices[i])]`; gives the whole value (`tf.scatter_nd_add`). Errors are those of
     `scatter_nd_update`.
 
+    Example:
+        >>> v = af.Variable([[1, 2], [3, 4]])
+        >>> af.scatter_nd_add(v, [[0, 1], [1, 0]], [10, 20])
+        [[ 1 12]
+         [23  4]]
+
     Args:
         ref: a variable, or the reference to one.
         indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
@@ -239,6 +315,12 @@ def scatter_nd_sub(
     """Subtracts `updates[i]` from `ref[tuple(indices[i])]`; gives the whole value (`tf.scatter_nd_sub`). Errors are
     those of `scatter_nd_update`.
 
+    Example:
+        >>> v = af.Variable([[1, 2], [3, 4]])
+        >>> af.scatter_nd_sub(v, [[0, 1]], [2])
+        [[1 0]
+         [3 4]]
+
     Args:
         ref: a variable, or the reference to one.
         indices: int32 or int64, [..., d]: each names an element, or a slice where d is less than the variable's rank.
@@ -254,6 +336,12 @@ def batch_scatter_update(
 ) -> Tensor:
     """Sets ref[i, ..., j, indices[i, ..., j, k]] to updates[i, ..., j, k], which is `scatter_update` in each element of
     a batch; gives the whole value (`tf.batch_scatter_update`). Errors are those of `scatter_nd_update`.
+
+    Example:
+        >>> v = af.Variable([[1, 2, 3], [4, 5, 6]])
+        >>> af.batch_scatter_update(v, [[0], [2]], [[10], [60]])
+        [[10  2  3]
+         [ 4  5 60]]
 
     Args:
         ref: a variable, or the reference to one.

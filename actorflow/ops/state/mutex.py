@@ -61,10 +61,15 @@ _COLLECTION = "critical_section_executions"
 class CriticalSection:
     """A part of a graph that at most one step executes at a time: all that is built inside `execute`.
 
-        section = af.CriticalSection(name="counter")
-        after = section.execute(lambda: (v.assign(af.read_variable(v) * 2.0)))
-
     Those that wait are served in the order in which they came. A step that ends, however, lets go of what it held.
+
+    Example:
+        >>> v = af.Variable(0)
+        >>> section = af.CriticalSection(name="counter")
+        >>> after = section.execute(lambda: v.assign(v.read_value() + 1))
+        >>> await session.run(v.initializer)
+        >>> [await session.run(after) for _ in range(3)]
+        [1, 2, 3]
     """
 
     def __init__(self, name: str | None = None, shared_name: str | None = None) -> None:

@@ -47,13 +47,15 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
     """Keeps the value of `data` in the session, on its device (`tf.get_session_handle`). A run that fetches the result gives a
     handle, and the value does not travel.
 
-        kept = session.run(af.get_session_handle(a * b))
-        holder, value = af.get_session_tensor(kept.handle, af.float32)
-        session.run(value + 1.0, {holder: kept})
-
     The handle has `handle` (its text), `eval()`, `delete()` and `get_raw_handle()`; with an asynchronous session `eval` and
     `delete` are awaited. A value is forgotten when it is deleted, some time after its handle is gone unless
     `get_raw_handle` was called, or when the session ends.
+
+    Example:
+        >>> kept = await session.run(af.get_session_handle(af.range_(1000)))
+        >>> handle, values = af.get_session_tensor(kept, af.int32)
+        >>> await session.run(af.reduce_sum(values), {handle: kept})
+        499500
 
     Args:
         data: a tensor of any type and shape.
@@ -74,6 +76,12 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 def get_session_tensor(handle: Any, dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """A tensor whose value is that of whatever handle is fed (`tf.get_session_tensor`).
 
+    Example:
+        >>> kept = await session.run(af.get_session_handle(af.constant([1.0, 2.0])))
+        >>> handle, values = af.get_session_tensor(kept, af.float32)
+        >>> await session.run(values * 10.0, {handle: kept})
+        [10. 20.]
+
     Args:
         handle: the text of a handle, which says on which device the values are that will be fed.
         dtype: the element type of the values.
@@ -93,6 +101,11 @@ def get_session_tensor(handle: Any, dtype: DTypeLike, name: str | None = None) -
 @public("af")
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
     """An operation that forgets the value of the handle that is fed (`tf.delete_session_tensor`).
+
+    Example:
+        >>> kept = await session.run(af.get_session_handle(af.range_(3)))
+        >>> handle, forget = af.delete_session_tensor(kept)
+        >>> await session.run(forget, {handle: kept})
 
     Args:
         handle: the text of a handle, which says on which device the values are that will be forgotten.

@@ -43,7 +43,13 @@ def variable_handle(
 def read_variable(ref: RefLike, *, name: str | None = None) -> Tensor:
     """The variable's value as it is when the node runs; no later update changes it.
 
-    Raises FailedPreconditionError in the run where the variable has no value yet."""
+    Raises FailedPreconditionError in the run where the variable has no value yet.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> af.read_variable(v)
+        3.0
+    """
 
 
 @read_variable.gradient

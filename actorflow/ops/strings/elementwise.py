@@ -50,6 +50,10 @@ def string_join(inputs: Sequence[TensorLike], separator: str = "", name: str | N
 
     Scalars go with every element of the others, which have one shape. Raises ValueError, or InvalidArgumentError in the
     run, where the shapes differ.
+
+    Example:
+        >>> af.string_join([["a", "b"], "x"], separator="-")
+        [b'a-x' b'b-x']
     """
     return _string_join(inputs, separator=separator, name=name)
 
@@ -84,6 +88,12 @@ def as_string(
     """Each element as text, as C's printf would write it (`tf.as_string`).
 
     Integers are written with `%d`, floats with `%f`, truth values as `true` and `false`, complex numbers as `(re,im)`.
+
+    Example:
+        >>> af.as_string([1, 20], width=3, fill="0")
+        [b'001' b'020']
+        >>> af.as_string([3.14159], precision=2)
+        [b'3.14']
 
     Args:
         input: numbers, truth values or strings, of any shape.
@@ -125,6 +135,12 @@ def string_to_number(
 
     White space around it is skipped; floats may be decimal, hexadecimal, `inf` or `nan`.
 
+    Example:
+        >>> af.string_to_number(["3.5", " -1e3 "])
+        [    3.5 -1000. ]
+        >>> af.string_to_number("42", af.int32)
+        42
+
     Args:
         string_tensor: strings of any shape.
         out_type: float32, float64, int32, int64, uint32 or uint64.
@@ -149,6 +165,10 @@ def string_lower(input: TensorLike, encoding: str = "", name: str | None = None)
     """Each string in lower case: the letters of ASCII, or all of Unicode's with `encoding="utf-8"` (`tf.strings.lower`).
 
     Raises InvalidArgumentError in the run for another encoding.
+
+    Example:
+        >>> af.strings.lower("HELLO"), af.strings.lower("Ä", encoding="utf-8")
+        (b'hello', b'\\xc3\\xa4')
     """
     return _string_lower(input, encoding=encoding, name=name)
 
@@ -160,14 +180,24 @@ def _string_upper(input: TensorLike, *, encoding: str = "", name: str | None = N
 
 @public("af.strings:upper")
 def string_upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in upper case (`tf.strings.upper`); see `string_lower`."""
+    """Each string in upper case (`tf.strings.upper`); see `string_lower`.
+
+    Example:
+        >>> af.strings.upper(["hello", "World"])
+        [b'HELLO' b'WORLD']
+    """
     return _string_upper(input, encoding=encoding, name=name)
 
 
 @public("af", "af.strings:strip")
 @op("StringStrip", shape=unchanged, dtypes=STRING, gradient=None)
 def string_strip(input: TensorLike, *, name: str | None = None) -> Tensor:
-    """Each string without the white space of ASCII at its ends (`tf.string_strip`, `tf.strings.strip`)."""
+    """Each string without the white space of ASCII at its ends (`tf.string_strip`, `tf.strings.strip`).
+
+    Example:
+        >>> af.string_strip(["  a b ", "c"])
+        [b'a b' b'c']
+    """
 
 
 def _length(c: Inference) -> Shape:
@@ -185,6 +215,10 @@ def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE"
     """The number of bytes of each string, or of characters with `unit="UTF8_CHAR"`, as int32 (`tf.strings.length`).
 
     Characters are counted by the bytes that begin one. Raises ValueError for another unit.
+
+    Example:
+        >>> af.strings.length("Grüße"), af.strings.length("Grüße", unit="UTF8_CHAR")
+        (7, 5)
     """
     return _string_length(input, unit=unit, name=name)
 
@@ -208,6 +242,10 @@ def _substr(
 @public("af", "af.strings")
 def substr(input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The part of each string that begins at `pos` and has `len` bytes, or what there is of it (`tf.substr`).
+
+    Example:
+        >>> af.substr(["hello", "world"], 1, 3)
+        [b'ell' b'orl']
 
     Args:
         input: strings of any shape.
@@ -255,6 +293,10 @@ def unicode_transcode(
     name: str | None = None,
 ) -> Tensor:
     """Each string from `input_encoding` in `output_encoding` (`tf.strings.unicode_transcode`).
+
+    Example:
+        >>> af.strings.unicode_transcode(["é"], "UTF-8", "UTF-16-BE")
+        [b'\\x00\\xe9']
 
     Args:
         input: strings of any shape.
@@ -308,6 +350,10 @@ def regex_replace(
     that is linear in the string. Otherwise Python's `re` does, which backtracks: Unicode classes (`\pL`), `\C` and the flag `U`
     are not there then, and a string is refused over which the pattern might take seconds.
 
+    Example:
+        >>> af.regex_replace(["a1b22c", "3"], "[0-9]+", "#")
+        [b'a#b#c' b'#']
+
     Args:
         input: strings of any shape.
         pattern, rewrite: scalars. In the rewrite `\1` to `\9` are groups, `\0` the match and `\\` a backslash.
@@ -328,7 +374,12 @@ def _matched(c: Inference) -> Shape:
 @public("af.strings")
 @op("RegexFullMatch", shape=_matched, dtypes=STRING, result=dt.bool, gradient=None, work=50)
 def regex_full_match(input: TensorLike, pattern: TensorLike, *, name: str | None = None) -> Tensor:
-    """Whether all of each string matches the scalar `pattern` (`tf.strings.regex_full_match`); see `regex_replace`."""
+    """Whether all of each string matches the scalar `pattern` (`tf.strings.regex_full_match`); see `regex_replace`.
+
+    Example:
+        >>> af.strings.regex_full_match(["abc", "abcd"], "a.c")
+        [ True False]
+    """
 
 
 # ---- base64
@@ -341,7 +392,12 @@ def _encode_base64(input: TensorLike, *, pad: bool = False, name: str | None = N
 
 @public("af", "tf.io")
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
-    """Each string in the base64 that is safe in URLs, with `=` at its end where `pad` says so (`tf.encode_base64`)."""
+    """Each string in the base64 that is safe in URLs, with `=` at its end where `pad` says so (`tf.encode_base64`).
+
+    Example:
+        >>> af.encode_base64("hello"), af.encode_base64("hello", pad=True)
+        (b'aGVsbG8', b'aGVsbG8=')
+    """
     return _encode_base64(input, pad=pad, name=name)
 
 
@@ -351,4 +407,8 @@ def decode_base64(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The strings that base64 safe in URLs stands for, with or without padding (`tf.decode_base64`).
 
     Raises InvalidArgumentError in the run for anything else.
+
+    Example:
+        >>> af.decode_base64("aGVsbG8")
+        b'hello'
     """

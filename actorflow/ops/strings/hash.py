@@ -35,6 +35,10 @@ def string_to_hash_bucket(
 
     Deprecated there: `string_to_hash_bucket_fast` spreads better.
 
+    Example:
+        >>> af.string_to_hash_bucket(["a", "b", "a"], 10)
+        [8 0 8]
+
     Args:
         string_tensor: strings of any shape.
         num_buckets: how many buckets there are, 1 or more.
@@ -61,6 +65,10 @@ def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | 
 
     The same on every machine. Strings that share a bucket can be found by those who know the hash.
     Raises ValueError for no bucket.
+
+    Example:
+        >>> af.string_to_hash_bucket_fast(["a", "b", "a"], 10)
+        [9 2 9]
     """
     return _string_to_hash_bucket_fast(input, num_buckets=num_buckets, name=name)
 
@@ -79,6 +87,10 @@ def string_to_hash_bucket_strong(
     """The bucket of each string by SipHash-2-4 under a key (`tf.string_to_hash_bucket_strong`).
 
     Strings that share a bucket can't be found without the key.
+
+    Example:
+        >>> af.string_to_hash_bucket_strong(["a", "b", "a"], 10, key=[123, 456])
+        [8 2 8]
 
     Args:
         input: strings of any shape.

@@ -58,6 +58,12 @@ def string_split(
 ) -> SparseTensor:
     """The parts of each string of a vector, as a sparse matrix with one row a string (`tf.string_split`).
 
+    Example:
+        >>> af.string_split(["a b", "c"])
+        SparseTensor(indices=[[0 0]
+                              [0 1]
+                              [1 0]], values=[b'a' b'b' b'c'], dense_shape=[2 2])
+
     Args:
         source, input: a vector of strings; `input` is the newer name.
         sep, delimiter: a scalar (a space by default), of which each byte separates; empty for a part each byte.
@@ -84,6 +90,11 @@ def strings_split(
     name: str | None = None,
 ) -> SparseTensor:
     """The parts of each string between separators, as a sparse tensor with one dimension more (`tf.strings.split`).
+
+    Example:
+        >>> af.sparse_tensor_to_dense(af.strings.split(["a,b,c", "d"], sep=","), "")
+        [[b'a' b'b' b'c']
+         [b'd' b'' b'']]
 
     Args:
         input, source: strings, of known rank; a scalar counts as a vector of one. `source` is the older name.
@@ -163,6 +174,10 @@ def reduce_join(
 ) -> Tensor:
     """Joins the strings along `axis` (`tf.reduce_join`, `tf.strings.reduce_join`).
 
+    Example:
+        >>> af.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="+")
+        [b'a+b' b'c+d']
+
     Args:
         inputs: strings of any shape.
         axis: an int, or several axes, which are joined one after the other, in their order; all of them, the last
@@ -226,6 +241,10 @@ def unsorted_segment_join(
 ) -> Tensor:
     """Row i has the strings joined whose id is i, in their order (`tf.strings.unsorted_segment_join`).
 
+    Example:
+        >>> af.strings.unsorted_segment_join(["a", "b", "c"], [1, 0, 1], 2, separator="-")
+        [b'b' b'a-c']
+
     Args:
         inputs: strings of any shape.
         segment_ids: int32 or int64, of the shape of the first dimensions of `inputs`.
@@ -258,6 +277,10 @@ def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
     """`template` with each `placeholder` replaced by what a tensor holds (`tf.strings.format`): a scalar string.
+
+    Example:
+        >>> af.strings.format("The sizes are {} and {}.", [[1, 2], 3.5])
+        b'The sizes are [1 2] and 3.5.'
 
     Args:
         template: the text, with as many placeholders as there are tensors.
