@@ -19,7 +19,7 @@ from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.dashboard.curves import Curves
 from actorflow.dashboard.guard import LOOPBACK, Guard, Message, Receive, Send, answer
 from actorflow.dashboard.outline import Outline
-from actorflow.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source
+from actorflow.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source, brief
 from actorflow.dashboard.steps import SECONDS, picture_of, seconds_of_nodes, steps_of
 from actorflow.errors import OpError
 from actorflow.graph.graph import Graph
@@ -83,8 +83,11 @@ class Dashboard:
         """The time of each node's kernel, from the steps that were looked at."""
         self._curves = None if logdir is None else Curves(logdir)
         self._reading = anyio.Lock()
-        self._outline: tuple[int, dict[str, str], Outline] | None = None
+        self._outline: tuple[int, Outline] | None = None
+        """The graph by its scopes, as it was in a version."""
         self._streams = 0
+        self._sent: tuple[int, bytes] | None = None
+        """The number of the last snapshot that went to pages, and its event."""
         self._guard = Guard(self._serve, self.token or None, hosts)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -161,12 +164,13 @@ class Dashboard:
             text = "This page was given no graph: use `actorflow dashboard --graph FILE`, or mount it with a session."
             await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
             return
-        version, placement = self._graph.version, self._placement()
-        if self._outline is None or self._outline[:2] != (version, placement):
+        version = self._graph.version
+        if self._outline is None or self._outline[0] != version:
             nodes = list(self._graph.nodes.values())
-            made = await anyio.to_thread.run_sync(partial(Outline, nodes, placement, self._seconds))
-            self._outline = version, placement, made
-        outline = self._outline[-1]
+            self._outline = version, await anyio.to_thread.run_sync(partial(Outline, nodes, self._seconds))
+        outline = self._outline[1]
+        if self._session is not None:
+            outline.placement = self._session._engine.placements()
         if asked == "/search.json":
             found: Any = {"found": outline.search(query.get("q", "")[:200])}
             await answer(send, 200, _json(found), _JSON, with_body=with_body)
@@ -178,13 +182,12 @@ class Dashboard:
             return
         await answer(send, 200, _json(found), _JSON, with_body=with_body)
 
-    def _placement(self) -> dict[str, str]:
-        """The device of each node that the session has placed."""
-        if self._session is None or self._graph is None:
-            return {}
-        engine = self._session._engine
-        found = {name: engine.placement(name) for name in self._graph.nodes}
-        return {name: device for name, device in found.items() if device is not None}
+    def _event(self, snapshot: dict[str, Any]) -> bytes:
+        """A snapshot as an event, which all open pages get."""
+        number = snapshot["number"]
+        if self._sent is None or self._sent[0] != number:
+            self._sent = number, b"id: %d\ndata: %s\n\n" % (number, _json(brief(snapshot)))
+        return self._sent[1]
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         """Server-sent events: a snapshot whenever there is a new one, until the client goes."""
@@ -206,8 +209,7 @@ class Dashboard:
                 group.start_soon(until_it_goes)
                 async with self.sampler.watching() as snapshots:
                     async for snapshot in snapshots:
-                        body = b"id: %d\ndata: %s\n\n" % (snapshot["number"], _json(snapshot))
-                        await send({"type": "http.response.body", "body": body, "more_body": True})
+                        await send({"type": "http.response.body", "body": self._event(snapshot), "more_body": True})
         finally:
             self._streams -= 1
 

@@ -78,20 +78,15 @@ class Outline:
 
     Args:
         nodes: the graph's nodes (`Graph.nodes.values()`).
-        placement: the device of each node that is placed; what nodes ask for stands in for the others.
         seconds: how long the kernel of each node takes, as far as that is known. It may change.
     """
 
-    def __init__(
-        self,
-        nodes: Iterable[Node],
-        placement: Mapping[str, str] | None = None,
-        seconds: Mapping[str, float] | None = None,
-    ) -> None:
-        self.seconds = seconds or {}
+    def __init__(self, nodes: Iterable[Node], seconds: Mapping[str, float] | None = None) -> None:
+        self.seconds = {} if seconds is None else seconds
+        self.placement: Mapping[str, str] = {}
+        """The device of each node that is placed; what the others ask for stands in for it."""
         self._bytes: dict[str, int] = {}
         self._nodes = {node.name: node for node in nodes}
-        self._placement = placement or {}
         self._scopes = {""}
         for name, node in self._nodes.items():
             if _ICONS.fullmatch(node.op):
@@ -155,7 +150,7 @@ class Outline:
             box.ops[node.op] += 1
             box.seconds += self.seconds.get(name, 0.0)
             box.bytes += self._bytes_of(node)
-            device = self._placement.get(name, node.device)
+            device = self.placement.get(name, node.device)
             if device:
                 box.devices[device] += 1
             place[name] = key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import sys
 import time
@@ -22,6 +23,7 @@ from actorflow.session.session import Session
 HISTORY = 120
 """Points of each curve."""
 MOST_EVENTS = 200
+MOST_LINKS = 64
 
 
 class Source(Protocol):
@@ -223,6 +225,27 @@ class Sampler:
         finally:
             self._asking = None
             asking.set()
+
+
+def brief(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """A snapshot as pages show it: with `MOST_LINKS` links of all tasks, those that waited longest, and how many there are.
+
+    A cluster of 64 workers has 4,000 links, and a page gets a snapshot each second.
+    """
+    tasks = snapshot["tasks"]
+    links = [
+        (link["wait_seconds"], name, at)
+        for name, told in tasks.items()
+        for at, link in enumerate(told.get("links", ()))
+    ]
+    kept: dict[str, list[int]] = {name: [] for name in tasks}
+    for _, name, at in heapq.nlargest(MOST_LINKS, links):
+        kept[name].append(at)
+    shown = {
+        name: {**told, "links": [told["links"][at] for at in kept[name]]} if "links" in told else told
+        for name, told in tasks.items()
+    }
+    return {**snapshot, "tasks": shown, "links": len(links)}
 
 
 def changes(before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:

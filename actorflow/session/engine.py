@@ -69,8 +69,8 @@ class Engine(Protocol):
     def devices(self) -> list[Device]:
         """All devices, in the order in which unconstrained nodes prefer them."""
 
-    def placement(self, name: str) -> str | None:
-        """The device of a node; None where it has none yet."""
+    def placements(self) -> Mapping[str, str]:
+        """The devices of the nodes that have one. It is another object when a node has got one, or another one."""
 
     async def explain(self, name: str) -> str:
         """Why a node is where it is."""

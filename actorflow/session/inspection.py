@@ -33,7 +33,7 @@ class Inspection:
         """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet."""
         found = self.graph.as_graph_element(element)
         name = found.op.name if isinstance(found, Tensor) else found.name
-        device = self._engine.placement(name)
+        device = self._engine.placements().get(name)
         if device is None:
             raise FailedPreconditionError(
                 f"{name} has no device: it was added since the last plan was made, or no device can take it.",
@@ -117,8 +117,8 @@ class Inspection:
         from actorflow.placement.simulation.makespan import makespan
 
         nodes = self.graph.nodes
-        ran = {name: self._engine.placement(name) for name in trace.names() if name in nodes}
-        placed = {name: device for name, device in sorted(ran.items()) if device is not None}
+        placements = self._engine.placements()
+        placed = {name: placements[name] for name in sorted({*trace.names()}) if name in nodes and name in placements}
         costs = measurements(await self.measured(), nodes)
         found = makespan(nodes, placed, self._engine.devices(), measured=costs)
         times = zip(placed, found.begun, found.ended)

@@ -125,8 +125,8 @@ class LocalEngine:
     def devices(self) -> list[Device]:
         return list(self._devices)
 
-    def placement(self, name: str) -> str | None:
-        return self.planner.placer.placed.get(name)
+    def placements(self) -> Mapping[str, str]:
+        return self.planner.placer.placed
 
     async def explain(self, name: str) -> str:
         return self.planner.placer.explain(name)

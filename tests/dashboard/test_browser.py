@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import numpy as np
 import pytest
 from patience import PATIENCE
 from told_tasks import TASK, Told
@@ -149,6 +151,41 @@ async def test_a_browser_goes_through_all_views_and_shows_hostile_names_as_text(
         await browser.close()
 
 
+@pytest.mark.allow_leaks("fds", "threads", "children")
+async def test_the_graph_of_a_training_step_is_drawn_with_the_time_of_its_parts() -> None:
+    pytest.importorskip("playwright", reason="playwright is not installed (make test-extras)")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    from playwright.async_api import async_playwright, expect
+
+    with af.Graph().as_default() as graph:
+        images = af.placeholder(af.float32, [32, 784], name="images")
+        labels = af.placeholder(af.int32, [32], name="labels")
+        hidden = af.layers.dense(images, 128, activation=af.nn.relu, name="hidden")
+        logits = af.layers.dense(hidden, 10, name="logits")
+        with af.name_scope("loss"):
+            loss = af.reduce_mean(af.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+        train = af.train.GradientDescentOptimizer(0.1).minimize(loss)
+        init = af.global_variables_initializer()
+    feeds = {images: np.ones((32, 784), np.float32), labels: np.zeros(32, np.int32)}
+    async with af.Session(graph=graph, recording=af.Recording(every=1)) as session:
+        await session.run(init)
+        for _ in range(3):
+            await session.run(train, feeds)
+        async with served(Dashboard(session, token="secret")) as (_, port), async_playwright() as library:
+            browser = await library.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+            tab = await browser.new_page()
+            await tab.set_viewport_size({"width": 1000, "height": 640})
+            await tab.goto(f"http://127.0.0.1:{port}/?token=secret")
+            await tab.get_by_role("tab", name="Graph").click()
+            await expect(tab.get_by_role("button", name="Open gradients")).to_be_visible()
+            await tab.get_by_label("Colour by").select_option("time")
+            await expect(tab.locator("g.scope rect[style]").first).to_be_visible()
+            await expect(tab.locator("g.scope title").filter(has_text=re.compile("[mµ]s")).first).to_be_attached()
+            await pictured(tab, "graph")
+            await browser.close()
+
+
 def many_tasks(number: int) -> dict[str, Any]:
     """A cluster of 64 workers, each with links to all others, as it is in its n-th snapshot."""
     names = [f"/job:worker/task:{index}" for index in range(64)]
@@ -208,7 +245,11 @@ async def test_36000_nodes_are_painted_soon_and_64_workers_stream_without_stalli
         frames: list[float] = []
         for name in ("Overview", "Tasks", "Channels", "Queues", "Devices"):
             await tab.get_by_role("tab", name=name).click()
+            first = await tab.locator("main h2, main th").first.element_handle()
             frames += await tab.evaluate(FRAMES)
+            assert await first.evaluate("one => one.isConnected"), "what has not changed stays where it is"
+            if name == "Channels":
+                await expect(tab.locator("caption")).to_contain_text("the first 64 of 4,032")
         await browser.close()
     frames.sort()
     worst = frames[int(0.99 * len(frames))]

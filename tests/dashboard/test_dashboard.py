@@ -23,7 +23,7 @@ from actorflow.cluster.server import Server
 from actorflow.dashboard import top
 from actorflow.dashboard.application import MOST_STREAMS, Dashboard
 from actorflow.dashboard.guard import Guard
-from actorflow.dashboard.sampler import ClusterSource, Sampler, changes, problems
+from actorflow.dashboard.sampler import MOST_LINKS, ClusterSource, Sampler, brief, changes, problems
 from actorflow.dashboard.serving import check_address
 from actorflow.errors import InvalidArgumentError
 
@@ -242,6 +242,7 @@ async def test_names_are_searched_and_boxes_know_their_time_memory_and_devices()
     async with af.Session(graph=graph, recording=af.Recording(every=1)) as session:
         await session.run(y, {x: np.ones(4)})
         async with client(Dashboard(session, token="")) as script:
+            assert "seconds" not in (await script.get("/graph.json")).json()["boxes"][0]
             await script.get("/steps.json")  # the times come from the steps that are looked at
             (box,) = (await script.get("/graph.json?scope=model")).json()["boxes"]
             found = (await script.get("/search.json?q=MODEL%20y")).json()["found"]
@@ -325,6 +326,30 @@ async def test_curves_are_those_of_the_event_files(tmp_path: Path) -> None:
         assert (await script.get("/curves.json")).json()["curves"][0]["points"][-1] == [3, 9.0]
     async with client(Dashboard(Told(), token="")) as script:
         assert (await script.get("/curves.json")).status_code == 404
+
+
+async def test_pages_get_the_links_that_waited_longest_and_how_many_there_are() -> None:
+    source = Told()
+    link = TASK["links"][0]
+    source.tasks = {
+        f"/job:worker/task:{task}": {
+            **TASK,
+            "links": [{**link, "wait_seconds": task + peer / 100} for peer in range(64)],
+        }
+        for task in range(3)
+    }
+    source.tasks["/job:worker/task:3"] = {"state": "lost", "error": "gone"}
+    told = brief(await Sampler(source).snapshot())
+    shown = {name: [one["wait_seconds"] for one in task.get("links", ())] for name, task in told["tasks"].items()}
+    assert told["links"] == 3 * 64 and MOST_LINKS == 64
+    assert [len(links) for links in shown.values()] == [0, 0, 64, 0] and told["tasks"]["/job:worker/task:0"][
+        "steps"
+    ] == 7
+    page = Dashboard(source, token="secret", period=0.01)
+    assert len((await _events(page, 1))[0]["tasks"]["/job:worker/task:2"]["links"]) == 64
+    async with client(page, authorization="Bearer secret") as script:
+        whole = (await script.get("/snapshot.json")).json()["tasks"]
+    assert sum(len(task.get("links", ())) for task in whole.values()) == 3 * 64
 
 
 def test_changes_between_snapshots_are_events() -> None:

@@ -201,7 +201,7 @@ class RemoteEngine(StepCounts):
         self._devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
         self._sent = 0
         self._known.clear()
-        self._placements.clear()
+        self._placements = {}
         self._states.met(_MASTER, link)
         self._link = link
 
@@ -223,7 +223,7 @@ class RemoteEngine(StepCounts):
         with _naming(self._source):
             request = (PrepareTrial if trial else Prepare)(self._session, encode_signature(signature), coalesce)
             number, placed = await link.call(request)
-        self._placements.update(msgpack.unpackb(placed))
+        self._placements = self._placements | msgpack.unpackb(placed)
         self.plans += 1
         made = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)
         return made
@@ -327,8 +327,8 @@ class RemoteEngine(StepCounts):
     def devices(self) -> list[Any]:
         return list(self._devices)
 
-    def placement(self, name: str) -> str | None:
-        return self._placements.get(name)
+    def placements(self) -> Mapping[str, str]:
+        return self._placements
 
     async def explain(self, name: str) -> str:
         """Why a node is where it is."""

@@ -6,6 +6,7 @@
 const views = {};
 let snapshot = null;
 let chosen = "Overview";
+let shown = "";
 let scope = "";
 let drawn = null;
 let colour = "kind";
@@ -25,24 +26,43 @@ async function ask(path) {
   }
 }
 
-function element(name, attributes, ...children) {
-  const made = document.createElement(name);
+const lively = new WeakSet(); // the elements that listen to something
+
+function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    if (key.startsWith("on")) { made.addEventListener(key.slice(2), value); lively.add(made); }
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
   }
   for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
   return made;
 }
 
-function drawing(name, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== undefined) made.setAttribute(key, value);
-  }
-  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
-  return made;
+const element = (name, attributes, ...children) => filled(document.createElement(name), attributes, children);
+const drawing = (name, attributes, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+// Makes what is in a place equal to what was made, and touches nothing that is so already: of a table that is drawn again with
+// each snapshot the browser lays out the cells that have changed, and the focus and the scrolling stay.
+function renew(place, made) {
+  const kept = [...place.childNodes];
+  made.forEach((fresh, at) => {
+    if (typeof fresh === "string") fresh = document.createTextNode(fresh);
+    const old = kept[at];
+    if (!old) place.append(fresh);
+    else if (!mayBecome(old, fresh)) old.replaceWith(fresh);
+    else if (old.nodeType === Node.TEXT_NODE) { if (old.data !== fresh.data) old.data = fresh.data; }
+    else {
+      for (const {name, value} of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+      for (const {name} of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+      renew(old, [...fresh.childNodes]);
+    }
+  });
+  for (const old of kept.slice(made.length)) old.remove();
+}
+
+// A listener knows what it was made for, so an element that has one stands for another only if both have the same key.
+function mayBecome(old, fresh) {
+  if (old.nodeName !== fresh.nodeName || old.nodeType === Node.ELEMENT_NODE && (old.hasAttribute("style") || fresh.hasAttribute("style"))) return false;
+  return !lively.has(old) && !lively.has(fresh) || fresh.dataset.key !== undefined && old.dataset.key === fresh.dataset.key;
 }
 
 function bytes(count) {
@@ -63,17 +83,17 @@ function seconds(time) {
   return `${(time / 3600).toFixed(1)} h`;
 }
 
-// At most so many rows: a cluster of 64 workers has 4,000 links, and each snapshot draws its view again.
-const MOST_ROWS = 100;
-const number = (value) => (value === null || value === undefined ? "" : Math.round(value * 10) / 10).toLocaleString("en");
+// At most so many rows: each snapshot draws its view again.
+const MOST_ROWS = 64;
+const numbers = new Intl.NumberFormat("en"); // made once: `toLocaleString` makes one in each call
+const number = (value) => (value === null || value === undefined ? "" : numbers.format(Math.round(value * 10) / 10));
 
-// A table: rows of [text, or [text, class]]; a heading that ends in # is of numbers.
-function table(caption, headings, rows, none) {
+// A table: rows of [text, or [text, class]], of which there may be more elsewhere; a heading that ends in # is of numbers.
+function table(caption, headings, rows, none, all = rows.length) {
   if (!rows.length) return element("p", {class: "quiet"}, none);
   const numeric = headings.map((heading) => heading.endsWith("#"));
   const head = headings.map((heading, at) => element("th", {scope: "col", class: numeric[at] ? "number" : null}, heading.replace("#", "")));
-  const more = rows.length - MOST_ROWS;
-  if (more > 0) caption = `${caption} (the first ${MOST_ROWS} of ${rows.length})`;
+  if (all > MOST_ROWS) caption = `${caption} (the first ${MOST_ROWS} of ${number(all)})`;
   const body = rows.slice(0, MOST_ROWS).map((row) => element("tr", {}, row.map((cell, at) => {
     const [text, kind] = Array.isArray(cell) ? cell : [cell, null];
     const shown = typeof text === "number" ? number(text) : text === null || text === undefined ? "" : String(text);
@@ -213,7 +233,7 @@ views.Timeline = () => {
 };
 
 views.Channels = () => [table("Links between tasks, those that waited longest first", ["task", "peer", "direction", "transport", "sent#", "received#", "queued#", "credit#", "waits#", "waited#", "dropped#", "round trip#"],
-  each("links").sort(([, a], [, b]) => b.wait_seconds - a.wait_seconds).map(([name, link]) => [name, link.peer, link.direction, link.transport, bytes(link.bytes_sent), bytes(link.bytes_received), link.queued, bytes(link.credit_bytes), link.waits, seconds(link.wait_seconds), [link.dropped, link.dropped ? "warm" : ""], seconds(link.round_trip)]), "There are no links.")];
+  each("links").sort(([, a], [, b]) => b.wait_seconds - a.wait_seconds).map(([name, link]) => [name, link.peer, link.direction, link.transport, bytes(link.bytes_sent), bytes(link.bytes_received), link.queued, bytes(link.credit_bytes), link.waits, seconds(link.wait_seconds), [link.dropped, link.dropped ? "warm" : ""], seconds(link.round_trip)]), "There are no links.", snapshot.links)];
 
 views.Queues = () => [table("Queues", ["queue", "task", "elements#", "capacity#", "wait to put#", "wait to take#", "state"],
   each("queues").map(([name, queue]) => [queue.name, name, queue.size, queue.capacity < 0 ? "any" : queue.capacity, [queue.waiting_to_put, queue.waiting_to_put ? "warm" : ""], [queue.waiting_to_take, queue.waiting_to_take && !queue.size ? "bad" : ""],
@@ -286,18 +306,12 @@ function boxDrawing(box, x, y, open) {
   const rect = drawing("rect", {width: 170, height: 40, rx: box.kind === "node" ? 18 : 5});
   const fill = shade(box);
   if (fill) rect.style.fill = fill; // an attribute would be refused: the page takes no style but its own
-  const group = drawing("g", {class: `${box.kind}${open ? " open" : ""}`, transform: `translate(${x},${y})`},
+  const go = () => openScope(box.name);
+  const pressed = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } };
+  const opens = open ? {tabindex: 0, role: "button", "aria-label": `Open ${told}`, onclick: go, onkeydown: pressed} : {};
+  return drawing("g", {class: `${box.kind}${open ? " open" : ""}`, transform: `translate(${x},${y})`, ...opens},
     drawing("title", {}, told), rect,
     drawing("text", {x: 85, y: 17, "text-anchor": "middle"}, label), drawing("text", {x: 85, y: 32, "text-anchor": "middle", class: "small"}, counts));
-  if (open) {
-    const go = () => openScope(box.name);
-    group.setAttribute("tabindex", "0");
-    group.setAttribute("role", "button");
-    group.setAttribute("aria-label", `Open ${told}`);
-    group.addEventListener("click", go);
-    group.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
-  }
-  return group;
 }
 
 // The colour of a box: by its device a hue of its own, by time and memory the more the darker.
@@ -387,7 +401,9 @@ function show() {
   const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.key : null;
   const kept = view.querySelector(".graph");
   const at = kept ? [kept.scrollLeft, kept.scrollTop] : null;
-  view.replaceChildren(...views[chosen]());
+  if (shown === chosen) renew(view, views[chosen]());
+  else view.replaceChildren(...views[chosen]());
+  shown = chosen;
   const now = view.querySelector(".graph");
   if (focused) {
     const again = [...view.querySelectorAll("[data-key]")].find((one) => one.dataset.key === focused);
@@ -421,7 +437,7 @@ function follow() {
     else state(`${all.length - lost} of ${all.length} tasks, ${number(snapshot.steps_per_second)} steps a second`, lost > 0);
     if (chosen === "Steps") askForSteps();
     if (chosen === "Training" && snapshot.number % 5 === 0) askForCurves();
-    if (!["Graph", "Timeline", "Training"].includes(chosen)) show();
+    if (!document.hidden && !["Graph", "Timeline", "Training"].includes(chosen)) show();
   };
   events.onerror = () => state("The connection to this page's server is lost. It tries again by itself.", true);
 }
@@ -441,5 +457,6 @@ document.addEventListener("DOMContentLoaded", () => {
   if (hash.startsWith("graph=")) { scope = hash.slice(6); choose("Graph"); }
   else if (hash.startsWith("step=")) openStep(hash.slice(5));
   else choose(names.includes(hash) ? hash : "Overview");
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) show(); });
   follow();
 });
