@@ -55,6 +55,8 @@ def flat(value: Any) -> list[float]:
         return []
     if isinstance(value, (list, tuple)):
         return [number for part in value for number in flat(part)][:16]
+    if hasattr(value, "numpy"):
+        value = value.numpy()
     if hasattr(value, "ravel"):
         return [float(number) for number in value.ravel()[:16]]
     return [float(value)]

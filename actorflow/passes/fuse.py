@@ -1,5 +1,6 @@
 """Fusion: products and convolutions take the bias and the activation after them in, products what they are added to, and a
-step of gradient descent the product that it subtracts. The gradient of an activation moves to the small side of a pool.
+step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a variable is such a step. The
+gradient of an activation moves to the small side of a pool.
 (Paper section 5.4: optimised libraries for the kernels.)
 
 The fused node has the name of the last of those that it stands for, so its users stay as they are.
@@ -8,7 +9,7 @@ The fused node has the name of the last of those that it stands for, so its user
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -30,10 +31,12 @@ class Match:
     """Two nodes that a rule may fuse: `first` computes the input `position` of `last`, and for nothing else.
 
     nodes: those so far, by name, in their order; `graph` has all, and the types and shapes of what is fed.
+    taken: the names of the nodes whose outputs others take, or which are fetched.
     """
 
     graph: Subgraph
     nodes: Mapping[str, Node]
+    taken: Container[str]
     first: Node
     last: Node
     position: int
@@ -70,23 +73,25 @@ def fuse(graph: Subgraph) -> Subgraph:
     Args:
         graph: what one device runs.
     """
-    uses = _uses(graph)
+    uses, taken = _uses(graph)
     nodes: dict[str, Node] = {}
     for node in yielding(graph.nodes.values()):
         nodes[node.name] = node
-        if node.op in _BY_LAST and (not node.dtypes or node.dtypes[0] in _TYPES):
-            match = next(_matches(graph, nodes, uses, node), None)
-            if match is not None:
-                rule, found = match
-                made = rule.made(found)
-                if all(one.name != found.first.name for one in made):
-                    del nodes[found.first.name]
-                nodes.update((one.name, one) for one in made)
+        while node.op in _BY_LAST and (not node.dtypes or node.dtypes[0] in _TYPES):
+            match = next(_matches(graph, nodes, uses, taken, node), None)
+            if match is None:
+                break
+            rule, found = match
+            made = rule.made(found)
+            if all(one.name != found.first.name for one in made):
+                del nodes[found.first.name]
+            nodes.update((one.name, one) for one in made)
+            node = nodes[node.name]
     return graph.with_nodes(nodes.values())
 
 
 def _matches(
-    graph: Subgraph, nodes: Mapping[str, Node], uses: Mapping[str, int], last: Node
+    graph: Subgraph, nodes: Mapping[str, Node], uses: Mapping[str, int], taken: Container[str], last: Node
 ) -> Iterator[tuple[Rule, Match]]:
     """The rules that fit a node, the positions in their order and the rules of each in theirs."""
     rules = _BY_LAST[last.op]
@@ -97,7 +102,7 @@ def _matches(
             continue
         for rule in rules:
             if position in rule.positions and first.op in rule.firsts and first.dtypes[0] in _TYPES:
-                match = Match(graph, nodes, first, last, position)
+                match = Match(graph, nodes, taken, first, last, position)
                 if rule.fits(match):
                     yield rule, match
 
@@ -135,6 +140,13 @@ def _lacks_activation(match: Match) -> bool:
     return not match.first.attrs["activation"]
 
 
+def _steps(match: Match) -> bool:
+    """Whether a number times a gradient of the variable's shape is subtracted, and nothing takes the new value."""
+    shapes = [match.graph.type_of(given)[1] for given in match.first.inputs]
+    whole = match.first.shapes[0]
+    return match.last.name not in match.taken and is_static(whole) and () in shapes and whole in shapes and whole != ()
+
+
 def _biased(match: Match) -> tuple[Node, ...]:
     op = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}[match.first.op]
     return (_joined(match, op, (*match.first.inputs, match.other), activation=""),)
@@ -146,6 +158,12 @@ def _added(match: Match) -> tuple[Node, ...]:
 
 def _activated(match: Match) -> tuple[Node, ...]:
     return (_joined(match, match.first.op, match.first.inputs, activation=match.last.op),)
+
+
+def _descended(match: Match) -> tuple[Node, ...]:
+    rate, gradient = sorted(match.first.inputs, key=lambda given: match.graph.type_of(given)[1] != ())
+    made = _joined(match, "ApplyGradientDescent", (match.last.inputs[0], rate, gradient))
+    return (replace(made, dtypes=(), shapes=()),)
 
 
 def _stepped(match: Match) -> tuple[Node, ...]:
@@ -182,6 +200,14 @@ RULES = (
     Rule("a product and what it is added to", _MATMUL, frozenset(("Add",)), (0, 1), _adds_alike, _added),
     Rule("a biased product and its activation", _FUSED, frozenset(ACTIVATIONS), (0,), _lacks_activation, _activated),
     Rule(
+        "a step of descent",
+        frozenset(("Mul",)),
+        frozenset(("AssignSub", "AssignSubVariableOp")),
+        (1,),
+        _steps,
+        _descended,
+    ),
+    Rule(
         "a step of descent and its product",
         _MATMUL,
         frozenset(("ApplyGradientDescent",)),
@@ -201,12 +227,13 @@ for _rule in RULES:
         _BY_LAST.setdefault(_op, []).append(_rule)
 
 
-def _uses(graph: Subgraph) -> Counter[str]:
-    """How many inputs, control edges, fetches and targets name each node."""
-    uses: Counter[str] = Counter()
+def _uses(graph: Subgraph) -> tuple[Counter[str], set[str]]:
+    """How many inputs, control edges, fetches and targets name each node; and the nodes whose outputs are inputs or fetches."""
+    uses: Counter[str] = Counter(tensor_id.node for tensor_id in graph.fetches)
     for node in yielding(graph.nodes.values()):
         uses.update(tensor_id.node for tensor_id in node.inputs)
+    taken = set(uses)
+    for node in yielding(graph.nodes.values()):
         uses.update(node.controls)
-    uses.update(tensor_id.node for tensor_id in graph.fetches)
     uses.update(graph.targets)
-    return uses
+    return uses, taken

@@ -20,8 +20,10 @@ from types import CodeType
 from typing import Any, NoReturn
 
 from actorflow.errors import with_topic
+from actorflow.graph.node import TensorId
 from actorflow.session.engine import Engine
 from actorflow.session.planning.builder import CompiledPlans
+from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.structure.composites import spread_values
 from actorflow.session.structure.feeds import Feed
 from actorflow.session.waiting.deadline import report_failure
@@ -137,16 +139,38 @@ class Callable_:
     async def __call__(self, *values: Any) -> Any:
         """Runs once. Raises TypeError where the number of values is not that of the feed list."""
         try:
-            wanted = len(self._feeds if self._names is None else self._names)
-            if len(values) != wanted:
-                raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
-            if self._names is not None:
-                values = tuple(spread_values(self._names, values))
-            feeds = {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}
-            return self._build(await self._engine.run(self._compiled, feeds))
+            return self._build(await self._engine.run(self._compiled, self._fed(values)))
         except BaseException as error:
             report_failure(error)
             raise
+
+    def begin(self, *values: Any) -> Outcome:
+        """The same in a callback of the session's event loop, for a list of fetches: the result of a step that ends at once, else
+        what waits for it."""
+        try:
+            found = self._engine.begin(self._compiled, self._fed(values))
+            if isinstance(found, list):
+                made: list[Any] = self._build(found)
+                return made
+        except BaseException as error:
+            report_failure(error)
+            raise
+        return DeferredCall(lambda: self._ended(found))
+
+    async def _ended(self, step: DeferredCall) -> Any:
+        try:
+            return self._build(await step)
+        except BaseException as error:
+            report_failure(error)
+            raise
+
+    def _fed(self, values: Sequence[Any]) -> dict[TensorId, Any]:
+        wanted = len(self._feeds if self._names is None else self._names)
+        if len(values) != wanted:
+            raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
+        if self._names is not None:
+            values = tuple(spread_values(self._names, values))
+        return {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}
 
 
 def refuse_await(session: str) -> None:

@@ -16,6 +16,7 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.partial_run import PartialStep
 from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
+from actorflow.session.step_runner import Outcome
 
 if TYPE_CHECKING:
     from actorflow.placement.learned_costs import CostModel
@@ -56,6 +57,9 @@ class Engine(Protocol):
 
     run: Run
     """Runs a step of a plan, and gives the values of its fetches. While a placement is on trial, that runs steps in its place."""
+
+    def begin(self, plan: Any, feeds: Mapping[TensorId, Any]) -> Outcome:
+        """`run` without a task, in a callback of the event loop: the values of a step that ends at once, else what waits."""
 
     async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
         """Starts a step that is fed and fetched in parts; the plan is that of the signature, a partial one."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
+from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.search.problem import SearchProblem
@@ -26,7 +27,7 @@ from actorflow.session.partial_run import LocalPartialStep, PartialStep
 from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
 from actorflow.session.planning.planner import Divided, Planner, SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
-from actorflow.session.step_runner import StepRunner
+from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep, warn
 from actorflow.session.waiting.diagnosis import ResourceUsers
@@ -100,6 +101,11 @@ class LocalEngine:
 
     def _compiled(self, divided: Divided) -> CompiledPlans:
         return self.builder.compile(divided.parts, divided.places, divided.options, divided.signature.deferred_feeds)
+
+    def begin(self, plan: CompiledPlans, feeds: Mapping[TensorId, Any]) -> Outcome:
+        if self.run != self.steps.run:  # a placement is on trial
+            return DeferredCall(lambda: self.run(plan, feeds))
+        return self.steps.run_now(plan, feeds)
 
     async def start_partial(self, plan: CompiledPlans, signature: Signature) -> PartialStep:
         if self._root is None:

@@ -141,11 +141,11 @@ class StepRunner(StepCounts):
         self,
         compiled: CompiledPlans,
         feeds: Mapping[TensorId, Any],
-        timeout: float | None,
-        trace: Trace | None,
+        timeout: float | None = None,
+        trace: Trace | None = None,
         *,
-        rendezvous: Rendezvous,
-        number: int,
+        rendezvous: Rendezvous | None = None,
+        number: int | None = None,
     ) -> Outcome:
         """`run` without a task, for callbacks of the event loop: the values of a step that ends at once, else what waits."""
         dispatcher = self.dispatcher

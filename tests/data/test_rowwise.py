@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.data.functions import callers
 from actorflow.data.functions.function import Function
 from actorflow.data.functions.rowwise import RULES
 from actorflow.data.functions.tracing import trace
@@ -138,6 +139,64 @@ def test_each_rule_is_of_an_op() -> None:
 def test_functions_that_are_called_for_each_element(function: Any) -> None:
     traced, _ = trace(function, Dataset.from_tensors(1.0).node.spec, "map")
     assert isinstance(traced, Function) and traced.of_rows() is None
+
+
+SEVERAL: dict[str, Any] = {
+    "product": lambda x: af.matmul(x, af.transpose(x)),
+    "sum of stacks": lambda x: (af.reduce_sum(af.stack([x, x])), x),
+    "captured": lambda x: af.matmul(x, np.float32([[1.0, 0.5], [0.25, 2.0], [3.0, 1.0]])),
+}
+
+
+@pytest.fixture
+def _joined_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans for several elements are made at once, however slow the machine is."""
+    monkeypatch.setattr(callers, "_MEASURED", 1)
+    monkeypatch.setattr(callers, "TURN", 1e3)
+
+
+@pytest.mark.usefixtures("_joined_early")
+@pytest.mark.parametrize("name", SEVERAL)
+async def test_several_elements_in_one_plan_have_the_bits_of_single_calls(name: str, seed: int) -> None:
+    values = floats(np.random.default_rng(seed), 2, 3)
+    traced, _ = trace(SEVERAL[name], Dataset.from_tensor_slices(values).node.spec, "map")
+    assert traced.of_rows() is None and traced.of_several(16) is not None
+    dataset = Dataset.from_tensor_slices(values).map(SEVERAL[name])
+    alone = [leaves(element) async for element in dataset]
+    async with dataset.batch(COUNT).unbatch().iterate() as elements:
+        joined = [leaves(element) async for element in elements]
+    for one, other in zip(alone, joined, strict=True):
+        assert [np.asarray(a).tobytes() for a in one] == [np.asarray(b).tobytes() for b in other]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + af.random_uniform([]),
+        lambda x: af.cond(x > 0.0, lambda: x, lambda: -x),
+        lambda x: af.py_func(lambda value: value, [x], af.float32),
+        lambda x: af.Print(x, [x]),
+        lambda x: x,
+    ],
+)
+def test_functions_that_are_never_called_for_several(function: Any) -> None:
+    traced, _ = trace(function, Dataset.from_tensors(1.0).node.spec, "map")
+    assert traced.of_several(16) is None
+
+
+@pytest.mark.usefixtures("_joined_early")
+async def test_an_error_among_several_is_at_its_element() -> None:
+    def quotient(x: Any) -> Any:
+        return af.reduce_sum(af.cast(af.stack([100 // (x % 7), 0]), af.float32))
+
+    found: list[Any] = []
+    async with Dataset.range(40).map(quotient).shuffle(1).prefetch(40).iterate() as elements:
+        while len(found) < 40:
+            try:
+                found.append(int(await elements.__anext__()))
+            except af.errors.InvalidArgumentError:
+                found.append("error")
+    assert found == ["error" if x % 7 == 0 else 100 // (x % 7) for x in range(40)]
 
 
 async def test_an_error_in_a_block_is_at_its_element() -> None:

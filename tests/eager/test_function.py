@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 import threading
 import warnings
 import weakref
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.runtime.event_loops.driver import LoopDriver
 
 
 @pytest.fixture(autouse=True)
@@ -343,7 +345,20 @@ def test_in_another_function_and_in_a_graph_its_nodes_are_theirs() -> None:
         assert session.run(y) == 6.0
 
 
+def test_a_short_call_in_a_coroutine_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = af.function(lambda x: x * x)
+    f(1.0)
+    monkeypatch.setattr(LoopDriver, "_perform_on_helper", lambda driver, call: pytest.fail("a thread is started"))
+
+    async def main() -> None:
+        assert [float(f(float(n))) for n in range(3)] == [0.0, 1.0, 4.0]
+
+    anyio.run(main)
+
+
 def test_threads_call_one_function() -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
     f = af.function(lambda x: af.reduce_sum(af.matmul(x, x)))
     x = af.ones([20, 20])
     found: list[float] = []
@@ -352,6 +367,7 @@ def test_threads_call_one_function() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    sys.setswitchinterval(before)
     assert found == [8000.0] * 80
 
 

@@ -244,6 +244,36 @@ def test_a_step_of_gradient_descent_takes_its_product_in(graph: af.Graph, turned
         np.testing.assert_allclose(session.run(w), after.T if turned else after, rtol=1e-6)
 
 
+@pytest.mark.parametrize("rate_first", [False, True])
+def test_a_scaled_gradient_that_is_subtracted_is_a_step_of_descent(graph: af.Graph, rate_first: bool) -> None:
+    x = af.placeholder(af.float32, [None, 3], name="x")
+    w = af.Variable(np.ones((3, 2), np.float32))
+    gradient = af.gradients(af.reduce_sum(af.square(af.matmul(x, w))), [w])[0]
+    scaled = 0.125 * gradient if rate_first else gradient * 0.125
+    assert "= _SgdMatMul(" in fused(graph, [w.assign_sub(scaled).op], [x])
+    assert "= AssignSub(" in fused(graph, [w.assign_sub(scaled)], [x]), "the new value is fetched"
+
+
+def test_what_is_no_step_of_descent(graph: af.Graph) -> None:
+    """A rate for each number, and a number that would be stretched."""
+    w, b = af.Variable(np.ones((3, 2), np.float32)), af.Variable(np.float32(1.0))
+    matrix, row = af.placeholder(af.float32, [3, 2]), af.placeholder(af.float32, [2])
+    for step in (w.assign_sub(matrix * row), b.assign_sub(row[0] * row[1]), w.assign_add(0.5 * matrix)):
+        assert "ApplyGradientDescent" not in fused(graph, [step.op], [matrix, row])
+
+
+@pytest.mark.parametrize("output", ["nothing", "value"])
+def test_scaled_steps_give_the_same_bits(output: str) -> None:
+    def make() -> tuple[Any, dict[Any, Any]]:
+        x = af.placeholder(af.float32, [3])
+        w = af.Variable(np.float32([0.1, 0.2, 0.3]))
+        step = w.assign_sub(0.3 * (x * w), read_value=output == "value")
+        with af.control_dependencies([step]):
+            return [w.read_value()], {x: np.float32([0.7, 0.11, -0.3])}
+
+    both_ways(make, steps=5)
+
+
 def test_training_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
 

@@ -61,6 +61,7 @@ from actorflow.session.engine import Run
 from actorflow.session.partial_run import PartialStep
 from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCounts
+from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, note, noted
 from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
@@ -235,6 +236,9 @@ class RemoteEngine(StepCounts):
             if self._sent < len(self._graph):
                 nodes = self._graph.to_bytes(since=self._sent)
                 self._sent = await link.call(Extend(self._session, self._sent, nodes))
+
+    def begin(self, plan: RemotePlan, feeds: Mapping[TensorId, Any]) -> Outcome:
+        return DeferredCall(lambda: self.run(plan, feeds))
 
     async def _step(
         self,

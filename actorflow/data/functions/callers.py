@@ -1,10 +1,11 @@
-"""How stages call functions: traced ones by a compiled plan, for a block of elements where they work row by row; coroutine
-functions by awaiting them."""
+"""How stages call functions: traced ones by a compiled plan, for a block of elements where they work row by row, or for several
+elements beside each other; coroutine functions by awaiting them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from actorflow.data.functions.conversion import converted
 from actorflow.data.functions.function import Function
 from actorflow.data.node import Node, array, bind
 from actorflow.data.spec import Element, Spec, size_of, stack
-from actorflow.data.stage import Running
+from actorflow.data.stage import TURN, Running
 from actorflow.errors import OpError
 from actorflow.ops.flow.py_func import PythonFunction, raised
 from actorflow.records.roots import FileRoots
@@ -22,6 +23,8 @@ STACKED_BYTES = 1 << 16
 """How large the elements of a block may be together: larger arrays gain nothing, and leave the cache of the processor."""
 _MOST_MISFITS = 3
 """The number of blocks in turn that do not go together, after which a function is called for each element."""
+_MEASURED = 64
+"""The calls of one element that are measured, before a plan for several is made."""
 
 
 class Caller:
@@ -35,29 +38,38 @@ class Caller:
         self._tables = [value for tensor, value in zip(function.captured, captured) if tensor.dtype.is_ref]
         self._call: Any = None
         self._prepared = False
-        self._several: Caller | None = None
+        self._rows: Caller | None = None
         self._stacked: list[bool] = []
         self._is_row_wise = True
+        self._several: Caller | None = None
+        self._count = 0
+        self._is_repeated = True
         self._misfits = 0
         self._size = 0
+        self._calls = 0
+        self._seconds = 0.0
 
     async def rows(self, elements: Sequence[Element]) -> list[Element] | None:
-        """The results for the first elements of a sequence, computed at once. None where they are to be computed one by one: the
-        function is not row-wise, or the elements are large or differ in their shapes, or one of them has an error."""
+        """The results for the first elements of a sequence, computed at once: as stacked rows, or by a plan that has the nodes of
+        the function for each of them. None where they are to be computed one by one: the elements are large, one of them has an
+        error, or the function is slow, or random, or has effects."""
+        if not self._is_row_wise or not self._has_rows():
+            return await self._repeated(elements)
         first = elements[0]
         self._size = max(self._size, size_of(first))
         count = min(len(elements), STACKED_BYTES // max(self._size, 1))
-        if count < 2 or not self._is_row_wise or not self._has_rows():
+        if count < 2:
             return None
-        assert self._several is not None
+        assert self._rows is not None
         given = [elements[index] for index in range(count)]
         function = self._function
         try:
             stacks = [stack([element[index] for element in given]) for index in range(len(first))]
-            values = await self._several.values(tuple(stacks))
+            values = await self._rows.values(tuple(stacks))
         except (OpError, ValueError):  # the call of the element that is the cause raises it
             self._misfits += 1
             self._is_row_wise = self._misfits < _MOST_MISFITS
+            self._misfits %= _MOST_MISFITS
             return None
         self._misfits = 0
         columns: list[Any] = []
@@ -71,18 +83,53 @@ class Caller:
         return results
 
     def _has_rows(self) -> bool:
-        if self._several is None:
+        if self._rows is None:
             found = self._function.of_rows()
             if found is None:
                 self._is_row_wise = False
             else:
                 function, self._stacked = found
-                self._several = Caller(function, self._captured, self._roots)
+                self._rows = Caller(function, self._captured, self._roots)
         return self._is_row_wise
+
+    async def _repeated(self, elements: Sequence[Element]) -> list[Element] | None:
+        """The results for as many elements as one plan has, or None."""
+        if not self._is_repeated or self._calls < _MEASURED or len(elements) < self._count:
+            return None
+        if self._several is None:
+            self._repeat()
+            return None
+        given = [elements[index] for index in range(self._count)]
+        try:
+            values = await self._several.values(tuple([leaf for element in given for leaf in element]))
+        except (OpError, ValueError):  # the call of the element that is the cause raises it
+            self._misfits += 1
+            self._is_repeated = self._misfits < _MOST_MISFITS
+            return None
+        self._misfits = 0
+        width = len(self._function.outputs)
+        return [
+            self.result(element, values[index * width : (index + 1) * width]) for index, element in enumerate(given)
+        ]
+
+    def _repeat(self) -> None:
+        """Makes the plan for several elements, as many as end within a turn."""
+        found = self._function.of_several(int(TURN * self._calls / max(self._seconds, 1e-9)))
+        if found is None:
+            self._is_repeated = False
+        else:
+            function, self._count = found
+            self._several = Caller(function, self._captured, self._roots)
 
     async def __call__(self, element: Element) -> Element:
         """The leaves of the result."""
-        values = await self.values(element)
+        if self._calls < _MEASURED and self._prepared:
+            began = perf_counter()
+            values = await self.values(element)
+            self._seconds += perf_counter() - began
+            self._calls += 1
+        else:
+            values = await self.values(element)
         return tuple(values) if self._function._plain else self.result(element, values)
 
     async def values(self, element: Element) -> list[Any]:
@@ -93,9 +140,10 @@ class Caller:
         found: list[Any] = []
         if self._call is not None:
             if len(function._feeds) == len(element):
-                found = await self._call(*element, *self._fed)
+                begun = self._call.begin(*element, *self._fed)
             else:
-                found = await self._call(*[element[index] for index in function._feeds], *self._fed)
+                begun = self._call.begin(*[element[index] for index in function._feeds], *self._fed)
+            found = begun if isinstance(begun, list) else await begun
         if function._plain:
             return found[: len(function.outputs)]
         computed = iter(found)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.data.functions.rowwise import of_rows
+from actorflow.data.functions.several import of_several
 from actorflow.data.node import Node, decode, decode_spec, encode, encode_spec, value_of
 from actorflow.data.spec import Spec
 from actorflow.eager.tapes.recording import only
@@ -46,6 +47,7 @@ class Function:
         )
         self._calls: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
         self._of_rows: tuple[Function, list[bool]] | None = None
+        self._of_several: tuple[Function, int] | None = None
         self._is_row_wise = not self.effects and all(isinstance(leaf, int) for leaf in self.leaves)
 
     async def prepare(self, roots: FileRoots, tables: Sequence[Any] = ()) -> Any:
@@ -85,6 +87,17 @@ class Function:
                 made = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
                 self._of_rows = made, stacked
         return self._of_rows
+
+    def of_several(self, most: int) -> tuple[Function, int] | None:
+        """The function for several elements one after another, and how many; None where there is none (see `several`)."""
+        if self._of_several is None and not self.effects:
+            with only(()):
+                found = of_several(self.arguments, self.captured, self.outputs, most)
+            if found is not None:
+                graph, arguments, captured, outputs, count = found
+                made = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
+                self._of_several = made, count
+        return self._of_several
 
     def encode(self, tensors: dict[Any, int]) -> list[Any]:
         """The function in terms of msgpack. `tensors`: see `node.encode`."""

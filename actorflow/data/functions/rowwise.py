@@ -7,7 +7,7 @@ once for a block of elements. Others, such as those that draw random numbers, ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,7 +42,7 @@ def of_rows(arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Seque
         stacks = [block.placeholder(tensor, (None, *tensor.static_shape)) for tensor in arguments]
         block.stacked.update(arguments)
         same = [block.same(tensor) for tensor in captured]
-        for operation in _needed(outputs, block.known):
+        for operation in needed(outputs, block.known):
             definition = operation.definition
             rule = RULES.get(operation.type)
             if not block.stacked.isdisjoint(operation.inputs):
@@ -59,8 +59,8 @@ def of_rows(arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Seque
     return block.graph, stacks, same, [block.known[t] for t in outputs], [t in block.stacked for t in outputs]
 
 
-def _needed(outputs: Sequence[Tensor], known: Mapping[Tensor, Tensor]) -> list[Operation]:
-    """The operations that outputs need, each behind its inputs."""
+def needed(outputs: Sequence[Tensor], known: Collection[Tensor]) -> list[Operation]:
+    """The operations that outputs need beside tensors that are `known`, each behind its inputs."""
     ordered: dict[str, Operation] = {}
     stack = [(tensor.op, False) for tensor in outputs if tensor not in known]
     while stack:

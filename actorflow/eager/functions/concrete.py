@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,16 +44,15 @@ class Plan:
         if tapes.recording():
             with tapes.only(()):  # sessions keep copies of contexts, and would keep the tapes
                 return self(values)
-        drive = self._owner.drive
+        driver = self._owner.driver
         call = self._call
         if call is None:
             session = self._owner.session
             with self._owner.lock:
                 if self._call is None:
-                    self._call = drive(lambda: session.make_callable(self._fetches, self._feeds))
+                    self._call = driver.call(lambda: session.make_callable(self._fetches, self._feeds))
             call = self._call
-        found: list[Any] = drive(lambda: call(*values))
-        return found
+        return driver.begin(lambda: call.begin(*values))
 
     async def run(self, values: Sequence[Any]) -> list[Any]:
         """The same on the running event loop."""
@@ -114,13 +113,12 @@ class Plans:
             return self._session
 
     @property
-    def drive(self) -> Callable[..., Any]:
-        """Runs a coroutine to its end, on the calling thread."""
+    def driver(self) -> LoopDriver:
+        """The event loop of callers that block."""
         if self._loop is None:
             with self.lock:
                 self._loop = self._loop or shared_loop()
-        call: Callable[..., Any] = self._loop.driver.call
-        return call
+        return self._loop.driver
 
     def on(self, loop: Any) -> Session:
         """The session of an event loop."""

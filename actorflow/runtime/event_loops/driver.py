@@ -7,7 +7,7 @@ import threading
 
 # `signal` itself, which makes enumerations of its numbers and handlers, takes ten times as long
 from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
@@ -103,18 +103,65 @@ class LoopDriver:
         Raises:
             FailedPreconditionError: the loop is closed, or the caller is a kernel that this loop runs.
         """
+        running = self._running_loop()
+        call = _Call(start)
+        with _Interrupts(self._loop, call) as interrupts:
+            self._wait(call, running)
+        return self._result(call, interrupts)
+
+    def begin(self, first: Callable[[], list[Any] | Awaitable[list[Any]]]) -> list[Any]:
+        """The list that `first()` gives, called at once, as the loop calls its callbacks: that costs no turn of the loop. It is
+        `call` if another thread drives the loop, or an awaitable comes of it.
+
+        Raises:
+            FailedPreconditionError: see `call`.
+        """
+        running = self._running_loop()
+        call = _Call(lambda: _outcome(first()))
+        with _Interrupts(self._loop, call) as interrupts:
+            found = self._at_once(call, first, running)
+            if not isinstance(found, list):
+                if found is not None:
+                    call.start = lambda: _outcome(found)
+                self._wait(call, running)
+        if call.task is not None:
+            return self._result(call, interrupts)
+        if interrupts.seen:
+            raise KeyboardInterrupt
+        assert isinstance(found, list)
+        return found
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop in which the caller is, which is not this one."""
         running = asyncio._get_running_loop()
         if running is self._loop:
             raise FailedPreconditionError(
                 "A session can't be used from inside one of its own kernels: the run would wait for itself.",
                 hint="Make what it computes a part of the graph, or use another session there.",
             )
-        call = _Call(start)
-        with _Interrupts(self._loop, call) as interrupts:
-            if running is None:
-                self._perform(call)
-            else:
-                self._perform_on_helper(call)
+        return running
+
+    def _at_once(self, call: _Call[Any], first: Callable[[], Any], running: asyncio.AbstractEventLoop | None) -> Any:
+        """The result of `first()`; None where another thread drives the loop, or it is closed."""
+        with self._lock:
+            if self._driver is not None or self._closed:
+                return None
+            self._driver = call
+        asyncio._set_running_loop(self._loop)
+        try:
+            return first()
+        finally:
+            asyncio._set_running_loop(running)
+            self._leave(call)
+
+    def _wait(self, call: _Call[Any], running: asyncio.AbstractEventLoop | None) -> None:
+        if running is None:
+            self._perform(call)
+        else:
+            self._perform_on_helper(call)
+
+    @staticmethod
+    def _result(call: _Call[T], interrupts: _Interrupts) -> T:
         if interrupts.seen:
             call.forget()
             raise KeyboardInterrupt
@@ -145,7 +192,10 @@ class LoopDriver:
         """Runs the loop until the call is done."""
         loop = self._loop
         while call.task is None:  # `submit` is on its way
-            loop.run_until_complete(asyncio.sleep(0))
+            loop.call_soon(loop.stop)
+            loop.run_forever()
+        if call.done:  # by the thread that drove before; a stop would be left over for the next one
+            return
         call.task.add_done_callback(self._stop)
         interrupted = False
         while not call.done:
@@ -230,3 +280,7 @@ class LoopDriver:
             while self._driver is not None or self._waiting:
                 self._idle.wait()
         self._loop.close()
+
+
+async def _outcome(found: list[Any] | Awaitable[list[Any]]) -> list[Any]:
+    return found if isinstance(found, list) else await found
