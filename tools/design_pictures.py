@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/explanation that follow from the code: the order of the packages, and the passes.
+"""Draws the pictures of docs/explanation that follow from the code: the order of the packages, the passes, and a step.
 
 .venv/bin/python tools/design_pictures.py           writes them between their marks in the pages
 .venv/bin/python tools/design_pictures.py --check   says whether they are current
@@ -7,12 +7,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
+import io
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/explanation/design.md", "docs/explanation/graph.md")
+STEP = "docs/explanation/step.md"
+PAGES = ("docs/explanation/design.md", "docs/explanation/graph.md", STEP)
 
 
 def packages() -> str:
@@ -44,7 +49,77 @@ def passes() -> str:
     return "\n".join([*lines, "    graph --> cut --> device", '    device --> plan(["a plan for each device"])'])
 
 
-PICTURES = {"packages": packages, "passes": passes}
+@functools.cache
+def program() -> dict[str, Any]:
+    """The names that the first program of the page on steps leaves behind."""
+    (text, *_) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / STEP).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    found: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(text, found)
+    return found
+
+
+def _device(name: str) -> str:
+    return name.rpartition("device:")[2]
+
+
+def _tensor(key: str) -> str:
+    """The tensor that a Send and its Recv carry."""
+    return key.rpartition(";")[2]
+
+
+def plan() -> str:
+    """The plans of that program: a box for each actor, with its count, and an arrow for each slot."""
+    (compiled,) = program()["session"]._session._engine.planner.plans()
+    boxes, arrows, ends = [], [], {}
+    for number, plan in enumerate(compiled.plans):
+        for node in plan.nodes:
+            name, op, key, _ = node.label
+            at = f"n{number}_{node.index}"
+            title = {"_Send": f"Send {_tensor(key)}", "_Recv": f"Recv {_tensor(key)}", "": "end"}.get(op, name)
+            boxes.append(
+                f'    {at}["{title}<br/>on {_device(plan.device.name)}<br/>waits for {plan.pending[node.index]}"]'
+            )
+            if key:
+                ends[op, key] = at
+            arrows += [f'    {at} -- "slot {slot}" --> n{number}_{to}' for edges in node.edges for slot, to in edges]
+            arrows += [f"    {at} --> n{number}_{to}" for to in node.controls]
+        for tensor, (edges, _) in plan.feeds.items():
+            boxes.append(f'    {tensor.node}(["{tensor.node} is fed"])')
+            arrows += [f'    {tensor.node} -- "slot {slot}" --> n{number}_{to}' for slot, to in edges]
+    arrows += [f'    {at} -. "token" .-> {ends["_Recv", key]}' for (op, key), at in ends.items() if op == "_Send"]
+    return "\n".join(["flowchart LR", *boxes, *arrows])
+
+
+def traced() -> str:
+    """What the trace of that program's run has noted: kernels where they ran, and tokens as they came."""
+    events = program()["trace"].events
+    places = {name: f"D{number}" for number, name in enumerate(sorted({event.device for event in events}))}
+    told: list[tuple[int, str]] = []
+    for event in events:
+        at = places[event.device]
+        if event.op == "_Recv":
+            told.append((event.begun, f"{at}->>{at}: Recv {_tensor(event.key)} begins"))
+            source = places[event.key.partition(";")[0]]
+            told.append((event.ended, f"{source}->>{at}: {_tensor(event.key)}"))
+        elif event.op != "_Send":
+            told.append((event.begun, f"{at}->>{at}: {event.node} runs"))
+    first, last = places[events[0].device], places[events[-1].device]
+    return "\n".join(
+        [
+            "sequenceDiagram",
+            "    participant C as caller",
+            *(f"    participant {at} as {_device(name)}" for name, at in places.items()),
+            f"    C->>{first}: x",
+            *(f"    {text}" for _, text in sorted(told)),
+            f"    {last}-->>C: {events[-1].node}:0",
+        ]
+    )
+
+
+PICTURES = {"packages": packages, "passes": passes, "plan": plan, "traced": traced}
 
 
 def drawn(text: str) -> str:

@@ -67,7 +67,8 @@ def _drawn(names: dict[str, str], messages: list[tuple[str, str, str, str]], tit
         drawn.append(_message(x[source], x[target], 30 + row * ROW, kind, words))
     first, last = order[0], order[-1]
     left = x[first] - len(names[first]) * CHARACTER / 2 - PAD - 8
-    right = x[last] + len(names[last]) * CHARACTER / 2 + PAD + 8
+    beside = max((len(words) for source, _, target, words in messages if source == target == last), default=0)
+    right = x[last] + max(len(names[last]) * CHARACTER / 2 + PAD + 8, 42 + beside * CHARACTER)
     return svg(drawn, (left, -8, right - left, bottom + 16), title)
 
 
