@@ -94,7 +94,7 @@ def plan() -> str:
 
 
 def traced() -> str:
-    """What the trace of that program's run has noted: kernels where they ran, and tokens as they came."""
+    """The notes of the trace of that program's run: kernels where they ran, and tokens as they came."""
     events = program()["trace"].events
     places = {name: f"D{number}" for number, name in enumerate(sorted({event.device for event in events}))}
     told: list[tuple[int, str]] = []
