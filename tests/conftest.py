@@ -50,7 +50,10 @@ settings.load_profile("actorflow")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"allow_leaks(*kinds): the test may leave these behind: {', '.join(KINDS)}")
     config.addinivalue_line("markers", "gpu: the test needs a GPU and CuPy; make test-gpu runs it")
-    config.addinivalue_line("markers", "extras(*names): the test needs extras that `make test` does not install")
+    config.addinivalue_line(
+        "markers",
+        "extras(*names): needs extras that `make test` does not install, or much time; make test-extras runs it",
+    )
     config.addinivalue_line("markers", "real_memory: the test's devices get the allocator that users have")
     config.addinivalue_line("markers", "slow: one of the slowest, as measured in seconds.txt; make test-all runs it")
     register(config)
