@@ -656,6 +656,7 @@ NAMES: dict[str, dict[str, str]] = {
         "MultiLabelHead": "actorflow.estimator.canned.class_heads",
         "PoissonRegressionHead": "actorflow.estimator.canned.number_heads",
         "Predictor": "actorflow.estimator.predictor",
+        "Progress": "actorflow.estimator.progress.state",
         "RegressionHead": "actorflow.estimator.canned.number_heads",
         "RunConfig": "actorflow.estimator.run_config",
         "Saved": "actorflow.estimator.events",

@@ -23,6 +23,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import actorflow as af
+from actorflow.estimator import Progress, StepMade, TrainingBegun, TrainingEnded
 
 OUTPUT = Path(__file__).parent / "out" / "digits"
 PIXELS, HIDDEN, CLASSES = 64, 128, 10
@@ -120,12 +121,16 @@ def build(seed: int) -> Model:
         )
 
 
-async def fit(model: Model, train: Images, test: Images, *, epochs: int, seed: int, coalesce: bool) -> Result:
+async def fit(
+    model: Model, train: Images, test: Images, progress: Progress, *, epochs: int, seed: int, coalesce: bool
+) -> Result:
     """Trains in a session of its own, with a line for each epoch, and tries the test images at the end."""
     rng = np.random.default_rng(seed)
     history: list[Epoch] = []
+    step, last_step = 0, epochs * -(-len(train.digits) // BATCH)
     async with af.Session(graph=model.graph, coalesce=coalesce) as session:
         await session.run(model.initialize)
+        progress(TrainingBegun(time.time(), step, last_step))
         for number in range(1, epochs + 1):
             begun = time.perf_counter()
             losses = []
@@ -133,13 +138,16 @@ async def fit(model: Model, train: Images, test: Images, *, epochs: int, seed: i
                 feeds = {model.pixels: batch.pixels, model.labels: batch.digits}
                 loss, _ = await session.run([model.loss, model.train], feeds)
                 losses.append(loss)
+                step += 1
+                progress(StepMade(time.time(), step, float(loss), step * BATCH, number))
             accuracy = await session.run(model.accuracy, {model.pixels: train.pixels, model.labels: train.digits})
             epoch = Epoch(number, float(np.mean(losses)), float(accuracy), time.perf_counter() - begun)
             history.append(epoch)
-            print(
+            progress.print(
                 f"epoch {number:3}  loss {epoch.loss:.4f}  train accuracy {epoch.train_accuracy:7.2%}"
                 f"  {1e3 * epoch.seconds:6.1f} ms"
             )
+        progress(TrainingEnded(time.time(), step, "all epochs were made"))
         feeds = {model.pixels: test.pixels, model.labels: test.digits}
         predictions, accuracy = await session.run([model.digits, model.accuracy], feeds)
         weights = await session.run(model.weights)
@@ -173,7 +181,9 @@ def main() -> None:
     model = build(options.seed)
 
     async def work() -> Result:
-        return await fit(model, train, test, epochs=options.epochs, seed=options.seed, coalesce=options.coalesce)
+        with Progress() as progress:
+            settings = {"epochs": options.epochs, "seed": options.seed, "coalesce": options.coalesce}
+            return await fit(model, train, test, progress, **settings)
 
     result = anyio.run(work)
     settings = {"epochs": options.epochs, "seed": options.seed, "batch": BATCH, "coalesce": options.coalesce}

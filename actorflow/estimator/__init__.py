@@ -12,7 +12,7 @@ warm_start.py   a training that begins with values of a checkpoint
 vocabulary.py   `VocabInfo`: rows of an embedding follow their words
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
-progress.py     the live line of a training, in a terminal or a notebook
+progress/       the progress of a training, in a terminal or a notebook
 export/         `export_saved_model`: what a served model takes and gives
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`

@@ -14,7 +14,7 @@ warm_start.py   a training that begins with values of a checkpoint
 vocabulary.py   `VocabInfo`: rows of an embedding follow their words
 events.py       what an Estimator tells
 predictor.py    `Predictor`: answers for single examples, by a session that stays open
-progress.py     the live line of a training, in a terminal or a notebook
+progress/       the progress of a training, in a terminal or a notebook
 export/         `export_saved_model`: what a served model takes and gives
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
@@ -67,6 +67,7 @@ from actorflow.estimator.events import StepMade as StepMade
 from actorflow.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.estimator.events import TrainingEnded as TrainingEnded
 from actorflow.estimator.predictor import Predictor as Predictor
+from actorflow.estimator.progress.state import Progress as Progress
 from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
@@ -104,6 +105,7 @@ __all__ = [
     "MultiLabelHead",
     "PoissonRegressionHead",
     "Predictor",
+    "Progress",
     "RegressionHead",
     "RunConfig",
     "Saved",

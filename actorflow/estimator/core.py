@@ -16,7 +16,7 @@ from actorflow.estimator.export.saving import exporting
 from actorflow.estimator.programs.evaluation import evaluation, prediction
 from actorflow.estimator.programs.graphs import Graphs, check_model_fn
 from actorflow.estimator.programs.training import check_hooks, check_listeners, check_steps, training
-from actorflow.estimator.progress import progress
+from actorflow.estimator.progress.state import Progress
 from actorflow.estimator.run_config import RunConfig
 from actorflow.estimator.warm_start import WarmStartSettings, warm_start, warm_start_settings
 from actorflow.graph.graph import Graph
@@ -182,8 +182,8 @@ class Core:
             )
         check_steps(steps, max_steps)
         found, listeners = check_hooks(hooks), check_listeners(saving_listeners)
-        view = progress(self._config.progress)
-        if view is None or self.told.viewers:
+        view = Progress(self._config.progress)
+        if not view.is_shown or self.told.viewers:
             return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
         self.told.viewers.append(view)
         try:

@@ -79,7 +79,7 @@ class RunConfig:
         checkpoint_save_graph_def: whether to write the graph beside checkpoints.
         master: the target of the training, or a `LocalCluster`; that of `TF_CONFIG` unless given, or else the
             environment's `ACTORFLOW_TARGET`.
-        progress: whether a training shows a live line: in a terminal and in a notebook unless given.
+        progress: whether a training shows its progress, and how; see `Progress`.
 
     Raises:
         ValueError: an argument, or `TF_CONFIG`, is invalid.
@@ -106,7 +106,7 @@ class RunConfig:
         checkpoint_save_graph_def: bool = True,
         *,
         master: Any = None,
-        progress: bool | None = None,
+        progress: bool | str | None = None,
     ) -> None:
         if save_checkpoints_steps is _UNSET and save_checkpoints_secs is _UNSET:
             save_checkpoints_steps, save_checkpoints_secs = None, _SAVE_SECS

@@ -44,6 +44,7 @@ from actorflow.estimator.events import StepMade as StepMade
 from actorflow.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.estimator.events import TrainingEnded as TrainingEnded
 from actorflow.estimator.predictor import Predictor as Predictor
+from actorflow.estimator.progress.state import Progress as Progress
 from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
@@ -81,6 +82,7 @@ __all__ = [
     "MultiLabelHead",
     "PoissonRegressionHead",
     "Predictor",
+    "Progress",
     "RegressionHead",
     "RunConfig",
     "Saved",
