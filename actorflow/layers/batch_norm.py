@@ -37,13 +37,15 @@ class BatchNormalization(Layer):
     """gamma · (inputs - mean) / √(variance + epsilon) + beta, for each channel (`tf.layers.BatchNormalization`).
     Ioffe and Szegedy, Batch Normalization.
 
-        norm = af.layers.BatchNormalization()
-        y = norm(af.ones([8, 4]), training=True)
-        assert [v.name for v in norm.trainable_weights] == ["batch_normalization/gamma:0", "batch_normalization/beta:0"]
-        assert len(af.get_collection(af.GraphKeys.UPDATE_OPS)) == 2
-
     In training the mean and the variance are those of the batch, and two updates move `moving_mean` and `moving_variance` towards
     them, which are used outside of training. The updates are in the collection UPDATE_OPS: `minimize` of an optimizer runs them.
+
+    Example:
+        >>> images = af.placeholder(af.float32, [None, 8, 8, 3])
+        >>> y = af.layers.BatchNormalization()(images, training=True)
+        >>> updates = af.get_collection(af.GraphKeys.UPDATE_OPS)  # of the moving averages; `minimize` runs them
+        >>> y.shape, len(updates)
+        (TensorShape([None, 8, 8, 3]), 2)
     """
 
     def __init__(

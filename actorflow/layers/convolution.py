@@ -235,10 +235,12 @@ class Convolving(Windows):
 class Conv1D(Convolving):
     """A convolution of sequences [batch, steps, channels] (`tf.layers.Conv1D`).
 
-        conv = af.layers.Conv1D(filters=4, kernel_size=3, padding="causal")
-        assert conv(af.ones([2, 10, 1])).shape == [2, 10, 4]
-
     `kernel` has the shape [window, in, out], `bias` [out].
+
+    Example:
+        >>> sequences = af.placeholder(af.float32, [None, 100, 3])
+        >>> af.layers.Conv1D(filters=8, kernel_size=5, padding="causal")(sequences).shape
+        TensorShape([None, 100, 8])
     """
 
     rank = 1
@@ -249,10 +251,13 @@ class Conv1D(Convolving):
 class Conv2D(Convolving):
     """A convolution of images [batch, height, width, channels] (`tf.layers.Conv2D`).
 
-        conv = af.layers.Conv2D(32, 3, padding="same", activation=af.nn.relu)
-        assert conv(af.ones([2, 28, 28, 1])).shape == [2, 28, 28, 32]
-
     `kernel` has the shape [height, width, in, out], `bias` [out].
+
+    Example:
+        >>> images = af.placeholder(af.float32, [None, 28, 28, 1])
+        >>> layer = af.layers.Conv2D(32, 3, padding="same", activation=af.nn.relu)
+        >>> layer(images).shape, layer.kernel.shape
+        (TensorShape([None, 28, 28, 32]), TensorShape([3, 3, 1, 32]))
     """
 
     rank = 2
@@ -262,10 +267,12 @@ class Conv2D(Convolving):
 class Conv3D(Convolving):
     """A convolution of volumes [batch, depth, height, width, channels] (`tf.layers.Conv3D`).
 
-        conv = af.layers.Conv3D(4, (3, 3, 2))
-        assert conv(af.ones([1, 8, 8, 8, 1])).shape == [1, 6, 6, 7, 4]
-
     `kernel` has the shape [depth, height, width, in, out], `bias` [out].
+
+    Example:
+        >>> volumes = af.placeholder(af.float32, [None, 16, 32, 32, 1])
+        >>> af.layers.Conv3D(4, kernel_size=3, strides=2, padding="same")(volumes).shape
+        TensorShape([None, 8, 16, 16, 4])
     """
 
     rank = 3

@@ -19,11 +19,16 @@ from actorflow.shapes import ShapeLike, TensorShape
 class Dropout(Layer):
     """In training, sets each element to 0 with probability `rate` and divides the others by 1 - rate (`tf.layers.Dropout`).
 
-        drop = af.layers.Dropout(0.4)
-        training = af.placeholder(af.bool, [])
-        y = drop(af.ones([2, 3]), training=training)    # or True, or False
-
     Outside of training it gives the inputs.
+
+    Example:
+        >>> drop = af.layers.Dropout(0.4)
+        >>> training = af.placeholder_with_default(False, [])
+        >>> y = drop(af.ones([4]), training=training)
+        >>> await session.run(y)
+        [1. 1. 1. 1.]
+        >>> (await session.run(y, {training: True})).max()
+        1.6667
     """
 
     def __init__(

@@ -19,9 +19,11 @@ from actorflow.shapes import ShapeLike, TensorShape, as_shape
 class Flatten(Layer):
     """All dimensions but that of the batch as one (`tf.layers.Flatten`).
 
-        assert af.layers.Flatten()(af.ones([2, 3, 4])).shape == [2, 12]
-
     A vector becomes a column.
+
+    Example:
+        >>> af.layers.Flatten()(af.ones([2, 3, 4])).shape
+        TensorShape([2, 12])
     """
 
     def __init__(self, data_format: str = "channels_last", name: str | None = None) -> None:

@@ -19,11 +19,16 @@ from actorflow.shapes import ShapeLike, TensorShape, as_shape, show
 class Dense(Layer):
     """activation(inputs · kernel + bias), over the last dimension of `inputs` (`tf.layers.Dense`).
 
-        hidden = af.layers.Dense(4, activation=af.nn.relu)
-        y = hidden(af.ones([2, 3]))
-        assert [v.name for v in hidden.weights] == ["dense/kernel:0", "dense/bias:0"]
-
     `kernel` has the shape [inputs, units], `bias` [units]. The outputs have the shape of the inputs with `units` last.
+
+    Example:
+        >>> layer = af.layers.Dense(2, kernel_initializer=af.ones_initializer())
+        >>> y = layer(af.constant([[1.0, 2.0, 3.0]]))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(y)
+        [[6. 6.]]
+        >>> [v.name for v in layer.variables]
+        ['dense/kernel:0', 'dense/bias:0']
     """
 
     def __init__(

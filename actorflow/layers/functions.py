@@ -33,7 +33,7 @@ from actorflow.public import public
 P = ParamSpec("P")
 
 
-def function_of(make: Callable[P, Layer]) -> Callable[Concatenate[TensorLike, P], Tensor]:
+def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[TensorLike, P], Tensor]:
     """The function that makes a layer of a class and calls it; its signature and documentation are made from the class's."""
 
     def function(inputs: TensorLike, /, *args: P.args, **kwargs: P.kwargs) -> Tensor:
@@ -49,24 +49,123 @@ def function_of(make: Callable[P, Layer]) -> Callable[Concatenate[TensorLike, P]
     of_class, of_init = inspect.getdoc(kind) or "", inspect.getdoc(kind.__init__) or ""
     summary = re.sub(r"`tf\.layers\.\w+`", f"`tf.layers.{function.__name__}`", of_class.split("\n\n")[0])
     described = of_init.replace("Args:\n", "Args:\n    inputs: a tensor, in the layer's layout.\n")
-    function.__doc__ = f"{summary}\n\nMakes an `af.layers.{kind.__name__}` and calls it.\n\n{described}"
+    makes = f"Makes an `af.layers.{kind.__name__}` and calls it."
+    function.__doc__ = f"{summary}\n\n{makes}\n\nExample:{example.rstrip()}\n\n{described}"
     return function
 
 
-dense = function_of(Dense)
-conv1d = function_of(Conv1D)
-conv2d = function_of(Conv2D)
-conv3d = function_of(Conv3D)
-conv2d_transpose = function_of(Conv2DTranspose)
-conv3d_transpose = function_of(Conv3DTranspose)
-separable_conv1d = function_of(SeparableConv1D)
-separable_conv2d = function_of(SeparableConv2D)
-max_pooling1d = function_of(MaxPooling1D)
-max_pooling2d = function_of(MaxPooling2D)
-max_pooling3d = function_of(MaxPooling3D)
-average_pooling1d = function_of(AveragePooling1D)
-average_pooling2d = function_of(AveragePooling2D)
-average_pooling3d = function_of(AveragePooling3D)
+dense = function_of(
+    Dense,
+    """
+    >>> x = af.placeholder(af.float32, [None, 3])
+    >>> af.layers.dense(x, 2, activation=af.nn.relu).shape
+    TensorShape([None, 2])
+    """,
+)
+conv1d = function_of(
+    Conv1D,
+    """
+    >>> sequences = af.placeholder(af.float32, [None, 100, 3])
+    >>> af.layers.conv1d(sequences, filters=8, kernel_size=5).shape
+    TensorShape([None, 96, 8])
+    """,
+)
+conv2d = function_of(
+    Conv2D,
+    """
+    >>> images = af.placeholder(af.float32, [None, 28, 28, 1])
+    >>> af.layers.conv2d(images, filters=32, kernel_size=5, padding="same").shape
+    TensorShape([None, 28, 28, 32])
+    """,
+)
+conv3d = function_of(
+    Conv3D,
+    """
+    >>> volumes = af.placeholder(af.float32, [None, 16, 32, 32, 1])
+    >>> af.layers.conv3d(volumes, filters=4, kernel_size=3, strides=2).shape
+    TensorShape([None, 7, 15, 15, 4])
+    """,
+)
+conv2d_transpose = function_of(
+    Conv2DTranspose,
+    """
+    >>> small = af.placeholder(af.float32, [None, 7, 7, 64])
+    >>> af.layers.conv2d_transpose(small, 32, 3, strides=2, padding="same").shape
+    TensorShape([None, 14, 14, 32])
+    """,
+)
+conv3d_transpose = function_of(
+    Conv3DTranspose,
+    """
+    >>> small = af.placeholder(af.float32, [None, 4, 4, 4, 8])
+    >>> af.layers.conv3d_transpose(small, 4, 3, strides=2, padding="same").shape
+    TensorShape([None, 8, 8, 8, 4])
+    """,
+)
+separable_conv1d = function_of(
+    SeparableConv1D,
+    """
+    >>> sequences = af.placeholder(af.float32, [None, 100, 3])
+    >>> af.layers.separable_conv1d(sequences, filters=8, kernel_size=5, padding="same").shape
+    TensorShape([None, 100, 8])
+    """,
+)
+separable_conv2d = function_of(
+    SeparableConv2D,
+    """
+    >>> images = af.placeholder(af.float32, [None, 28, 28, 3])
+    >>> af.layers.separable_conv2d(images, filters=16, kernel_size=3).shape
+    TensorShape([None, 26, 26, 16])
+    """,
+)
+max_pooling1d = function_of(
+    MaxPooling1D,
+    """
+    >>> af.layers.max_pooling1d(af.constant([[[1.0], [3.0], [2.0], [8.0]]]), pool_size=2, strides=2)
+    [[[3.]
+      [8.]]]
+    """,
+)
+max_pooling2d = function_of(
+    MaxPooling2D,
+    """
+    >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
+    >>> af.layers.max_pooling2d(images, pool_size=2, strides=2).shape
+    TensorShape([None, 14, 14, 32])
+    """,
+)
+max_pooling3d = function_of(
+    MaxPooling3D,
+    """
+    >>> volumes = af.placeholder(af.float32, [None, 8, 16, 16, 3])
+    >>> af.layers.max_pooling3d(volumes, 2, 2).shape
+    TensorShape([None, 4, 8, 8, 3])
+    """,
+)
+average_pooling1d = function_of(
+    AveragePooling1D,
+    """
+    >>> af.layers.average_pooling1d(af.constant([[[1.0], [3.0], [2.0], [8.0]]]), pool_size=2, strides=2)
+    [[[2.]
+      [5.]]]
+    """,
+)
+average_pooling2d = function_of(
+    AveragePooling2D,
+    """
+    >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
+    >>> af.layers.average_pooling2d(images, pool_size=2, strides=2).shape
+    TensorShape([None, 14, 14, 32])
+    """,
+)
+average_pooling3d = function_of(
+    AveragePooling3D,
+    """
+    >>> volumes = af.placeholder(af.float32, [None, 8, 16, 16, 3])
+    >>> af.layers.average_pooling3d(volumes, 2, 2).shape
+    TensorShape([None, 4, 8, 8, 3])
+    """,
+)
 public("af.layers", of="dense conv1d conv2d conv3d conv2d_transpose conv3d_transpose separable_conv1d separable_conv2d")
 public(
     "af.layers", of="max_pooling1d max_pooling2d max_pooling3d average_pooling1d average_pooling2d average_pooling3d"
@@ -77,7 +176,9 @@ public(
 def flatten(inputs: TensorLike, name: str | None = None, data_format: str = "channels_last") -> Tensor:
     """All dimensions but that of the batch as one (`tf.layers.flatten`).
 
-        assert af.layers.flatten(af.ones([2, 3, 4])).shape == [2, 12]
+    Example:
+        >>> af.layers.flatten(af.ones([2, 3, 4])).shape
+        TensorShape([2, 12])
 
     Args:
         inputs: a tensor of shape [batch, ...].
@@ -98,6 +199,11 @@ def dropout(
     name: str | None = None,
 ) -> Tensor:
     """In training, sets each element to 0 with probability `rate` and divides the others by 1 - rate (`tf.layers.dropout`).
+
+    Example:
+        >>> y = af.layers.dropout(af.ones([1000]), rate=0.5, training=True)
+        >>> af.unique(af.sort(y)).y
+        [0. 2.]
 
     Args:
         inputs: a floating tensor.
@@ -145,11 +251,14 @@ def batch_normalization(
     """The inputs normalized by the batch's mean and variance, or outside of training by the moving ones
     (`tf.layers.batch_normalization`).
 
-        images = af.placeholder(af.float32, [None, 8, 8, 3])
-        y = af.layers.batch_normalization(images, training=True)
-        train = af.train.GradientDescentOptimizer(0.1).minimize(af.reduce_mean(y))    # runs the updates as well
-
     Makes an `af.layers.BatchNormalization` and calls it.
+
+    Example:
+        >>> images = af.placeholder(af.float32, [None, 8, 8, 3])
+        >>> y = af.layers.batch_normalization(images, training=True)
+        >>> train = af.train.GradientDescentOptimizer(0.1).minimize(af.reduce_mean(y))  # runs the updates as well
+        >>> y.shape
+        TensorShape([None, 8, 8, 3])
 
     Args:
         inputs: a floating tensor of known rank.

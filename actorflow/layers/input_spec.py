@@ -15,7 +15,16 @@ from actorflow.user_line import user_line
 
 @public("af.layers")
 class InputSpec:
-    """The demands of a layer on an input: its type, shape, rank, and the sizes of some dimensions."""
+    """The demands of a layer on an input: its type, shape, rank, and the sizes of some dimensions.
+
+    Example:
+        >>> layer = af.layers.Flatten()
+        >>> layer.input_spec = af.layers.InputSpec(ndim=2, axes={-1: 2})
+        >>> layer(af.placeholder(af.float32, [None, 3]))
+        Traceback (most recent call last):
+            ...
+        ValueError: Input 0 of layer flatten is incompatible with the layer: expected axis -1 of input ...
+    """
 
     __slots__ = ("axes", "dtype", "max_ndim", "min_ndim", "ndim", "shape")
 

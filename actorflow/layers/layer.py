@@ -38,20 +38,19 @@ class Layer:
 
     A layer of your own makes variables in `build` and computes in `call`:
 
-        class Scale(af.layers.Layer):
-            def build(self, input_shape):
-                self.factor = self.add_weight("factor", input_shape[-1:], initializer=af.ones_initializer())
-                self.built = True
-
-            def call(self, inputs):
-                return inputs * self.factor
-
-        scale = Scale()
-        y = scale(af.ones([2, 3]))      # makes scale/factor
-        z = scale(y)                    # takes it
-        assert [v.name for v in scale.weights] == ["scale/factor:0"]
-
     Losses and updates that it adds go into the graph's collections REGULARIZATION_LOSSES and UPDATE_OPS too.
+
+    Example:
+        >>> class Scale(af.layers.Layer):
+        ...     def build(self, input_shape):
+        ...         self.factor = self.add_weight("factor", [], initializer=af.constant_initializer(3.0))
+        ...         super().build(input_shape)
+        ...     def call(self, inputs):
+        ...         return inputs * self.factor
+        >>> y = Scale()(af.constant([1.0, 2.0]))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(y)
+        [3. 6.]
     """
 
     def __init__(

@@ -63,7 +63,13 @@ class Pooling(Windows):
 
 @public("af.layers")
 class MaxPooling1D(Pooling):
-    """The largest element of each window of sequences [batch, steps, channels] (`tf.layers.MaxPooling1D`)."""
+    """The largest element of each window of sequences [batch, steps, channels] (`tf.layers.MaxPooling1D`).
+
+    Example:
+        >>> af.layers.MaxPooling1D(pool_size=2, strides=2)(af.constant([[[1.0], [3.0], [2.0], [8.0]]]))
+        [[[3.]
+          [8.]]]
+    """
 
     rank = 1
     pool = staticmethod(max_pool1d)
@@ -73,10 +79,13 @@ class MaxPooling1D(Pooling):
 class MaxPooling2D(Pooling):
     """The largest element of each window of images [batch, height, width, channels] (`tf.layers.MaxPooling2D`).
 
-        halve = af.layers.MaxPooling2D(2, strides=2)
-        assert halve(af.ones([1, 28, 28, 3])).shape == [1, 14, 14, 3]
-
     The gradient goes to the first of equal elements.
+
+    Example:
+        >>> images = af.placeholder(af.float32, [None, 28, 28, 32])
+        >>> halve = af.layers.MaxPooling2D(2, 2)
+        >>> halve(images).shape
+        TensorShape([None, 14, 14, 32])
     """
 
     rank = 2
@@ -85,7 +94,12 @@ class MaxPooling2D(Pooling):
 
 @public("af.layers")
 class MaxPooling3D(Pooling):
-    """The largest element of each window of volumes [batch, depth, height, width, channels] (`tf.layers.MaxPooling3D`)."""
+    """The largest element of each window of volumes [batch, depth, height, width, channels] (`tf.layers.MaxPooling3D`).
+
+    Example:
+        >>> af.layers.MaxPooling3D(2, 2)(af.ones([1, 4, 8, 8, 3])).shape
+        TensorShape([1, 2, 4, 4, 3])
+    """
 
     rank = 3
     pool = staticmethod(max_pool3d)
@@ -93,7 +107,13 @@ class MaxPooling3D(Pooling):
 
 @public("af.layers")
 class AveragePooling1D(Pooling):
-    """The mean of each window of sequences [batch, steps, channels] (`tf.layers.AveragePooling1D`)."""
+    """The mean of each window of sequences [batch, steps, channels] (`tf.layers.AveragePooling1D`).
+
+    Example:
+        >>> af.layers.AveragePooling1D(pool_size=2, strides=2)(af.constant([[[1.0], [3.0], [2.0], [8.0]]]))
+        [[[2.]
+          [5.]]]
+    """
 
     rank = 1
     pool = staticmethod(avg_pool1d)
@@ -101,7 +121,12 @@ class AveragePooling1D(Pooling):
 
 @public("af.layers")
 class AveragePooling2D(Pooling):
-    """The mean of each window of images [batch, height, width, channels] (`tf.layers.AveragePooling2D`)."""
+    """The mean of each window of images [batch, height, width, channels] (`tf.layers.AveragePooling2D`).
+
+    Example:
+        >>> af.layers.AveragePooling2D(2, 2)(af.constant([[[[1.0], [3.0]], [[5.0], [7.0]]]]))
+        [[[[4.]]]]
+    """
 
     rank = 2
     pool = staticmethod(avg_pool)
@@ -109,7 +134,12 @@ class AveragePooling2D(Pooling):
 
 @public("af.layers")
 class AveragePooling3D(Pooling):
-    """The mean of each window of volumes [batch, depth, height, width, channels] (`tf.layers.AveragePooling3D`)."""
+    """The mean of each window of volumes [batch, depth, height, width, channels] (`tf.layers.AveragePooling3D`).
+
+    Example:
+        >>> af.layers.AveragePooling3D(2, 2)(af.ones([1, 4, 8, 8, 3])).shape
+        TensorShape([1, 2, 4, 4, 3])
+    """
 
     rank = 3
     pool = staticmethod(avg_pool3d)

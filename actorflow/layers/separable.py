@@ -120,10 +120,13 @@ class Separating(Convolving):
 class SeparableConv1D(Separating):
     """A separable convolution of sequences [batch, steps, channels] (`tf.layers.SeparableConv1D`).
 
-        conv = af.layers.SeparableConv1D(8, 3)
-        assert conv(af.ones([2, 10, 4])).shape == [2, 8, 8]
-
     `depthwise_kernel` has the shape [window, in, multiplier], `pointwise_kernel` [1, in · multiplier, out], `bias` [out].
+
+    Example:
+        >>> sequences = af.placeholder(af.float32, [None, 100, 3])
+        >>> layer = af.layers.SeparableConv1D(8, 5, padding="same")
+        >>> layer(sequences).shape, [v.shape.as_list() for v in layer.variables]
+        (TensorShape([None, 100, 8]), [[5, 3, 1], [1, 3, 8], [8]])
     """
 
     rank = 1
@@ -134,11 +137,14 @@ class SeparableConv1D(Separating):
 class SeparableConv2D(Separating):
     """A separable convolution of images [batch, height, width, channels] (`tf.layers.SeparableConv2D`).
 
-        conv = af.layers.SeparableConv2D(8, 3, depth_multiplier=2)
-        assert conv(af.ones([2, 10, 10, 4])).shape == [2, 8, 8, 8]
-
     `depthwise_kernel` has the shape [height, width, in, multiplier], `pointwise_kernel` [1, 1, in · multiplier, out], `bias`
     [out].
+
+    Example:
+        >>> images = af.placeholder(af.float32, [None, 28, 28, 3])
+        >>> layer = af.layers.SeparableConv2D(16, 3, depth_multiplier=2)
+        >>> layer(images).shape, [v.shape.as_list() for v in layer.variables]
+        (TensorShape([None, 26, 26, 16]), [[3, 3, 3, 2], [1, 1, 6, 16], [16]])
     """
 
     rank = 2

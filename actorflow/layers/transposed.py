@@ -131,10 +131,12 @@ class Transposing(Convolving):
 class Conv2DTranspose(Transposing):
     """A transposed convolution of images [batch, height, width, channels] (`tf.layers.Conv2DTranspose`).
 
-        larger = af.layers.Conv2DTranspose(4, kernel_size=3, strides=2)
-        assert larger(af.ones([1, 8, 8, 3])).shape == [1, 17, 17, 4]
-
     `kernel` has the shape [height, width, out, in], `bias` [out].
+
+    Example:
+        >>> small = af.placeholder(af.float32, [None, 7, 7, 64])
+        >>> af.layers.Conv2DTranspose(32, 3, strides=2, padding="same")(small).shape
+        TensorShape([None, 14, 14, 32])
     """
 
     rank = 2
@@ -145,10 +147,12 @@ class Conv2DTranspose(Transposing):
 class Conv3DTranspose(Transposing):
     """A transposed convolution of volumes [batch, depth, height, width, channels] (`tf.layers.Conv3DTranspose`).
 
-        larger = af.layers.Conv3DTranspose(2, kernel_size=2, strides=2, padding="same")
-        assert larger(af.ones([1, 4, 4, 4, 3])).shape == [1, 8, 8, 8, 2]
-
     `kernel` has the shape [depth, height, width, out, in], `bias` [out].
+
+    Example:
+        >>> small = af.placeholder(af.float32, [None, 4, 4, 4, 8])
+        >>> af.layers.Conv3DTranspose(4, 3, strides=2, padding="same")(small).shape
+        TensorShape([None, 8, 8, 8, 4])
     """
 
     rank = 3

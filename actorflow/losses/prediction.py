@@ -57,6 +57,11 @@ def absolute_difference(
 ) -> Tensor:
     """|predictions - labels| as a weighted loss.
 
+    Example:
+        >>> loss = af.losses.absolute_difference(labels=[1.0, 2.0], predictions=[1.0, 5.0])
+        >>> await session.run(loss)
+        1.5
+
     Args:
         labels: the true values.
         predictions: the outputs of the model, in the shape of `labels`.
@@ -81,7 +86,11 @@ def mean_squared_error(
 ) -> Tensor:
     """(predictions - labels)² as a weighted loss.
 
-        loss = af.losses.mean_squared_error(labels=y, predictions=model(x))
+    Example:
+        >>> y, found = af.placeholder(af.float32, [None]), af.placeholder(af.float32, [None])
+        >>> loss = af.losses.mean_squared_error(labels=y, predictions=found)
+        >>> await session.run(loss, {y: [1.0, 2.0], found: [1.0, 6.0]})
+        8.0
 
     Args:
         labels: the true values.
@@ -108,6 +117,11 @@ def cosine_distance(
     dim: int | None = None,
 ) -> Tensor:
     """1 - sum(predictions · labels) along `axis`, which keeps size 1, as a weighted loss.
+
+    Example:
+        >>> loss = af.losses.cosine_distance([[1.0, 0.0]], [[0.6, 0.8]], axis=1)
+        >>> await session.run(loss)
+        0.4
 
     Args:
         labels: the true vectors, of length 1.
@@ -139,6 +153,11 @@ def hinge_loss(
 ) -> Tensor:
     """max(0, 1 - (2 · labels - 1) · logits) as a weighted loss.
 
+    Example:
+        >>> loss = af.losses.hinge_loss(labels=[1.0, 0.0], logits=[0.2, -3.0])
+        >>> await session.run(loss)
+        0.4
+
     Args:
         labels: the classes, 0 or 1.
         logits: the outputs of the model, in the shape of `labels`.
@@ -164,6 +183,11 @@ def huber_loss(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """error² / 2 where the absolute error is at most `delta`, else delta · |error| - delta² / 2, as a weighted loss.
+
+    Example:
+        >>> loss = af.losses.huber_loss([0.0, 0.0], [1.0, 10.0], delta=1.0, reduction=af.losses.Reduction.NONE)
+        >>> await session.run(loss)
+        [0.5 9.5]
 
     Args:
         labels: the true values.
@@ -194,6 +218,11 @@ def log_loss(
 ) -> Tensor:
     """-labels · log(predictions + epsilon) - (1 - labels) · log(1 - predictions + epsilon) as a weighted loss.
 
+    Example:
+        >>> loss = af.losses.log_loss(labels=[1.0, 0.0], predictions=[0.9, 0.5], reduction=af.losses.Reduction.NONE)
+        >>> await session.run(loss)
+        [0.1054 0.6931]
+
     Args:
         labels: the true probabilities, between 0 and 1.
         predictions: the probabilities of the model, in the shape of `labels`.
@@ -221,6 +250,11 @@ def mean_pairwise_squared_error(
     the pairs (`tf.losses.mean_pairwise_squared_error`).
 
     The sum over examples, each times its weight, is collected as a float32 scalar; 0 where all weights are 0.
+
+    Example:
+        >>> loss = af.losses.mean_pairwise_squared_error(labels=[[1.0, 2.0]], predictions=[[11.0, 13.0]])
+        >>> await session.run(loss)
+        1.0
 
     Args:
         labels: the true values; the first dimension counts examples.
@@ -262,6 +296,11 @@ def sigmoid_cross_entropy(
 ) -> Tensor:
     """`tf.nn.sigmoid_cross_entropy_with_logits` as a weighted loss.
 
+    Example:
+        >>> loss = af.losses.sigmoid_cross_entropy([1.0, 0.0], logits=[0.0, -5.0], reduction=af.losses.Reduction.NONE)
+        >>> await session.run(loss)
+        [0.6931 0.0067]
+
     Args:
         multi_class_labels: the true probability of each class, between 0 and 1.
         logits: the outputs of the model, in the shape of the labels.
@@ -292,6 +331,11 @@ def softmax_cross_entropy(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """`tf.nn.softmax_cross_entropy_with_logits` as a weighted loss; no gradient goes into the labels.
+
+    Example:
+        >>> loss = af.losses.softmax_cross_entropy([[0.0, 1.0], [1.0, 0.0]], logits=[[0.0, 0.0], [5.0, 0.0]], weights=[1.0, 0.0])
+        >>> await session.run(loss)
+        0.6931
 
     Args:
         onehot_labels: the true probability of each class, of shape [batch, classes].
@@ -326,6 +370,11 @@ def sparse_softmax_cross_entropy(
     """`tf.nn.sparse_softmax_cross_entropy_with_logits` as a weighted loss.
 
     Labels (and weights) of shape [batch, 1] count as [batch].
+
+    Example:
+        >>> loss = af.losses.sparse_softmax_cross_entropy(labels=[1, 0], logits=[[0.0, 0.0], [5.0, 0.0]])
+        >>> await session.run(loss)
+        0.3499
 
     Args:
         labels: the number of the true class, an integer tensor of shape [batch, ...].

@@ -26,6 +26,12 @@ class Reduction:
     NONE keeps them as they are; SUM adds them; MEAN divides the sum by that of the weights; SUM_OVER_BATCH_SIZE by the
     number of losses; SUM_BY_NONZERO_WEIGHTS by the number of losses whose weight is not 0. A sum that is divided by 0
     is 0.
+
+    Example:
+        >>> how = af.losses.Reduction.SUM
+        >>> loss = af.losses.absolute_difference([1.0, 2.0], [1.0, 5.0], weights=[1.0, 10.0], reduction=how)
+        >>> await session.run(loss)
+        30.0
     """
 
     NONE = "none"
@@ -52,26 +58,51 @@ class Reduction:
 
 @public("af.losses")
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Adds `loss` to a collection of the default graph; None adds it nowhere."""
+    """Adds `loss` to a collection of the default graph; None adds it nowhere.
+
+    Example:
+        >>> af.losses.add_loss(0.5 * af.square(af.constant(4.0)))
+        >>> await session.run(af.losses.get_total_loss())
+        8.0
+    """
     if loss_collection:
         add_to_collection(loss_collection, loss)
 
 
 @public("af.losses")
 def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Tensor]:
-    """The losses collected so far; with `scope`, those whose names match it as a prefix pattern."""
+    """The losses collected so far; with `scope`, those whose names match it as a prefix pattern.
+
+    Example:
+        >>> loss = af.losses.mean_squared_error(labels=[1.0], predictions=[3.0])
+        >>> af.losses.get_losses() == [loss], await session.run(loss)
+        (True, 4.0)
+    """
     return get_collection(loss_collection, scope)
 
 
 @public("af.losses")
 def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
-    """The losses of regularizers that were collected so far."""
+    """The losses of regularizers that were collected so far.
+
+    Example:
+        >>> y = af.layers.dense(af.placeholder(af.float32, [None, 3]), 2, kernel_regularizer=af.nn.l2_loss)
+        >>> len(af.losses.get_regularization_losses())
+        1
+    """
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 @public("af.losses")
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of the losses of regularizers; 0.0 where there are none."""
+    """The sum of the losses of regularizers; 0.0 where there are none.
+
+    Example:
+        >>> w = af.get_variable("w", initializer=[1.0, 2.0], regularizer=af.nn.l2_loss)
+        >>> await session.run(w.initializer)
+        >>> await session.run(af.losses.get_regularization_loss())
+        2.5
+    """
     found = get_regularization_losses(scope)
     return add_n(found, name=name) if found else constant(0.0)
 
@@ -83,6 +114,12 @@ def get_total_loss(
     """The sum of all losses collected so far, with those of regularizers unless told otherwise.
 
     Raises ValueError where there are none.
+
+    Example:
+        >>> loss = af.losses.mean_squared_error(labels=[1.0], predictions=[3.0])
+        >>> af.losses.add_loss(af.constant(0.5))
+        >>> await session.run(af.losses.get_total_loss())
+        4.5
     """
     found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
     if not found:
@@ -118,6 +155,11 @@ def compute_weighted_loss(
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """`losses` times `weights`, reduced and collected (`tf.losses.compute_weighted_loss`).
+
+    Example:
+        >>> loss = af.losses.compute_weighted_loss([1.0, 2.0, 9.0], weights=[1.0, 1.0, 0.0])
+        >>> await session.run(loss)
+        1.5
 
     Args:
         losses: of any shape and type; computed in float32.

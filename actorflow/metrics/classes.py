@@ -46,6 +46,12 @@ def mean_per_class_accuracy(
 ) -> Metric:
     """The mean over the classes of the part of their labels that were found (`tf.metrics.mean_per_class_accuracy`).
 
+    Example:
+        >>> value, update = af.metrics.mean_per_class_accuracy(labels=[0, 1, 1], predictions=[0, 1, 0], num_classes=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [1.  0.5]
+
     Args:
         labels: the truth, integers below `num_classes`.
         predictions: of the same shape.
@@ -89,6 +95,15 @@ def mean_iou(
     name: str | None = None,
 ) -> Metric:
     """The mean over the classes of intersection by union of what is labelled and what was found (`tf.metrics.mean_iou`).
+
+    Example:
+        >>> value, update = af.metrics.mean_iou(labels=[0, 1, 1], predictions=[0, 1, 0], num_classes=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [[1. 0.]
+         [1. 1.]]
+        >>> await session.run(value)
+        0.5
 
     Args:
         labels: the truth, integers below `num_classes`.

@@ -25,6 +25,39 @@ RIGHT_WRONG = {
 }
 """For each count, the label and the prediction that it counts."""
 
+_EXAMPLES = {
+    "true_positives": """
+        >>> value, update = af.metrics.true_positives(labels=[1, 1, 1, 0], predictions=[1, 1, 0, 1])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        2.0""",
+    "true_negatives": """
+        >>> value, update = af.metrics.true_negatives(labels=[0, 0, 1], predictions=[0, 0, 1])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        2.0""",
+    "false_positives": """
+        >>> value, update = af.metrics.false_positives(labels=[1, 1, 1, 0], predictions=[1, 1, 0, 1])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        1.0""",
+    "false_negatives": """
+        >>> value, update = af.metrics.false_negatives(labels=[1, 1, 1, 0], predictions=[1, 1, 0, 1])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        1.0""",
+    "precision": """
+        >>> value, update = af.metrics.precision(labels=[1, 1, 1, 0], predictions=[1, 1, 0, 1])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.6667""",
+    "recall": """
+        >>> value, update = af.metrics.recall(labels=[1, 1, 1, 0], predictions=[1, 1, 0, 1])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.6667""",
+}
+
 
 class OfAnswers(Protocol):
     """A metric of yes-or-no questions, as its callers see it."""
@@ -63,6 +96,8 @@ def _counting(kind: str) -> OfAnswers:
     function.__name__ = function.__qualname__ = kind
     function.__doc__ = f"""The sum of the weights where the label is {label} and the prediction {prediction}
     (`tf.metrics.{kind}`).
+
+    Example:{_EXAMPLES[kind]}
 
     Args:
         labels, predictions: of one shape; they are cast to bools.
@@ -125,6 +160,8 @@ def _of_positives(kind: str, wrong: str, what: str) -> OfAnswers:
 
     function.__name__ = function.__qualname__ = kind
     function.__doc__ = f"""The part of {what} (`tf.metrics.{kind}`).
+
+    Example:{_EXAMPLES[kind]}
 
     Args:
         labels, predictions: of one shape; they are cast to bools.

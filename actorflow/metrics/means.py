@@ -27,10 +27,14 @@ def mean(
 ) -> Metric:
     """The weighted mean of all values so far (`tf.metrics.mean`).
 
-        loss = af.placeholder(af.float32, [None])
-        average, update = af.metrics.mean(loss)
-
     Run `af.local_variables_initializer()` before, `update` for each batch, and `average` at any time.
+
+    Example:
+        >>> loss = af.placeholder(af.float32, [None])
+        >>> average, update = af.metrics.mean(loss)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update, {loss: [1.0, 3.0]}), await session.run(update, {loss: [8.0]})
+        (2.0, 4.0)
 
     Args:
         values: numbers of any shape.
@@ -59,6 +63,13 @@ def mean_tensor(
     name: str | None = None,
 ) -> Metric:
     """The weighted mean of each element over all batches so far (`tf.metrics.mean_tensor`).
+
+    Example:
+        >>> values = af.placeholder(af.float32, [2])
+        >>> average, update = af.metrics.mean_tensor(values)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update, {values: [0.0, 10.0]}), await session.run(update, {values: [4.0, 20.0]})
+        ([ 0. 10.], [ 2. 15.])
 
     Args:
         values: numbers, of a shape that is fully known.
@@ -102,13 +113,16 @@ def accuracy(
 ) -> Metric:
     """The part of the predictions that are equal to their labels (`tf.metrics.accuracy`).
 
-        labels, found = af.placeholder(af.int64, [None]), af.placeholder(af.int64, [None])
-        accuracy, update = af.metrics.accuracy(labels, found)
-        with af.blocking.Session() as session:
-            session.run(af.local_variables_initializer())
-            session.run(update, {labels: [1, 2], found: [1, 3]})
-            session.run(update, {labels: [5, 6], found: [5, 6]})
-            assert session.run(accuracy) == 0.75
+    Example:
+        >>> labels, found = af.placeholder(af.int64, [None]), af.placeholder(af.int64, [None])
+        >>> value, update = af.metrics.accuracy(labels, found)
+        >>> await session.run(af.local_variables_initializer())
+        >>> for batch in ([1, 2], [1, 3]), ([4, 5], [4, 5]):
+        ...     await session.run(update, dict(zip([labels, found], batch)))
+        0.5
+        0.75
+        >>> await session.run(value)
+        0.75
 
     Args:
         labels: the truth, of any type and shape.
@@ -139,6 +153,12 @@ def percentage_below(
 ) -> Metric:
     """The part of the values that are less than `threshold` (`tf.metrics.percentage_below`).
 
+    Example:
+        >>> value, update = af.metrics.percentage_below([0.1, 0.4, 0.7, 0.9], threshold=0.5)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.5
+
     Args:
         values: numbers of any shape.
         threshold: a scalar of their type.
@@ -166,6 +186,12 @@ def mean_absolute_error(
     name: str | None = None,
 ) -> Metric:
     """The mean of |predictions - labels| (`tf.metrics.mean_absolute_error`).
+
+    Example:
+        >>> value, update = af.metrics.mean_absolute_error(labels=[1.0, 2.0], predictions=[1.0, 5.0])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        1.5
 
     Args:
         labels, predictions: numbers of one shape and type.
@@ -200,6 +226,12 @@ def mean_squared_error(
 ) -> Metric:
     """The mean of (predictions - labels)² (`tf.metrics.mean_squared_error`).
 
+    Example:
+        >>> value, update = af.metrics.mean_squared_error(labels=[1.0, 2.0], predictions=[1.0, 5.0])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        4.5
+
     Args:
         labels, predictions: numbers of one shape and type.
         weights: numbers that broadcast to the labels; 1 unless given.
@@ -228,6 +260,12 @@ def root_mean_squared_error(
 ) -> Metric:
     """The root of `mean_squared_error` (`tf.metrics.root_mean_squared_error`).
 
+    Example:
+        >>> value, update = af.metrics.root_mean_squared_error(labels=[1.0, 2.0], predictions=[4.0, 6.0])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        3.5355
+
     Args:
         labels, predictions: numbers of one shape and type.
         weights: numbers that broadcast to the labels; 1 unless given.
@@ -255,6 +293,12 @@ def mean_relative_error(
     name: str | None = None,
 ) -> Metric:
     """The mean of |predictions - labels| / normalizer, 0 where that is 0 (`tf.metrics.mean_relative_error`).
+
+    Example:
+        >>> value, update = af.metrics.mean_relative_error(labels=[1.0, 10.0], predictions=[2.0, 11.0], normalizer=[1.0, 10.0])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.55
 
     Args:
         labels, predictions: numbers of one shape and type.
@@ -288,6 +332,12 @@ def mean_cosine_distance(
 ) -> Metric:
     """1 - the mean of the products of labels and predictions over `dim`, which have length 1
     (`tf.metrics.mean_cosine_distance`).
+
+    Example:
+        >>> value, update = af.metrics.mean_cosine_distance([[1.0, 0.0]], [[0.6, 0.8]], dim=1)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.4
 
     Args:
         labels, predictions: numbers of one shape and type, with length 1 along `dim`.

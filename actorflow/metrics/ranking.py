@@ -130,6 +130,37 @@ def _of_the_best(
         return streamed(sums, lambda tp, rest: divide(tp, tp + rest), metrics_collections, updates_collections)
 
 
+_EXAMPLES = {
+    "precision_at_k": """
+        >>> scores = [[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]]
+        >>> value, update = af.metrics.precision_at_k(labels=[[2], [2]], predictions=scores, k=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.25""",
+    "sparse_precision_at_k": """
+        >>> scores = [[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]]
+        >>> value, update = af.metrics.sparse_precision_at_k(labels=[[2], [2]], predictions=scores, k=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.25""",
+    "recall_at_k": """
+        >>> scores = [[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]]
+        >>> value, update = af.metrics.recall_at_k(labels=[[2], [2]], predictions=scores, k=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.5""",
+    "precision_at_top_k": """
+        >>> value, update = af.metrics.precision_at_top_k(labels=[[2], [2]], predictions_idx=[[1, 2], [0, 1]], k=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.25""",
+    "recall_at_top_k": """
+        >>> value, update = af.metrics.recall_at_top_k(labels=[[2], [2]], predictions_idx=[[1, 2], [0, 1]], k=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.5""",
+}
+
 _DESCRIBED = """
 
     Args:
@@ -201,7 +232,7 @@ def _at_top_k(what: str, summary: str) -> AtTopK:
     function.__name__ = function.__qualname__ = f"{what}_at_top_k"
     predictions = "predictions_idx: the predicted classes, integers of shape [..., k]."
     told = _DESCRIBED.format(predictions=predictions, k=", which is a part of the names only")
-    function.__doc__ = f"{summary} (`tf.metrics.{what}_at_top_k`).{told}"
+    function.__doc__ = f"{summary} (`tf.metrics.{what}_at_top_k`).\n\n    Example:{_EXAMPLES[f'{what}_at_top_k']}{told}"
     return function
 
 
@@ -224,7 +255,8 @@ def _at_best_k(what: str, summary: str, named: str) -> AtBestK:
 
     function.__name__ = function.__qualname__ = named
     predictions = "predictions: a number for each class, floating, of shape [..., classes]."
-    function.__doc__ = f"{summary} (`tf.metrics.{named}`).{_DESCRIBED.format(predictions=predictions, k='')}"
+    told = _DESCRIBED.format(predictions=predictions, k="")
+    function.__doc__ = f"{summary} (`tf.metrics.{named}`).\n\n    Example:{_EXAMPLES[named]}{told}"
     return function
 
 
@@ -250,6 +282,13 @@ def average_precision_at_k(
 ) -> Metric:
     """The mean over the examples of the mean precision at the places of the k best predictions that are labels
     (`tf.metrics.average_precision_at_k`).
+
+    Example:
+        >>> scores = [[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]]
+        >>> value, update = af.metrics.average_precision_at_k(labels=[[2], [0]], predictions=scores, k=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.75
 
     Args:
         labels: the classes of each example: int64 of shape [..., labels], or [...] for one each, or a SparseTensor.

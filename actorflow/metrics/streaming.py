@@ -75,8 +75,15 @@ def ratio(total: Tensor, count: Tensor) -> Tensor:
 def reset(scope: str | None = None, name: str = "reset_metrics") -> Operation:
     """An operation that sets the sums of metrics of the default graph back to 0.
 
-        accuracy, update = af.metrics.accuracy([1, 2], [1, 3])
-        start_again = af.metrics.reset("accuracy")
+    Example:
+        >>> value, update = af.metrics.accuracy([1, 2], [1, 3])
+        >>> reset = af.metrics.reset()
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.5
+        >>> await session.run(reset)
+        >>> await session.run(value)
+        0.0
 
     Args:
         scope: only of those whose names match it as a prefix pattern, such as the name of a metric.

@@ -64,6 +64,45 @@ def evenly(count: int, beyond: float = _EPSILON) -> list[float]:
 
 # ---- at given thresholds
 
+_EXAMPLES = {
+    "true_positives_at_thresholds": """
+        >>> labels, found = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> value, update = af.metrics.true_positives_at_thresholds(labels, found, thresholds=[0.2, 0.5])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [2. 1.]""",
+    "true_negatives_at_thresholds": """
+        >>> labels, found = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> value, update = af.metrics.true_negatives_at_thresholds(labels, found, thresholds=[0.2, 0.5])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [1. 2.]""",
+    "false_positives_at_thresholds": """
+        >>> labels, found = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> value, update = af.metrics.false_positives_at_thresholds(labels, found, thresholds=[0.2, 0.5])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [1. 0.]""",
+    "false_negatives_at_thresholds": """
+        >>> labels, found = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> value, update = af.metrics.false_negatives_at_thresholds(labels, found, thresholds=[0.2, 0.5])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [0. 1.]""",
+    "precision_at_thresholds": """
+        >>> labels, found = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> value, update = af.metrics.precision_at_thresholds(labels, found, thresholds=[0.2, 0.5])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [0.6667 1.    ]""",
+    "recall_at_thresholds": """
+        >>> labels, found = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> value, update = af.metrics.recall_at_thresholds(labels, found, thresholds=[0.2, 0.5])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        [1.  0.5]""",
+}
+
 _DESCRIBED = """
 
     Args:
@@ -118,7 +157,9 @@ def _at_thresholds(
             return streamed(counts, formula, metrics_collections, updates_collections)
 
     function.__name__ = function.__qualname__ = function_name
-    function.__doc__ = f"{summary} (`tf.metrics.{function_name}`).{_DESCRIBED}"
+    function.__doc__ = (
+        f"{summary} (`tf.metrics.{function_name}`).\n\n    Example:{_EXAMPLES[function_name]}{_DESCRIBED}"
+    )
     return function
 
 
@@ -171,6 +212,12 @@ def auc(
     thresholds: Sequence[float] | None = None,
 ) -> Metric:
     """The area under a curve over thresholds, approximated by a sum (`tf.metrics.auc`).
+
+    Example:
+        >>> value, update = af.metrics.auc(labels=[0, 0, 1, 1], predictions=[0.1, 0.4, 0.35, 0.8])
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.75
 
     Args:
         labels: the truth, cast to bools.
@@ -250,6 +297,12 @@ def sensitivity_at_specificity(
     """The recall at the threshold whose specificity, the part of negatives found as such, is nearest to a given one
     (`tf.metrics.sensitivity_at_specificity`).
 
+    Example:
+        >>> value, update = af.metrics.sensitivity_at_specificity([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], specificity=0.9)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.5
+
     Args:
         labels: the truth, cast to bools.
         predictions: probabilities in [0, 1], of the same shape.
@@ -293,6 +346,12 @@ def specificity_at_sensitivity(
 ) -> Metric:
     """The specificity, the part of negatives found as such, at the highest threshold whose recall is nearest to a given one
     (`tf.metrics.specificity_at_sensitivity`).
+
+    Example:
+        >>> value, update = af.metrics.specificity_at_sensitivity([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], sensitivity=0.9)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(update)
+        0.5
 
     Args:
         labels: the truth, cast to bools.

@@ -73,7 +73,12 @@ class _Values(_Message):
 
 @public("af.train")
 class BytesList(_Values):
-    """Byte strings (`tf.train.BytesList`)."""
+    """Byte strings (`tf.train.BytesList`).
+
+    Example:
+        >>> af.train.BytesList(value=[b"one", b"two"]).value
+        [b'one', b'two']
+    """
 
     __slots__ = ()
     dtype = string
@@ -81,7 +86,12 @@ class BytesList(_Values):
 
 @public("af.train")
 class FloatList(_Values):
-    """Floats, stored in 32 bits (`tf.train.FloatList`)."""
+    """Floats, stored in 32 bits (`tf.train.FloatList`).
+
+    Example:
+        >>> af.train.FloatList(value=[0.5, 1.0]).value
+        [0.5, 1.0]
+    """
 
     __slots__ = ()
     dtype = float32
@@ -89,7 +99,12 @@ class FloatList(_Values):
 
 @public("af.train")
 class Int64List(_Values):
-    """Integers of 64 bits (`tf.train.Int64List`)."""
+    """Integers of 64 bits (`tf.train.Int64List`).
+
+    Example:
+        >>> af.train.Int64List(value=range(3)).value
+        [0, 1, 2]
+    """
 
     __slots__ = ()
     dtype = int64
@@ -108,6 +123,11 @@ class Feature(_Message):
 
     Reading `bytes_list`, `float_list` or `int64_list` gives that list, if need be a fresh and empty one that becomes the
     feature's as soon as it has a value. At most one argument may be given.
+
+    Example:
+        >>> feature = af.train.Feature(float_list=af.train.FloatList(value=[0.5]))
+        >>> feature.WhichOneof("kind"), feature.float_list.value
+        ('float_list', [0.5])
     """
 
     __slots__ = ("_lists",)
@@ -189,7 +209,15 @@ def _write_map(content: Mapping[str, Any]) -> bytes:
 
 @public("af.train")
 class Features(_Message):
-    """Features by name (`tf.train.Features`); `features.feature["x"]` makes what is not there."""
+    """Features by name (`tf.train.Features`); `features.feature["x"]` makes what is not there.
+
+    Example:
+        >>> features = af.train.Features()
+        >>> features.feature["age"].int64_list.value.append(7)
+        >>> features.feature["name"].bytes_list.value.append(b"Ada")
+        >>> sorted(features.feature)
+        ['age', 'name']
+    """
 
     __slots__ = ("feature",)
 
@@ -202,7 +230,13 @@ class Features(_Message):
 
 @public("af.train")
 class FeatureList(_Message):
-    """A list of features (`tf.train.FeatureList`)."""
+    """A list of features (`tf.train.FeatureList`).
+
+    Example:
+        >>> steps = [af.train.Feature(int64_list=af.train.Int64List(value=[n])) for n in (1, 2)]
+        >>> len(af.train.FeatureList(feature=steps).feature)
+        2
+    """
 
     __slots__ = ("feature",)
 
@@ -215,7 +249,14 @@ class FeatureList(_Message):
 
 @public("af.train")
 class FeatureLists(_Message):
-    """Lists of features by name (`tf.train.FeatureLists`)."""
+    """Lists of features by name (`tf.train.FeatureLists`).
+
+    Example:
+        >>> lists = af.train.FeatureLists()
+        >>> lists.feature_list["words"].feature.append(af.train.Feature(bytes_list=af.train.BytesList(value=[b"a"])))
+        >>> list(lists.feature_list)
+        ['words']
+    """
 
     __slots__ = ("feature_list",)
 
@@ -228,7 +269,15 @@ class FeatureLists(_Message):
 
 @public("af.train")
 class Example(_Message):
-    """One example of a data set: features by name (`tf.train.Example`)."""
+    """One example of a data set: features by name (`tf.train.Example`).
+
+    Example:
+        >>> example = af.train.Example()
+        >>> example.features.feature["age"].int64_list.value.append(7)
+        >>> message = example.SerializeToString()
+        >>> af.train.Example.FromString(message).features.feature["age"].int64_list.value
+        [7]
+    """
 
     __slots__ = ("features",)
 
@@ -245,7 +294,16 @@ class Example(_Message):
 
 @public("af.train")
 class SequenceExample(_Message):
-    """One example with sequences: a context of features, and lists of features (`tf.train.SequenceExample`)."""
+    """One example with sequences: a context of features, and lists of features (`tf.train.SequenceExample`).
+
+    Example:
+        >>> example = af.train.SequenceExample()
+        >>> example.context.feature["id"].int64_list.value.append(5)
+        >>> words = example.feature_lists.feature_list["words"].feature
+        >>> words.append(af.train.Feature(bytes_list=af.train.BytesList(value=[b"a", b"b"])))
+        >>> [feature.bytes_list.value for feature in words]
+        [[b'a', b'b']]
+    """
 
     __slots__ = ("context", "feature_lists")
 

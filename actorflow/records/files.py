@@ -20,7 +20,13 @@ _CHUNK = 1 << 20
 
 @public("af.io", "tf.python_io")
 class TFRecordCompressionType(IntEnum):
-    """How a TFRecord file is packed (`tf.python_io.TFRecordCompressionType`)."""
+    """How a TFRecord file is packed (`tf.python_io.TFRecordCompressionType`).
+
+    Example:
+        >>> packed = af.io.TFRecordOptions(af.io.TFRecordCompressionType.GZIP)
+        >>> packed.compression_type
+        'GZIP'
+    """
 
     NONE = 0
     ZLIB = 1
@@ -32,6 +38,13 @@ class TFRecordOptions:
     """How a TFRecord file is packed (`tf.python_io.TFRecordOptions`): a `TFRecordCompressionType`, or "", "ZLIB", "GZIP".
 
     `compression_level` is zlib's, 0 to 9.
+
+    Example:
+        >>> options = af.io.TFRecordOptions("GZIP", compression_level=9)
+        >>> with af.io.TFRecordWriter("data.tfrecord.gz", options) as writer:
+        ...     writer.write(b"a record")
+        >>> list(af.io.tf_record_iterator("data.tfrecord.gz", options))
+        [b'a record']
     """
 
     def __init__(
@@ -61,6 +74,13 @@ class TFRecordWriter:
     """Writes records to a TFRecord file (`tf.python_io.TFRecordWriter`); a context manager that closes it.
 
     The file appears at once and is complete after `close`. Equal records give equal bytes, packed or not.
+
+    Example:
+        >>> with af.io.TFRecordWriter("data.tfrecord") as writer:
+        ...     for record in [b"one", b"two"]:
+        ...         writer.write(record)
+        >>> list(af.io.tf_record_iterator("data.tfrecord"))
+        [b'one', b'two']
     """
 
     __reduce_ex__ = unpicklable(
@@ -118,6 +138,12 @@ def tf_record_iterator(
     path: str | os.PathLike[str], options: TFRecordOptions | TFRecordCompressionType | str | None = None
 ) -> Iterator[bytes]:
     """The records of a TFRecord file, one after another (`tf.python_io.tf_record_iterator`).
+
+    Example:
+        >>> with af.io.TFRecordWriter("data.tfrecord") as writer:
+        ...     writer.write(b"one")
+        >>> [len(record) for record in af.io.tf_record_iterator("data.tfrecord")]
+        [3]
 
     Raises:
         NotFoundError: there is no such file.

@@ -1,4 +1,4 @@
-"""Feature columns: the examples of their documentation, training, parsing, and mistakes that show in the run."""
+"""Feature columns: training, parsing, and mistakes that show in the run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from doc_examples import examples, run_example
 
 import actorflow as af
 
@@ -19,11 +18,6 @@ def graph() -> Iterator[af.Graph]:
     made = af.Graph()
     with made.as_default():
         yield made
-
-
-@pytest.mark.parametrize(("name", "piece"), examples(af.feature_column))
-def test_the_example_in_a_docstring_runs(name: str, piece: str) -> None:
-    run_example(piece)
 
 
 async def test_a_wide_and_deep_model_learns(graph: af.Graph, seed: int) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doc_examples import examples, run_example
 
 import actorflow as af
 
@@ -24,26 +23,6 @@ def graph() -> Iterator[af.Graph]:
 
 def names(variables: list[Any]) -> list[str]:
     return [variable.op.name for variable in variables]
-
-
-@pytest.mark.parametrize(("name", "piece"), examples(af.layers))
-def test_the_example_in_a_docstring_runs(name: str, piece: str) -> None:
-    run_example(piece)
-
-
-def test_each_class_has_an_example_or_is_one_of_a_kind() -> None:
-    shown = {name for name, _ in examples(af.layers)}
-    assert {
-        "Dense",
-        "Conv1D",
-        "Conv2D",
-        "Conv3D",
-        "Conv2DTranspose",
-        "SeparableConv2D",
-        "MaxPooling2D",
-        "Layer",
-    } <= shown
-    assert {"BatchNormalization", "Dropout", "Flatten", "batch_normalization", "flatten"} <= shown
 
 
 # ---- objects

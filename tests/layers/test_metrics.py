@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from doc_examples import examples, run_example
 
 import actorflow as af
 
@@ -18,11 +17,6 @@ def graph() -> Iterator[af.Graph]:
     made = af.Graph()
     with made.as_default():
         yield made
-
-
-@pytest.mark.parametrize(("name", "piece"), examples(af.metrics))
-def test_the_example_in_a_docstring_runs(name: str, piece: str) -> None:
-    run_example(piece)
 
 
 async def test_a_reset_starts_again(graph: af.Graph) -> None:

@@ -68,7 +68,8 @@ def examples(file: Path) -> Iterator[Example]:
     if PROMPT in source:
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and PROMPT in node.value:
-                yield Example(file, node.lineno, tuple(doctest.DocTestParser().get_examples(node.value)))
+                if statements := tuple(doctest.DocTestParser().get_examples(node.value)):
+                    yield Example(file, node.lineno, statements)
 
 
 async def run_example(example: Example) -> list[str]:
@@ -99,7 +100,10 @@ def complaints(example: Example, printed: list[str]) -> list[str]:
 async def _scope(example: Example) -> Any:
     """The names that an example finds, in a graph of its own or where ops run at once."""
     names: dict[str, Any] = {"__name__": "example", "af": af, "np": np}
-    nodes = list(ast.walk(ast.parse("".join(statement.source for statement in example.statements))))
+    try:
+        nodes = list(ast.walk(ast.parse("".join(statement.source for statement in example.statements))))
+    except SyntaxError as error:
+        raise ExampleError(f"{example.where(example.statements[0])}: {error}") from None
     uses = [node.ctx for node in nodes if isinstance(node, ast.Name) and node.id == "session"]
     in_a_graph = uses or any(isinstance(node, ast.Attribute) and node.attr == "placeholder" for node in nodes)
     random.seed(0)

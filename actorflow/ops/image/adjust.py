@@ -42,6 +42,10 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """`delta` added to all elements (`tf.image.adjust_brightness`).
 
     `image` is real, of rank 3 or more; `delta` a float scalar, of elements from 0 to 1.
+
+    Example:
+        >>> af.image.adjust_brightness([[[0.1, 0.5, 0.9]]], 0.2)
+        [[[0.3 0.7 1.1]]]
     """
     return _adjusted(image, "adjust_brightness", lambda x: x + cast(convert_to_tensor(delta), x.dtype))
 
@@ -51,6 +55,12 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """The distances from each channel's mean times a factor (`tf.image.adjust_contrast`).
 
     `images` is real, of rank 3 or more; `contrast_factor` a float scalar. Each image and channel has its own mean.
+
+    Example:
+        >>> gray = af.constant([[[0.2], [0.6]]])
+        >>> af.image.adjust_contrast(gray, 0.5)
+        [[[0.3]
+          [0.5]]]
     """
 
     def adjust(x: Tensor) -> Tensor:
@@ -63,6 +73,10 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 @public("af.image")
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
     """`gain * image ** gamma` (`tf.image.adjust_gamma`).
+
+    Example:
+        >>> af.image.adjust_gamma([[[0.25, 0.5, 1.0]]], gamma=2.0)
+        [[[0.0625 0.25   1.    ]]]
 
     Args:
         image: real, of rank 3 or more.
@@ -87,6 +101,11 @@ def _with_hsv(x: Tensor, change: Callable[[Tensor, Tensor, Tensor], list[Tensor]
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """The hue moved around its circle (`tf.image.adjust_hue`).
 
+    Example:
+        >>> red = [[[1.0, 0.0, 0.0]]]
+        >>> af.image.adjust_hue(red, 1 / 3)
+        [[[0. 1. 0.]]]
+
     Args:
         image: real, of rank 3 or more, with three channels.
         delta: a float scalar from -1 to 1, where 1 is the whole circle.
@@ -101,6 +120,11 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 @public("af.image")
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Tensor:
     """The saturation times a factor, 1 at the most (`tf.image.adjust_saturation`).
+
+    Example:
+        >>> pink = [[[1.0, 0.5, 0.5]]]
+        >>> af.image.adjust_saturation(pink, 2.0)
+        [[[1. 0. 0.]]]
 
     Args:
         image: real, of rank 3 or more, with three channels.
@@ -128,6 +152,12 @@ def _check_range(lower: float, upper: float) -> None:
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_brightness` by a number drawn from [-max_delta, max_delta) in each run (`tf.image.random_brightness`).
 
+    Example:
+        >>> image = af.constant([[[0.5, 0.5, 0.5]]])
+        >>> moved = af.image.random_brightness(image, max_delta=0.1)
+        >>> af.reduce_max(af.abs(moved - image)) <= 0.1
+        True
+
     Args:
         image: real, of rank 3 or more.
         max_delta: zero or more.
@@ -145,6 +175,10 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` by a factor drawn from [lower, upper) in each run (`tf.image.random_contrast`).
 
+    Example:
+        >>> af.image.random_contrast(af.ones([2, 2, 3]), 0.5, 1.5)[0, 0]
+        [1. 1. 1.]
+
     Args:
         image: real, of rank 3 or more.
         lower, upper: zero or more.
@@ -160,6 +194,11 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
 @public("af.image")
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` by a number drawn from [-max_delta, max_delta) in each run (`tf.image.random_hue`).
+
+    Example:
+        >>> gray = af.fill([1, 1, 3], 0.5)
+        >>> af.image.random_hue(gray, max_delta=0.5)
+        [[[0.5 0.5 0.5]]]
 
     Args:
         image: real, of rank 3 or more, with three channels.
@@ -179,6 +218,11 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 @public("af.image")
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_saturation` by a factor drawn from [lower, upper) in each run (`tf.image.random_saturation`).
+
+    Example:
+        >>> gray = af.fill([1, 1, 3], 0.5)
+        >>> af.image.random_saturation(gray, 0.5, 2.0)
+        [[[0.5 0.5 0.5]]]
 
     Args:
         image: real, of rank 3 or more, with three channels.
@@ -201,6 +245,11 @@ def per_image_standardization(image: TensorLike) -> Tensor:
 
     The deviation counts as one over the root of the number of elements at least, so an image of one colour becomes zeros.
     `image` is real, `[..., height, width, channels]`; the result is float32, or of the floating type that it has.
+
+    Example:
+        >>> af.image.per_image_standardization([[[1.0], [3.0]], [[5.0], [7.0]]])[:, :, 0]
+        [[-1.3416 -0.4472]
+         [ 0.4472  1.3416]]
     """
     source = image_of(image)
     with composite(None, "per_image_standardization", source) as scope:
@@ -217,6 +266,11 @@ def per_image_standardization(image: TensorLike) -> Tensor:
 @public("af.image")
 def adjust_jpeg_quality(image: TensorLike, jpeg_quality: int, name: str | None = None) -> Tensor:
     """An image with the losses of a JPEG of some quality (`tf.image.adjust_jpeg_quality`).
+
+    Example:
+        >>> image = af.cast(af.random_uniform([8, 8, 3], 0, 256, af.int32), af.uint8)
+        >>> af.image.adjust_jpeg_quality(image, 50).shape
+        TensorShape([8, 8, 3])
 
     Args:
         image: real, `[height, width, channels]` with 1 or 3 channels.

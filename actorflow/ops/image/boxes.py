@@ -67,6 +67,11 @@ def non_max_suppression(
 ) -> Tensor:
     """The boxes of highest scores that overlap no better one too much (`tf.image.non_max_suppression`).
 
+    Example:
+        >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [0.0, 2.0, 1.0, 3.0]]
+        >>> af.image.non_max_suppression(boxes, scores=[0.7, 0.9, 0.5], max_output_size=3)
+        [1 2]
+
     Args:
         boxes: float32 `[n, 4]`, in whatever unit; each pair of opposite corners may stand in either order.
         scores: float32 `[n]`.
@@ -113,6 +118,14 @@ def draw_bounding_boxes(
     images: TensorLike, boxes: TensorLike, name: str | None = None, colors: TensorLike | None = None
 ) -> Tensor:
     """Images with the outlines of boxes (`tf.image.draw_bounding_boxes`).
+
+    Example:
+        >>> image = af.zeros([1, 4, 4, 1])
+        >>> af.image.draw_bounding_boxes(image, [[[0.0, 0.0, 1.0, 1.0]]])[0, :, :, 0]
+        [[1. 1. 1. 1.]
+         [1. 0. 0. 1.]
+         [1. 0. 0. 1.]
+         [1. 1. 1. 1.]]
 
     Args:
         images: float32 or float16 `[batch, height, width, channels]`, of 1, 3 or 4 channels from 0 to 1.
@@ -185,8 +198,12 @@ def sample_distorted_bounding_box(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """A box at random that shows enough of an object (`tf.image.sample_distorted_bounding_box`).
 
-        begin, size, box = af.image.sample_distorted_bounding_box(af.shape(image), boxes)
-        part = af.slice_(image, begin, size)
+    Example:
+        >>> image, box = af.ones([100, 80, 3]), [[[0.1, 0.2, 0.5, 0.9]]]
+        >>> begin, size, drawn = af.image.sample_distorted_bounding_box([100, 80, 3], box, min_object_covered=0.1)
+        >>> crop = af.slice_(image, begin, size)
+        >>> drawn.shape, bool(af.reduce_all(begin + af.shape(crop) <= [100, 80, 3]))
+        (TensorShape([1, 1, 4]), True)
 
     Args:
         image_size: integers `[3]`: height, width and channels.

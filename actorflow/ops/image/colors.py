@@ -38,6 +38,10 @@ def rgb_to_hsv(images: TensorLike, *, name: str | None = None) -> Tensor:
 
     `images` is floating, of one dimension or more, the last of which has the three channels, from 0 to 1; the hue is in [0, 1).
     Raises ValueError for another number of channels, InvalidArgumentError where only the run knows it.
+
+    Example:
+        >>> af.image.rgb_to_hsv([0.0, 1.0, 0.0])
+        [0.3333 1.     1.    ]
     """
 
 
@@ -48,6 +52,10 @@ def hsv_to_rgb(images: TensorLike, *, name: str | None = None) -> Tensor:
 
     `images` is floating, of one dimension or more, the last of which has the three channels, from 0 to 1.
     Raises ValueError for another number of channels, InvalidArgumentError where only the run knows it.
+
+    Example:
+        >>> af.image.hsv_to_rgb([1 / 3, 1.0, 1.0])
+        [0. 1. 0.]
     """
 
 
@@ -56,6 +64,11 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """The brightness of colours as one channel of the same type (`tf.image.rgb_to_grayscale`).
 
     `images` has three channels in its last dimension; ValueError is raised where their number is known to be another.
+
+    Example:
+        >>> af.image.rgb_to_grayscale([[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]])
+        [[[0.2989]
+          [0.9999]]]
     """
     source = _of_channels(images, 3)
     with composite(name, "rgb_to_grayscale", source) as scope:
@@ -69,6 +82,11 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """One channel three times (`tf.image.grayscale_to_rgb`).
 
     `images` has one channel in its last dimension; ValueError is raised where their number is known to be another.
+
+    Example:
+        >>> af.image.grayscale_to_rgb([[[7], [9]]])
+        [[[7 7 7]
+          [9 9 9]]]
     """
     source = _of_channels(images, 1)
     with composite(name, "grayscale_to_rgb", source) as scope:
@@ -83,25 +101,45 @@ _FROM_YUV = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185,
 
 @public("af.image")
 def rgb_to_yiq(images: TensorLike) -> Tensor:
-    """Red, green and blue, floating, as brightness and two of colour (`tf.image.rgb_to_yiq`)."""
+    """Red, green and blue, floating, as brightness and two of colour (`tf.image.rgb_to_yiq`).
+
+    Example:
+        >>> af.image.rgb_to_yiq([1.0, 1.0, 1.0])
+        [1. 0. 0.]
+    """
     return _mixed(images, _YIQ, "rgb_to_yiq")
 
 
 @public("af.image")
 def yiq_to_rgb(images: TensorLike) -> Tensor:
-    """The inverse of `rgb_to_yiq` (`tf.image.yiq_to_rgb`)."""
+    """The inverse of `rgb_to_yiq` (`tf.image.yiq_to_rgb`).
+
+    Example:
+        >>> af.image.yiq_to_rgb(af.image.rgb_to_yiq([0.2, 0.4, 0.6]))
+        [0.2 0.4 0.6]
+    """
     return _mixed(images, _FROM_YIQ, "yiq_to_rgb")
 
 
 @public("af.image")
 def rgb_to_yuv(images: TensorLike) -> Tensor:
-    """Red, green and blue, floating, as brightness and two of colour (`tf.image.rgb_to_yuv`)."""
+    """Red, green and blue, floating, as brightness and two of colour (`tf.image.rgb_to_yuv`).
+
+    Example:
+        >>> af.image.rgb_to_yuv([1.0, 0.0, 0.0])
+        [ 0.299  -0.1471  0.615 ]
+    """
     return _mixed(images, _YUV, "rgb_to_yuv")
 
 
 @public("af.image")
 def yuv_to_rgb(images: TensorLike) -> Tensor:
-    """The inverse of `rgb_to_yuv` (`tf.image.yuv_to_rgb`)."""
+    """The inverse of `rgb_to_yuv` (`tf.image.yuv_to_rgb`).
+
+    Example:
+        >>> af.image.yuv_to_rgb(af.image.rgb_to_yuv([0.2, 0.4, 0.6]))
+        [0.2 0.4 0.6]
+    """
     return _mixed(images, _FROM_YUV, "yuv_to_rgb")
 
 

@@ -21,7 +21,11 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
     """An image whose elements are of `dtype` (`tf.image.convert_image_dtype`). Floats range over [0, 1), and integers over
     all that their type holds from 0 on.
 
-        af.image.convert_image_dtype(pixels, af.float32)     # uint8 255 becomes 1.0
+    Example:
+        >>> af.image.convert_image_dtype(af.constant([0, 51, 255], af.uint8), af.float32)
+        [0.  0.2 1. ]
+        >>> af.image.convert_image_dtype([0.0, 0.2, 1.0], af.uint8)
+        [  0  51 255]
 
     Args:
         image: of any shape, integer or floating.

@@ -53,6 +53,12 @@ def crop_to_bounding_box(
 ) -> Tensor:
     """A rectangle of images (`tf.image.crop_to_bounding_box`).
 
+    Example:
+        >>> image = af.reshape(af.range_(16), [4, 4, 1])
+        >>> af.image.crop_to_bounding_box(image, offset_height=1, offset_width=0, target_height=2, target_width=3)[:, :, 0]
+        [[ 4  5  6]
+         [ 8  9 10]]
+
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.
         offset_height, offset_width: its upper left corner, integers or scalars.
@@ -96,6 +102,11 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """Images in a larger frame of zeros (`tf.image.pad_to_bounding_box`).
 
+    Example:
+        >>> af.image.pad_to_bounding_box([[[7]]], 1, 0, 2, 3)[:, :, 0]
+        [[0 0 0]
+         [7 0 0]]
+
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.
         offset_height, offset_width: how many zeros are above and to the left, integers or scalars.
@@ -130,6 +141,12 @@ def pad_to_bounding_box(
 def central_crop(image: TensorLike, central_fraction: float | Tensor, name: str | None = None) -> Tensor:
     """The middle of images (`tf.image.central_crop`).
 
+    Example:
+        >>> image = af.reshape(af.range_(16), [4, 4, 1])
+        >>> af.image.central_crop(image, 0.5)[:, :, 0]
+        [[ 5  6]
+         [ 9 10]]
+
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.
         central_fraction: the share of height and width that is left, above 0 and at most 1.
@@ -160,6 +177,13 @@ def _offset(size: Any, fraction: Any) -> Any:
 def resize_image_with_crop_or_pad(image: TensorLike, target_height: Any, target_width: Any) -> Tensor:
     """The middle of images, or images in the middle of zeros, so that they get a size
     (`tf.image.resize_image_with_crop_or_pad`).
+
+    Example:
+        >>> image = af.reshape(af.range_(1, 9), [2, 4, 1])
+        >>> af.image.resize_image_with_crop_or_pad(image, 3, 2)[:, :, 0]
+        [[2 3]
+         [6 7]
+         [0 0]]
 
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.
@@ -205,6 +229,10 @@ def _least(one: Any, other: Any, most: bool = False) -> Any:
 @public("af.image")
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the differences of neighbouring pixels, a measure of noise (`tf.image.total_variation`).
+
+    Example:
+        >>> af.image.total_variation([[[0.0], [1.0]], [[0.0], [5.0]]])
+        10.0
 
     Args:
         images: `[batch, height, width, channels]` or `[height, width, channels]`.

@@ -27,6 +27,11 @@ def flip_left_right(image: TensorLike) -> Tensor:
     """Images mirrored along their width (`tf.image.flip_left_right`).
 
     `image` is `[batch, height, width, channels]` or `[height, width, channels]`; ValueError is raised for another rank.
+
+    Example:
+        >>> af.image.flip_left_right([[[1], [2]], [[3], [4]]])[:, :, 0]
+        [[2 1]
+         [4 3]]
     """
     return _flipped(image, -2, "flip_left_right")
 
@@ -36,6 +41,11 @@ def flip_up_down(image: TensorLike) -> Tensor:
     """Images mirrored along their height (`tf.image.flip_up_down`).
 
     `image` is `[batch, height, width, channels]` or `[height, width, channels]`; ValueError is raised for another rank.
+
+    Example:
+        >>> af.image.flip_up_down([[[1], [2]], [[3], [4]]])[:, :, 0]
+        [[3 4]
+         [1 2]]
     """
     return _flipped(image, -3, "flip_up_down")
 
@@ -54,6 +64,11 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
     """Each image mirrored along its width with a chance of one half (`tf.image.random_flip_left_right`).
 
     `image` is `[batch, height, width, channels]` or `[height, width, channels]`; ValueError is raised for another rank.
+
+    Example:
+        >>> flipped = af.image.random_flip_left_right([[[1], [2]]])
+        >>> af.sort(flipped[0, :, 0])
+        [1 2]
     """
     return _perhaps(image, -2, seed, "random_flip_left_right")
 
@@ -63,6 +78,11 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image mirrored along its height with a chance of one half (`tf.image.random_flip_up_down`).
 
     `image` is `[batch, height, width, channels]` or `[height, width, channels]`; ValueError is raised for another rank.
+
+    Example:
+        >>> flipped = af.image.random_flip_up_down([[[1]], [[2]]])
+        >>> af.sort(flipped[:, 0, 0])
+        [1 2]
     """
     return _perhaps(image, -3, seed, "random_flip_up_down")
 
@@ -72,6 +92,11 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
     """Height and width exchanged (`tf.image.transpose_image`).
 
     `image` is `[batch, height, width, channels]` or `[height, width, channels]`; ValueError is raised for another rank.
+
+    Example:
+        >>> af.image.transpose([[[1], [2]], [[3], [4]]])[:, :, 0]
+        [[1 3]
+         [2 4]]
     """
     source = image_of(image)
     with composite(name, "transpose", source) as scope:
@@ -81,6 +106,11 @@ def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
 @public("af.image")
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned counter-clockwise by right angles (`tf.image.rot90`).
+
+    Example:
+        >>> af.image.rot90([[[1], [2]], [[3], [4]]])[:, :, 0]
+        [[2 4]
+         [1 3]]
 
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.

@@ -61,6 +61,12 @@ def extract_glimpse(
 ) -> Tensor:
     """A window of each image around a point of its own (`tf.image.extract_glimpse`). Pixels outside are random noise.
 
+    Example:
+        >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
+        >>> af.image.extract_glimpse(image, [2, 2], [[0.0, 0.0]])[0, :, :, 0]
+        [[ 5.  6.]
+         [ 9. 10.]]
+
     Args:
         input: images, float32 `[batch, height, width, channels]`.
         size: int32 `[2]`: the height and the width of the windows.

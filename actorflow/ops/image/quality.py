@@ -41,6 +41,11 @@ def _largest(value: Any, like: TensorLike) -> float:
 def psnr(a: TensorLike, b: TensorLike, max_val: float, name: str | None = None) -> Tensor:
     """The peak signal-to-noise ratio of pairs of images in decibels (`tf.image.psnr`).
 
+    Example:
+        >>> image = af.zeros([1, 8, 8, 1])
+        >>> af.image.psnr(image, image + 0.1, max_val=1.0)
+        [20.]
+
     Args:
         a, b: of one type, `[..., height, width, channels]`.
         max_val: the difference of the largest and the smallest value that there can be, such as 255.
@@ -66,6 +71,11 @@ def ssim(
     k2: float = 0.03,
 ) -> Tensor:
     """The structural similarity of pairs of images (`tf.image.ssim`; Wang et al. 2004): 1 for equal ones.
+
+    Example:
+        >>> image = af.random_uniform([1, 16, 16, 1])
+        >>> af.image.ssim(image, image, max_val=1.0), af.image.ssim(image, 1.0 - image, max_val=1.0) < 0.0
+        ([1.], [ True])
 
     Args:
         img1, img2: of one type, `[..., height, width, channels]`, at least as large as the filter.
@@ -105,6 +115,13 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     (`tf.image.image_gradients`).
 
     `image` is `[batch, height, width, channels]`; ValueError is raised for another rank.
+
+    Example:
+        >>> down, right = af.image.image_gradients([[[[1.0], [2.0]], [[4.0], [8.0]]]])
+        >>> down[0, :, :, 0], right[0, :, :, 0]
+        ([[3. 6.]
+          [0. 0.]], [[1. 0.]
+                     [4. 0.]])
     """
     source = image_of(image)
     with composite(None, "image_gradients", source):
@@ -122,6 +139,11 @@ def sobel_edges(image: TensorLike) -> Tensor:
     """Sobel's slopes of each channel, downwards and to the right (`tf.image.sobel_edges`).
 
     `image` is floating `[batch, height, width, channels]`; the result has a further dimension of two.
+
+    Example:
+        >>> step = af.concat([af.zeros([1, 3, 2, 1]), af.ones([1, 3, 2, 1])], axis=2)
+        >>> af.image.sobel_edges(step)[0, 1, :, 0, 1]
+        [0. 4. 4. 0.]
     """
     source = image_of(image)
     with composite(None, "sobel_edges", source) as scope:

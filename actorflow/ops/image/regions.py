@@ -135,6 +135,12 @@ def crop_and_resize(
 ) -> Tensor:
     """Regions of images, all in one size (`tf.image.crop_and_resize`).
 
+    Example:
+        >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
+        >>> af.image.crop_and_resize(image, [[0.0, 0.0, 1.0, 1.0]], box_ind=[0], crop_size=[2, 2])[0, :, :, 0]
+        [[ 0.  3.]
+         [12. 15.]]
+
     Args:
         image: real, `[batch, height, width, channels]`.
         boxes: float32 `[n, 4]`: y1, x1, y2, x2 of each, where 0 and 1 are the centres of the first and the last pixels. With

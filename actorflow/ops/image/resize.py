@@ -53,6 +53,10 @@ def resize_bilinear(
 ) -> Tensor:
     """Images of another size, each pixel from the four nearest ones (`tf.image.resize_bilinear`).
 
+    Example:
+        >>> af.image.resize_bilinear([[[[0.0], [1.0]]]], [1, 4])[0, 0, :, 0]
+        [0.  0.5 1.  1. ]
+
     Args:
         images: real, `[batch, height, width, channels]`.
         size: int32 `[2]`: the new height and width.
@@ -75,6 +79,10 @@ def resize_bicubic(
     name: str | None = None,
 ) -> Tensor:
     """Images of another size, each pixel from the sixteen nearest ones (`tf.image.resize_bicubic`).
+
+    Example:
+        >>> af.image.resize_bicubic([[[[0.0], [1.0]]]], [1, 4])[0, 0, :, 0]
+        [0.     0.5    1.     1.0938]
 
     Args:
         images: real, `[batch, height, width, channels]`.
@@ -99,6 +107,10 @@ def resize_nearest_neighbor(
 ) -> Tensor:
     """Images of another size, each pixel that of the nearest one (`tf.image.resize_nearest_neighbor`).
 
+    Example:
+        >>> af.image.resize_nearest_neighbor([[[[0.0], [1.0]]]], [1, 4])[0, 0, :, 0]
+        [0. 0. 1. 1.]
+
     Args:
         images: real, `[batch, height, width, channels]`.
         size: int32 `[2]`: the new height and width.
@@ -116,6 +128,12 @@ def resize_area(
     images: TensorLike, size: TensorLike, *, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
     """Images of another size, each pixel the mean of what it covers (`tf.image.resize_area`).
+
+    Example:
+        >>> image = af.reshape(af.range_(16.0), [1, 4, 4, 1])
+        >>> af.image.resize_area(image, [2, 2])[0, :, :, 0]
+        [[ 2.5  4.5]
+         [10.5 12.5]]
 
     Args:
         images: real, `[batch, height, width, channels]`.

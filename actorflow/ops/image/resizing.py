@@ -21,7 +21,13 @@ from actorflow.public import public
 
 @public("af.image")
 class ResizeMethod:
-    """How `resize_images` makes pixels (`tf.image.ResizeMethod`)."""
+    """How `resize_images` makes pixels (`tf.image.ResizeMethod`).
+
+    Example:
+        >>> method = af.image.ResizeMethod.NEAREST_NEIGHBOR
+        >>> af.image.resize_images([[[0.0], [1.0]]], [1, 4], method)[0, :, 0]
+        [0. 0. 1. 1.]
+    """
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -48,6 +54,10 @@ def resize_images(
     name: str | None = None,
 ) -> Tensor:
     """Images of another height and width (`tf.image.resize_images`).
+
+    Example:
+        >>> af.image.resize([[[0.0], [1.0]]], [1, 4])[0, :, 0]
+        [0.  0.5 1.  1. ]
 
     Args:
         images: `[batch, height, width, channels]`, or one image `[height, width, channels]`; the rank has to be known.
@@ -96,6 +106,14 @@ def resize_image_with_pad(
     align_corners: bool = False,
 ) -> Tensor:
     """Images that fit in a size as large as they can, with zeros around (`tf.image.resize_image_with_pad`).
+
+    Example:
+        >>> wide = af.ones([2, 4, 1])
+        >>> af.image.resize_image_with_pad(wide, 4, 4)[:, :, 0]
+        [[0. 0. 0. 0.]
+         [1. 1. 1. 1.]
+         [1. 1. 1. 1.]
+         [0. 0. 0. 0.]]
 
     Args:
         image: `[batch, height, width, channels]` or `[height, width, channels]`.

@@ -44,6 +44,11 @@ def decode_raw(
 ) -> Tensor:
     """The bytes of strings as numbers, in a dimension more (`tf.decode_raw`).
 
+    Example:
+        >>> af.decode_raw(["ab", "cd"], af.uint8)
+        [[ 97  98]
+         [ 99 100]]
+
     Args:
         input_bytes: strings, all of one length.
         out_type: any element type but string, uint32 and uint64.
@@ -101,6 +106,11 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
     """Columns of CSV records, one tensor of the shape of `records` each (`tf.decode_csv`, RFC 4180).
+
+    Example:
+        >>> name, count = af.decode_csv(["apple,3", '"pear, green",'], record_defaults=[[""], [0]])
+        >>> name, count
+        ([b'apple' b'pear, green'], [3 0])
 
     Args:
         records: strings, each one record.
@@ -165,6 +175,11 @@ def decode_compressed_op(bytes: TensorLike, *, compression_type: str = "", name:
 def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Tensor:
     """Each string unpacked (`tf.io.decode_compressed`): `compression_type` is "", "ZLIB" or "GZIP".
 
+    Example:
+        >>> import zlib
+        >>> af.decode_compressed(zlib.compress(b"hello"), "ZLIB")
+        b'hello'
+
     Raises:
         ValueError: there is no such type.
         DataLossError: in the run, where a string is damaged or cut off.
@@ -179,13 +194,25 @@ def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str |
 def decode_json_example(json_examples: TensorLike, *, name: str | None = None) -> Tensor:
     """Each JSON form of an Example as the message (`tf.decode_json_example`), for `parse_example`.
 
-    Raises InvalidArgumentError in the run where a string is no such JSON."""
+    Raises InvalidArgumentError in the run where a string is no such JSON.
+
+    Example:
+        >>> message = af.decode_json_example('{"features": {"feature": {"age": {"int64List": {"value": [7]}}}}}')
+        >>> af.parse_single_example(message, {"age": af.FixedLenFeature([], af.int64)})
+        {'age': 7}
+    """
 
 
 @public("af", "af.io")
 @op("SerializeTensor", shape=scalar, dtypes=ANY, result=string, gradient=None)
 def serialize_tensor(tensor: TensorLike, *, name: str | None = None) -> Tensor:
-    """A tensor as a TensorProto message, a scalar string (`tf.serialize_tensor`)."""
+    """A tensor as a TensorProto message, a scalar string (`tf.serialize_tensor`).
+
+    Example:
+        >>> message = af.serialize_tensor([1.0, 2.0])
+        >>> message.dtype, af.parse_tensor(message, af.float32)
+        (actorflow.string, [1. 2.])
+    """
 
 
 def _message(c: Inference) -> Shape:
@@ -203,6 +230,10 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
     """The tensor in a TensorProto message (`tf.parse_tensor`).
 
     Raises InvalidArgumentError in the run where the string is no such message, or of another type than `out_type`.
+
+    Example:
+        >>> af.parse_tensor(af.serialize_tensor([1.0, 2.0]), af.float32)
+        [1. 2.]
     """
     return parse_tensor_op(serialized, out_type=as_dtype(out_type), name=name or "ParseTensor")
 
@@ -218,5 +249,12 @@ def decode_npy(contents: TensorLike, out_type: DTypeLike = uint8, name: str | No
 
     Raises InvalidArgumentError in the run where the string is no such file, holds Python objects, or elements of another
     type than `out_type`.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> np.save(file, np.array([[1, 2]], np.uint8))
+        >>> af.io.decode_npy(file.getvalue())
+        [[1 2]]
     """
     return decode_npy_op(contents, out_type=as_dtype(out_type), name=name or "DecodeNpy")

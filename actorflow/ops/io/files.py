@@ -45,9 +45,14 @@ def read_file(filename: TensorLike, *, name: str | None = None) -> Tensor:
     """The content of a file, as a scalar string (`tf.read_file`). It is read on a thread.
 
     Raises in the run:
-        NotFoundError: there is no such file.
-        FailedPreconditionError: it is a directory.
-        PermissionDeniedError: nodes may not read it.
+
+    Example:
+        >>> name = af.placeholder(af.string, [])
+        >>> content = af.read_file(name)
+        >>> with open("greeting.txt", "w") as file:
+        ...     _ = file.write("hello")
+        >>> await session.run(content, {name: "greeting.txt"})
+        b'hello'
     """
 
 
@@ -65,6 +70,11 @@ def write_file(filename: TensorLike, contents: TensorLike, *, name: str | None =
     """Writes a file, and the folders above it where they lack (`tf.write_file`); one that exists is written again.
 
     A step that is stopped meanwhile still waits for the write. Raises in the run what `read_file` does.
+
+    Example:
+        >>> await session.run(af.write_file("logs/greeting.txt", "hello"))
+        >>> await session.run(af.read_file("logs/greeting.txt"))
+        b'hello'
     """
 
 
@@ -82,4 +92,10 @@ def matching_files(pattern: TensorLike, *, name: str | None = None) -> Tensor:
     """The paths that match one of the patterns, sorted (`tf.matching_files`): `*`, `?` and `[...]`, within one folder each.
 
     A path that matches several patterns is given several times. Paths that lead outside of the roots are left out.
+
+    Example:
+        >>> for name in ["a.txt", "b.txt", "c.csv"]:
+        ...     open(name, "w").close()
+        >>> await session.run(af.matching_files("*.txt"))
+        [b'./a.txt' b'./b.txt']
     """

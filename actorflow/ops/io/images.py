@@ -49,6 +49,11 @@ def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = ui
 
     Images of 16 bits with colours are not supported.
 
+    Example:
+        >>> png = af.image.encode_png(af.constant([[[7], [9]]], af.uint8))
+        >>> af.image.decode_png(png)[:, :, 0]
+        [[7 9]]
+
     Args:
         contents: a scalar string, the file's bytes.
         channels: 0 keeps the image's; 1 is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
@@ -76,6 +81,11 @@ def decode_jpeg(
 
     Values differ from TensorFlow's by a few units, because libraries round otherwise.
 
+    Example:
+        >>> jpeg = af.image.encode_jpeg(af.fill([8, 8, 3], af.constant(200, af.uint8)))
+        >>> af.image.decode_jpeg(jpeg)[0, 0]
+        [200 200 200]
+
     Args:
         contents: a scalar string, the file's bytes.
         channels: 0 keeps the image's; 1 is grey, 3 is RGB.
@@ -93,6 +103,12 @@ def decode_jpeg(
 def decode_bmp(contents: TensorLike, *, channels: int = 0, name: str | None = None) -> Tensor:
     """A BMP image as uint8 `[height, width, channels]` (`tf.image.decode_bmp`).
 
+    Example:
+        >>> import struct
+        >>> head = struct.pack("<2sIHHI", b"BM", 58, 0, 0, 54) + struct.pack("<IiiHH6I", 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0)
+        >>> af.image.decode_bmp(head + bytes([3, 2, 1, 0]))  # blue, green, red, and a byte of padding
+        [[[1 2 3]]]
+
     Args:
         contents: a scalar string, the file's bytes.
         channels: 0 keeps the image's; 1 is grey, 3 RGB, 4 RGB and alpha.
@@ -108,6 +124,12 @@ def decode_gif(contents: TensorLike, *, name: str | None = None) -> Tensor:
     """All frames of a GIF as uint8 `[frames, height, width, 3]` (`tf.image.decode_gif`).
 
     `contents` is a scalar string, the file's bytes. Raises InvalidArgumentError in the run where it is not a GIF.
+
+    Example:
+        >>> frame = "2c00000000010001000002024401003b"
+        >>> gif = bytes.fromhex("474946383961010001008001 00ff0000ffffff" + frame)  # a red pixel
+        >>> af.image.decode_gif(gif)
+        [[[[255   0   0]]]]
     """
 
 
@@ -124,6 +146,11 @@ def decode_and_crop_jpeg(
     name: str | None = None,
 ) -> Tensor:
     """A rectangle of a JPEG image (`tf.image.decode_and_crop_jpeg`). The whole image is decoded for it.
+
+    Example:
+        >>> jpeg = af.image.encode_jpeg(af.zeros([16, 16, 3], af.uint8))
+        >>> af.image.decode_and_crop_jpeg(jpeg, crop_window=[4, 4, 8, 2]).shape
+        TensorShape([8, 2, 3])
 
     Args:
         contents: a scalar string, the file's bytes.
@@ -142,7 +169,12 @@ def decode_and_crop_jpeg(
 
 @public("af.io", "af.image")
 def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Whether a scalar string begins as a JPEG does, a bool scalar (`tf.image.is_jpeg`)."""
+    """Whether a scalar string begins as a JPEG does, a bool scalar (`tf.image.is_jpeg`).
+
+    Example:
+        >>> af.image.is_jpeg(af.image.encode_jpeg(af.zeros([8, 8, 3], af.uint8))), af.image.is_jpeg("GIF89a")
+        (True, False)
+    """
     with composite(name, "is_jpeg", contents) as scope:
         return equal(substr(contents, 0, 3), b"\xff\xd8\xff", name=scope)
 
@@ -161,6 +193,11 @@ def decode_image(
     """A PNG, JPEG, GIF or BMP image, by its first bytes, as `[height, width, channels]` (`tf.image.decode_image`).
 
     Of an animated GIF the first frame, as with `expand_animations=False`.
+
+    Example:
+        >>> png = af.image.encode_png(af.constant([[[7], [9]]], af.uint8))
+        >>> af.image.decode_image(png)[:, :, 0]
+        [[7 9]]
 
     Args:
         contents: a scalar string, the file's bytes.
@@ -183,6 +220,11 @@ def encode_png(image: TensorLike, *, compression: int = -1, name: str | None = N
     """`[height, width, channels]` as a PNG (`tf.image.encode_png`), a scalar string.
 
     1 to 4 channels of uint8, or one of uint16. `compression` is zlib's level, -1 its default.
+
+    Example:
+        >>> png = af.image.encode_png(af.constant([[[7], [9]]], af.uint8))
+        >>> af.substr(png, 1, 3)
+        b'PNG'
     """
 
 
@@ -192,6 +234,11 @@ def encode_jpeg(
     image: TensorLike, *, format: str = "", quality: int = 95, progressive: bool = False, name: str | None = None
 ) -> Tensor:
     """`[height, width, channels]` of uint8 as a JPEG (`tf.image.encode_jpeg`), a scalar string.
+
+    Example:
+        >>> jpeg = af.image.encode_jpeg(af.zeros([8, 8, 3], af.uint8), quality=80)
+        >>> af.image.decode_jpeg(jpeg).shape
+        TensorShape([8, 8, 3])
 
     Args:
         image: of one or three channels.

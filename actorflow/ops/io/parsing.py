@@ -31,6 +31,13 @@ from actorflow.shapes import Shape, ShapeLike, as_shape, is_static, num_elements
 class FixedLenFeature(NamedTuple):
     """A feature of one shape in each example (`tf.FixedLenFeature`).
 
+    Example:
+        >>> example = af.train.Example()
+        >>> example.features.feature["age"].int64_list.value.append(7)
+        >>> features = {"age": af.FixedLenFeature([], af.int64), "size": af.FixedLenFeature([2], af.float32, [0.0, 1.0])}
+        >>> af.parse_single_example(example.SerializeToString(), features)
+        {'age': 7, 'size': [0. 1.]}
+
     Args:
         shape: of its values in one example; [] for a single one.
         dtype: float32, int64 or string.
@@ -44,7 +51,15 @@ class FixedLenFeature(NamedTuple):
 
 @public("af", "af.io")
 class VarLenFeature(NamedTuple):
-    """A feature of any length, which may be missing; it becomes a sparse tensor (`tf.VarLenFeature`)."""
+    """A feature of any length, which may be missing; it becomes a sparse tensor (`tf.VarLenFeature`).
+
+    Example:
+        >>> example = af.train.Example()
+        >>> example.features.feature["words"].bytes_list.value.extend([b"a", b"b"])
+        >>> af.parse_single_example(example.SerializeToString(), {"words": af.VarLenFeature(af.string)})
+        {'words': SparseTensor(indices=[[0]
+                                        [1]], values=[b'a' b'b'], dense_shape=[2])}
+    """
 
     dtype: DTypeLike
 
@@ -52,6 +67,15 @@ class VarLenFeature(NamedTuple):
 @public("af", "af.io")
 class FixedLenSequenceFeature(NamedTuple):
     """Any number of values of one shape (`tf.FixedLenSequenceFeature`).
+
+    Example:
+        >>> one, two = af.train.Example(), af.train.Example()
+        >>> one.features.feature["scores"].float_list.value.extend([1.0, 2.0])
+        >>> two.features.feature["scores"].float_list.value.extend([3.0])
+        >>> features = {"scores": af.FixedLenSequenceFeature([], af.float32, allow_missing=True)}
+        >>> af.parse_example([one.SerializeToString(), two.SerializeToString()], features)
+        {'scores': [[1. 2.]
+                    [3. 0.]]}
 
     Args:
         shape: of each value; [] for single ones.
@@ -158,6 +182,13 @@ def parse_example(
 ) -> dict[str, Any]:
     """Features of a batch of Example messages (`tf.parse_example`).
 
+    Example:
+        >>> example = af.train.Example()
+        >>> example.features.feature["age"].int64_list.value.append(7)
+        >>> messages = [example.SerializeToString()] * 2
+        >>> af.parse_example(messages, {"age": af.FixedLenFeature([], af.int64)})
+        {'age': [7 7]}
+
     Args:
         serialized: strings `[batch]`.
         features: what to find. A `FixedLenFeature` becomes a tensor `[batch, *shape]`, a `FixedLenSequenceFeature` one
@@ -182,6 +213,12 @@ def parse_single_example(
     """`parse_example` of one message, a scalar string: without the dimension of the batch (`tf.parse_single_example`).
 
     `example_names` is not used.
+
+    Example:
+        >>> example = af.train.Example()
+        >>> example.features.feature["age"].int64_list.value.append(7)
+        >>> af.parse_single_example(example.SerializeToString(), {"age": af.FixedLenFeature([1], af.int64)})
+        {'age': [7]}
 
     Args:
         serialized: a scalar string, the message.
@@ -216,6 +253,16 @@ def parse_single_sequence_example(
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The context and the sequences of one SequenceExample message (`tf.parse_single_sequence_example`).
+
+    Example:
+        >>> example = af.train.SequenceExample()
+        >>> for pair in [1, 2], [3, 4]:
+        ...     values = af.train.Int64List(value=pair)
+        ...     example.feature_lists.feature_list["pairs"].feature.append(af.train.Feature(int64_list=values))
+        >>> pairs = {"pairs": af.FixedLenSequenceFeature([2], af.int64)}
+        >>> af.parse_single_sequence_example(example.SerializeToString(), sequence_features=pairs)
+        ({}, {'pairs': [[1 2]
+                        [3 4]]})
 
     Args:
         serialized: a scalar string.

@@ -152,7 +152,17 @@ class RecordVectors(NamedTuple):
 
 @public("af")
 class ReaderBase:
-    """The common part of all readers (`tf.ReaderBase`). `queue` is a queue of scalar strings, or its handle."""
+    """The common part of all readers (`tf.ReaderBase`). `queue` is a queue of scalar strings, or its handle.
+
+    Example:
+        >>> with open("lines.txt", "w") as file:
+        ...     print("one", "two", "three", sep="\\n", file=file)
+        >>> files, reader = af.FIFOQueue(1, af.string, [[]]), af.TextLineReader()
+        >>> keys, values = reader.read_up_to(files, 2)
+        >>> await session.run(files.enqueue("lines.txt"))
+        >>> await session.run(values), await session.run(reader.num_records_produced())
+        ([b'one' b'two'], 2)
+    """
 
     def __init__(self, reader_ref: Tensor) -> None:
         self.reader_ref = reader_ref
@@ -213,7 +223,17 @@ def _queue_ref(queue: Any) -> Any:
 
 @public("af")
 class WholeFileReader(ReaderBase):
-    """Each file is one record, its name the key (`tf.WholeFileReader`)."""
+    """Each file is one record, its name the key (`tf.WholeFileReader`).
+
+    Example:
+        >>> with open("a.txt", "w") as file:
+        ...     _ = file.write("all of it")
+        >>> files = af.FIFOQueue(1, af.string, [[]])
+        >>> key, value = af.WholeFileReader().read(files)
+        >>> await session.run(files.enqueue("a.txt"))
+        >>> await session.run([key, value])
+        [b'a.txt', b'all of it']
+    """
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(whole_file_reader(container=_container(), name=name))
@@ -224,6 +244,15 @@ class TextLineReader(ReaderBase):
     """Lines without their ends, `\\n` or `\\r\\n` (`tf.TextLineReader`); the key has the line's number, from 1.
 
     The first `skip_header_lines` of each file are left out.
+
+    Example:
+        >>> with open("data.csv", "w") as file:
+        ...     print("name,age", "Ada,36", sep="\\n", file=file)
+        >>> files = af.FIFOQueue(1, af.string, [[]])
+        >>> key, value = af.TextLineReader(skip_header_lines=1).read(files)
+        >>> await session.run(files.enqueue("data.csv"))
+        >>> await session.run([key, value])
+        [b'data.csv:2', b'Ada,36']
     """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
@@ -235,6 +264,15 @@ class TextLineReader(ReaderBase):
 @public("af")
 class FixedLengthRecordReader(ReaderBase):
     """Records of `record_bytes` (`tf.FixedLengthRecordReader`); the key has the record's number, from 0.
+
+    Example:
+        >>> with open("data.bin", "wb") as file:
+        ...     _ = file.write(b"HEADaabbcc")
+        >>> files = af.FIFOQueue(1, af.string, [[]])
+        >>> key, value = af.FixedLengthRecordReader(record_bytes=2, header_bytes=4).read(files)
+        >>> await session.run(files.enqueue("data.bin"))
+        >>> [await session.run(value) for _ in range(3)]
+        [b'aa', b'bb', b'cc']
 
     Args:
         record_bytes: the size of a record in bytes, 1 or more.
@@ -274,6 +312,15 @@ class TFRecordReader(ReaderBase):
     """The records of TFRecord files, their checksums checked (`tf.TFRecordReader`); the key has the record's offset.
 
     `options` is a `TFRecordOptions` or compression type: none, GZIP or ZLIB. Offsets count unpacked bytes.
+
+    Example:
+        >>> with af.io.TFRecordWriter("data.tfrecord") as writer:
+        ...     writer.write(b"one record")
+        >>> files = af.FIFOQueue(1, af.string, [[]])
+        >>> key, value = af.TFRecordReader().read(files)
+        >>> await session.run(files.enqueue("data.tfrecord"))
+        >>> await session.run([key, value])
+        [b'data.tfrecord:0', b'one record']
     """
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
@@ -286,7 +333,15 @@ class TFRecordReader(ReaderBase):
 
 @public("af")
 class IdentityReader(ReaderBase):
-    """The names in the queue are the records, key and value alike (`tf.IdentityReader`)."""
+    """The names in the queue are the records, key and value alike (`tf.IdentityReader`).
+
+    Example:
+        >>> names = af.FIFOQueue(1, af.string, [[]])
+        >>> key, value = af.IdentityReader().read(names)
+        >>> await session.run(names.enqueue("one.txt"))
+        >>> await session.run([key, value])
+        [b'one.txt', b'one.txt']
+    """
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(identity_reader(container=_container(), name=name))
