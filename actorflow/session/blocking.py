@@ -21,6 +21,7 @@ from actorflow.graph.graph import Graph
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
+from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.driver import LoopDriver
@@ -133,7 +134,12 @@ class Session:
         Args:
             fetches, feeds, timeout, trace: see `actorflow.Session.run`.
         """
-        return self._call(lambda: self._session._run(fetches, feeds, timeout, trace))
+
+        def start() -> Coroutine[Any, Any, Any]:
+            work = self._session._run(fetches, feeds, timeout, trace)
+            return work if step_spans.installed is None else asynchronous.in_span(fetches, work)
+
+        return self._call(start)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable[..., Any]:
         """See `actorflow.Session.make_callable`; the result is a plain function."""

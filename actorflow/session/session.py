@@ -58,6 +58,11 @@ class _Prepared:
     spread: bool  # a value is fed to several tensors
 
 
+def in_span(fetches: Any, work: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+    """A run in a span of its own, for the system that is told of steps."""
+    return step_spans.within("actorflow.session.run", "", {"fetches": _names(fetches)}, work)
+
+
 def _names(fetches: Any) -> str:
     """The fetches in some words, for a span."""
     return str(getattr(fetches, "name", None) or fetches)[:200]
@@ -247,9 +252,7 @@ class Session(Inspection):
             errors.Overloaded: too many steps run and wait already; see `max_queued_steps` and `max_waiting_steps`.
         """
         work = self._run(fetches, feeds, timeout, trace)
-        if step_spans.installed is not None:
-            work = step_spans.within("actorflow.session.run", "", {"fetches": _names(fetches)}, work)
-        return RunCoroutine(work)
+        return RunCoroutine(work if step_spans.installed is None else in_span(fetches, work))
 
     async def _run(
         self, fetches: Any, feeds: Mapping[Any, Any] | None, timeout: float | None, trace: Trace | None

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
 
+import anyio
 import pytest
 from clusters import servers
 
@@ -78,6 +79,23 @@ async def test_a_run_on_a_cluster_has_a_span_in_each_process(noted: Noted, pair:
     assert sorted(parts) == [server.task for server in pair]
     assert noted.ended[-1][:2] == ("/session.run", {"fetches": "two:0"})
     assert not any(link.spans for server in pair for link in server.links.accepted), "what was told is used up"
+
+
+async def test_a_blocking_run_has_a_span_below_that_of_its_caller(noted: Noted, pair: list[Server]) -> None:
+    graph, two = two_tasks()
+
+    def work() -> None:
+        with af.Graph().as_default() as alone:
+            one = af.constant(1.0)
+        with noted.within("request", "", {}), af.blocking.Session(graph=alone) as session:
+            session.run(one)
+        with noted.within("cluster", "", {}), af.blocking.Session(pair[0].target, graph=graph) as session:
+            session.run(two, {"x:0": 2.0})
+
+    await anyio.to_thread.run_sync(work)
+    paths = [path for path, _, _ in noted.ended]
+    assert paths[:2] == ["/request/session.run", "/request"] and paths[-2:] == ["/cluster/session.run", "/cluster"]
+    assert {"/cluster/session.run/step", "/cluster/session.run/step/run_part"} <= {*paths}
 
 
 async def test_an_error_is_that_of_each_span(noted: Noted, pair: list[Server]) -> None:
