@@ -196,9 +196,10 @@ class Session:
             driver.close()
 
     def pending(self) -> str:
-        """See `actorflow.Session.pending`."""
+        """See `actorflow.Session.pending`. The tasks of a cluster are asked at once."""
 
         async def report() -> str:
+            await self._session._engine.inquire()
             return self._session.pending()
 
         return self._session.pending() if self._closed else self._call(report)

@@ -103,6 +103,9 @@ class Engine(Protocol):
     def pending(self) -> str:
         """The things that the steps in flight wait for."""
 
+    async def inquire(self) -> None:
+        """Asks other tasks now, so that `pending` knows of theirs."""
+
     def recent(self, seconds: float | None, step: int | None) -> Trace:
         """The steps of the last seconds, or one of them, as far as they are recorded."""
 

@@ -91,6 +91,9 @@ class LocalEngine:
         take(trace, rows(recorder.last(seconds, self.steps.running.values())), "", only=step)
         return trace
 
+    async def inquire(self) -> None:
+        """Does nothing: the devices are here."""
+
     @property
     def closed(self) -> bool:
         return self.steps.closed

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import anyio
 import pytest
 from channels import until
 from clusters import servers
@@ -91,6 +93,25 @@ async def test_f83_pending_of_a_cluster_lists_steps_nodes_and_lines(
         assert all("queue 'input'" in record.getMessage() for record in told)
         await stopped(*waiting)
         assert session.pending() == "no step is in flight"
+
+
+async def test_f83_a_blocking_session_asks_the_tasks_at_once(cluster: list[Server], graph: af.Graph) -> None:
+    _, twice, put = crossing()
+
+    def work() -> str:
+        with af.blocking.Session(cluster[0].target, graph) as session, ThreadPoolExecutor(1) as other:
+            session.warmup(twice)
+            waiting = other.submit(session.run, twice)
+            told = ""
+            while "queue 'input'" not in told:
+                told = session.pending()
+                assert "have not been asked" not in told
+            session.run(put)
+            assert waiting.result() == 2.0
+        return told
+
+    told = await anyio.to_thread.run_sync(work)
+    assert f"filled by: put ({put.where}), in no step that is under way" in told
 
 
 async def test_f83_a_user_that_came_later_and_one_that_waits(cluster: list[Server], graph: af.Graph) -> None:

@@ -417,6 +417,9 @@ class RemoteEngine(StepCounts):
     def pending(self) -> str:
         return self._reports.pending()
 
+    async def inquire(self) -> None:
+        await self._reports.inquire()
+
     async def _told(self) -> dict[int, Sequence[str]]:
         flying = {entry.step for entry in self.in_flight}
         link = self._link

@@ -173,6 +173,11 @@ class WaitReports:
             lines += self._told.get(step) or self._wanted(entry)
         return "\n".join(lines) or "no step is in flight"
 
+    async def inquire(self) -> None:
+        """Asks the tasks now."""
+        if next(iter(self._steps), None) is not None:
+            self._told = await self._ask()
+
     def _wanted(self, entry: InFlightStep) -> list[str]:
         """A report of a step about which the tasks have not answered yet."""
         signature = entry.signature
