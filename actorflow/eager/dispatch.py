@@ -48,7 +48,7 @@ def call(op: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
         return NotImplemented
     first = args[0]
     count = len(args)
-    if type(first) is not EagerTensor:
+    if type(first) is not EagerTensor and not isinstance(first, EagerTensor):
         if op.definition.has_ref_input:
             return NotImplemented
         first = first.read_value()
@@ -95,7 +95,9 @@ def call(op: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
     made._dtype = row.dtype
     made._operation = None
     if tapes.recording():
-        tensors = [arg if type(arg) is EagerTensor else EagerTensor(v, first._dtype) for arg, v in zip(args, inputs)]
+        tensors = [
+            arg if isinstance(arg, EagerTensor) else EagerTensor(v, first._dtype) for arg, v in zip(args, inputs)
+        ]
         tapes.record(EagerOperation(row.op, row.attrs, tensors, (made,)))
     return made
 

@@ -223,7 +223,10 @@ class EagerVariable(Variable):
     def __getitem__(self, key: Any) -> Tensor:
         part = Overloads.__getitem__(self, key)
         if isinstance(part, EagerTensor):
-            return EagerSlice(part, self, key)
+            made = EagerSlice(part, self, key)
+            if tapes.recording():
+                tapes.record(EagerOperation("Identity", NO_ATTRS, (part,), (made,)))
+            return made
         return VariableSlice.of(part, self.handle) if part.op.type == "StridedSlice" else part
 
     def __bool__(self) -> bool:

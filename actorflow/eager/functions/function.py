@@ -12,7 +12,7 @@ from typing import Any
 
 from actorflow.eager.functions.concrete import ConcreteFunction
 from actorflow.eager.functions.func_graph import FuncGraph
-from actorflow.eager.functions.signature import Call, Signature, TensorSpec
+from actorflow.eager.functions.signature import Call, Signature, TensorSpec, in_order
 from actorflow.eager.tapes.recording import only
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -152,7 +152,8 @@ class Function:
             parts = [self._replaced(part, number, specified, symbol) for part in arg]
             return type(arg)(*parts) if hasattr(arg, "_fields") else type(arg)(parts)
         if isinstance(arg, dict):
-            return {key: self._replaced(part, number, specified, symbol) for key, part in arg.items()}
+            made = {key: self._replaced(arg[key], number, specified, symbol) for key in in_order(arg)}
+            return {key: made[key] for key in arg}
         if specified or isinstance(arg, TensorSpec) or self._signature.is_tensor(arg):
             return symbol()
         return arg

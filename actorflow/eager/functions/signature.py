@@ -62,6 +62,10 @@ class TensorSpec:
         return f"TensorSpec(shape={show(self._shape)}, dtype={self.dtype!r}, name={self.name!r})"
 
 
+class Misfit(TypeError, ValueError):
+    """Arguments that do not fit an `input_signature`: a TypeError as in TensorFlow 2, and a ValueError as in version 1."""
+
+
 class Call:
     """The arguments of one call: the values of its tensors, and the key of all that a trace depends on."""
 
@@ -154,9 +158,10 @@ class Signature:
             for part in arg:
                 self._take(part, key, tensors)
         elif isinstance(arg, dict):
-            key.append((dict, *arg))
-            for part in arg.values():
-                self._take(part, key, tensors)
+            names = in_order(arg)
+            key.append((dict, *names))
+            for name in names:
+                self._take(arg[name], key, tensors)
         elif self.is_tensor(arg):
             tensor = as_tensor(arg)
             tensors.append(tensor)
@@ -180,7 +185,7 @@ class Signature:
             _paired(spec, arg, given) for spec, arg in zip(self.structure, args)
         )
         if not fits or any(a is not None for a in args[len(self.structure) :] if not _empty(a)):
-            raise ValueError(
+            raise Misfit(
                 describe(
                     f"{self._name} takes {len(self.specs)} tensors by its input_signature, {self.specs!r}; "
                     f"{args!r:.80} does not fit.",
@@ -196,7 +201,7 @@ class Signature:
                     describe(f"Argument {number} of {self._name} does not fit {spec!r}: {error}", where=user_line())
                 ) from None
             if tensor.dtype.base_dtype is not spec.dtype or not compatible(tensor.static_shape, spec.static_shape):
-                raise (TypeError if tensor.dtype.base_dtype is not spec.dtype else ValueError)(
+                raise (TypeError if tensor.dtype.base_dtype is not spec.dtype else Misfit)(
                     describe(
                         f"Python inputs incompatible with input_signature: argument {number} of {self._name} is "
                         f"{tensor.dtype} of shape {show(tensor.static_shape)}, not {spec!r}.",
@@ -234,6 +239,14 @@ def _eager(value: Any, dtype: DType | None) -> EagerTensor:
     return EagerTensor(array, as_dtype(array.dtype))
 
 
+def in_order(arg: dict[Any, Any]) -> list[Any]:
+    """The keys of a dict in the order in which its parts are taken: sorted, where they can be."""
+    try:
+        return sorted(arg)
+    except TypeError:
+        return list(arg)
+
+
 def _paired(spec: Any, arg: Any, found: list[Any]) -> bool:
     """Whether an argument has the structure of its specification; its parts are added to `found`."""
     if isinstance(spec, TensorSpec):
@@ -241,7 +254,9 @@ def _paired(spec: Any, arg: Any, found: list[Any]) -> bool:
         return True
     if isinstance(spec, dict):
         return (
-            isinstance(arg, dict) and spec.keys() == arg.keys() and all(_paired(spec[k], arg[k], found) for k in spec)
+            isinstance(arg, dict)
+            and spec.keys() == arg.keys()
+            and all(_paired(spec[k], arg[k], found) for k in in_order(spec))
         )
     if not isinstance(spec, (list, tuple)) or not isinstance(arg, (list, tuple)) or len(spec) != len(arg):
         return False

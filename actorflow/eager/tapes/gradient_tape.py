@@ -61,6 +61,7 @@ class GradientTape:
         self._persistent = persistent
         self._watch_variables = watch_accessed_variables
         self._tape: tapes.Tape | None = None
+        self._watched: dict[int, Any] = {}
         self._recording = False
         self._begin = 0
 
@@ -83,6 +84,7 @@ class GradientTape:
             )
         if self._tape is None:
             self._tape = tapes.Tape(self._watch_variables)
+            self._watched = self._tape.variables
             graph = get_default_graph()
             self._begin = 0 if graph.eager else len(graph)
         tapes.push(self._tape)
@@ -119,18 +121,16 @@ class GradientTape:
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that are watched, in the order of their first reads."""
-        if self._tape is None:
-            return ()
         graph = get_default_graph()
         if graph.takes_values and self._watch_variables:
             return tuple(v for v in graph.variables_used() if v.trainable)  # type: ignore[attr-defined]
-        return tuple(self._tape.variables.values())
+        return tuple(self._watched.values())
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A block inside of the tape's that it does not remember. Raises ValueError outside."""
+        """A block inside of the tape's that it does not remember. Raises RuntimeError outside."""
         if self._tape is None or not self._recording:
-            raise ValueError(describe("The tape does not record here, so it can't stop.", where=user_line()))
+            raise RuntimeError(describe("The tape does not record here, so it can't stop.", where=user_line()))
         self._stop()
         try:
             yield
