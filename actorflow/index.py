@@ -622,6 +622,7 @@ NAMES: dict[str, dict[str, str]] = {
         "FixedLengthRecordDataset": "actorflow.data.readers",
         "Iterator": "actorflow.data.iterator",
         "IteratorStatistics": "actorflow.data.statistics",
+        "SharedFiles": "actorflow.data.sharing.shared_files",
         "TFRecordDataset": "actorflow.data.readers",
         "TextLineDataset": "actorflow.data.readers",
     },

@@ -23,6 +23,7 @@ padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
 readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
+sharing/        files that the workers of a cluster read together
 sources.py      where datasets come from
 spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them

@@ -25,6 +25,7 @@ padding.py      the shapes and values of `padded_batch`
 random.py       TensorFlow's random numbers, for its order of shuffling
 readers.py      `TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`
 resource.py     the stages of one iterator at work, and the resource of a graph that holds them
+sharing/        files that the workers of a cluster read together
 sources.py      where datasets come from
 spec.py         what elements look like
 stage.py        `Stage`: the rule that each keeps, and the table of them
@@ -39,6 +40,7 @@ from actorflow.data.iterator import Iterator as Iterator
 from actorflow.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
 from actorflow.data.readers import TFRecordDataset as TFRecordDataset
 from actorflow.data.readers import TextLineDataset as TextLineDataset
+from actorflow.data.sharing.shared_files import SharedFiles as SharedFiles
 from actorflow.data.spec import DatasetSpec as DatasetSpec
 from actorflow.data.statistics import IteratorStatistics as IteratorStatistics
 
@@ -50,6 +52,7 @@ __all__ = [
     "FixedLengthRecordDataset",
     "Iterator",
     "IteratorStatistics",
+    "SharedFiles",
     "TFRecordDataset",
     "TextLineDataset",
 ]

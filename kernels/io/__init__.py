@@ -2,6 +2,7 @@
 
 columns.py        many Example messages read at once, in step
 decoding.py       decode byte strings
+file_pools.py     files that readers share: a reader that has to wait for others holds no thread
 files.py          touch files
 images.py         images, which Pillow decodes and encodes on the host
 iterators.py      iterators of datasets: the next element is waited for without a thread

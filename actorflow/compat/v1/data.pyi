@@ -13,6 +13,7 @@ from actorflow.data.iterator import make_one_shot_iterator as make_one_shot_iter
 from actorflow.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
 from actorflow.data.readers import TFRecordDataset as TFRecordDataset
 from actorflow.data.readers import TextLineDataset as TextLineDataset
+from actorflow.data.sharing.shared_files import SharedFiles as SharedFiles
 from actorflow.data.spec import DatasetSpec as DatasetSpec
 from actorflow.data.statistics import IteratorStatistics as IteratorStatistics
 
@@ -24,6 +25,7 @@ __all__ = [
     "FixedLengthRecordDataset",
     "Iterator",
     "IteratorStatistics",
+    "SharedFiles",
     "TFRecordDataset",
     "TextLineDataset",
     "experimental",

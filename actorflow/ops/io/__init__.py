@@ -1,6 +1,7 @@
 """Ops of queues, readers, datasets, files and formats.
 
 decoding.py        from byte strings to tensors: raw bytes, CSV, compressed data, `.npy`, and tensors as messages
+file_pools.py      files that readers share: each is read once an epoch
 files.py           files as ops: read, write, and list them on the worker (paper section 4.5)
 images.py          images from byte strings, and back, by Pillow (`pip install actorflow[images]`)
 iterators.py       iterators of datasets: handles, what begins them, and the next element

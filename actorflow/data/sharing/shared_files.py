@@ -1,0 +1,110 @@
+"""`SharedFiles`: files that the workers of a cluster read together, each file once an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+
+from actorflow import machine
+from actorflow.data.dataset import Dataset
+from actorflow.dtypes import string
+from actorflow.errors import OpError, OutOfRangeError
+from actorflow.graph import scopes
+from actorflow.graph.graph import get_default_graph
+from actorflow.graph.tensor import TensorLike
+from actorflow.logs import get_logger
+from actorflow.ops.array.constant import placeholder
+from actorflow.ops.io import file_pools as ops
+from actorflow.public import public
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+
+_RENEWALS = 3
+"""How often a lease is renewed in its time."""
+
+
+@public("af.data")
+class SharedFiles:
+    """Files that several workers read together: whoever is ready takes the next one, and each is read once an epoch.
+
+        with af.device("/job:ps/task:0"):  # the task that knows who reads what; all workers name the same one
+            files = af.data.SharedFiles(af.matching_files("/data/*.tfrecord"))
+        ...
+        await session.run(files.initializer)
+        async for record in files.read(session, af.data.TFRecordDataset):
+            ...
+
+    Each worker's program makes this object in its own graph, under the same `shared_name`, and runs the initializer; the first
+    one counts. A file counts as read when its reader asks for the next one. A worker that is lost stops renewing its lease; once
+    other workers have nothing else to read, one of them reads that file, from its beginning. So no file is left out, and a file
+    is read a second time only if its reader is lost, or is held up for longer than the lease.
+
+    Checkpoints of sessions on that task have the files that are not read yet.
+
+    Args:
+        names: the names, a vector of strings. Each is there once.
+        epochs: how often each is read; None for without end. An epoch begins when all files of the one before it are read.
+        lease: for how many seconds a reader that is not heard of keeps its file.
+        seed: of the order of the files in each epoch, which is that of `names` unless given.
+        shared_name: by which workers find the same files.
+    """
+
+    def __init__(
+        self,
+        names: TensorLike,
+        epochs: int | None = 1,
+        lease: float = 30.0,
+        seed: int | None = None,
+        shared_name: str = "shared_files",
+    ) -> None:
+        if lease <= 0 or epochs is not None and epochs < 1:
+            raise ValueError(f"`lease` and `epochs` are positive numbers, but they are {lease} and {epochs}.")
+        container = scopes.of(get_default_graph()).container
+        pool = ops.file_pool(container=container, shared_name=shared_name)
+        self._lease = lease
+        self._reader = placeholder(string, [], name="reader")
+        self._next = ops.file_pool_take(pool, self._reader)
+        self._renewed = ops.file_pool_renew(pool, self._reader)
+        self.initializer = ops.file_pool_begin(
+            pool, names, epochs=-1 if epochs is None else epochs, lease=lease, seed=-1 if seed is None else seed
+        )
+        """The operation that puts the names there, where none has done so before."""
+
+    def read(self, session: Any, open: Callable[[Any], Dataset]) -> Dataset:
+        """The elements of the files that this worker gets, one file after another.
+
+        Args:
+            session: the worker's session, an `af.Session`. It has to be open as long as elements are asked for.
+            open: makes a dataset of the name of a file, such as `af.data.TFRecordDataset`.
+
+        Raises:
+            TypeError: `open` gives something else.
+        """
+
+        def names() -> AsyncIterator[bytes]:
+            return self._names(session)
+
+        return Dataset.from_generator(names, string, []).flat_map(open)
+
+    async def _names(self, session: Any) -> AsyncIterator[bytes]:
+        reader = machine.fresh_hex(8)
+        renewing = BackgroundTasks()
+        renewing.start(self._renew(session, reader))
+        try:
+            while True:
+                try:
+                    name = await session.run(self._next, {self._reader: reader})
+                except OutOfRangeError:
+                    return
+                yield name
+        finally:
+            await renewing.close()
+
+    async def _renew(self, session: Any, reader: str) -> None:
+        while True:
+            await anyio.sleep(self._lease / _RENEWALS)
+            try:
+                await session.run(self._renewed, {self._reader: reader})
+            except OpError as error:  # the next file will tell, if it lasts
+                get_logger("data").warning("a lease of a file is not renewed", reader=reader, error=str(error))
