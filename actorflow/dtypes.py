@@ -25,6 +25,12 @@ class DType:
     A *reference* type (`float32.ref`) is the type of a variable's handle: it may only enter an input declared as a
     reference, never one that wants a value. So is `resource`, the type of the handles of queues, readers and other
     state that has no single element type. A `variant` is a value that is no array: an immutable list of tensors.
+
+    Example:
+        >>> af.float32.size, af.float32.is_floating, af.float32.as_numpy_dtype
+        (4, True, <class 'numpy.float32'>)
+        >>> af.int32 is af.as_dtype("int32")
+        True
     """
 
     __slots__ = ("_base", "_ref", "code", "kind", "name", "size")
@@ -254,6 +260,10 @@ def _lookup(value: Hashable) -> DType:
 @public("af", "tf.dtypes")
 def as_dtype(value: DTypeLike) -> DType:
     """`value` (a `DType`, its name, a numpy or Python type) as a `DType`.
+
+    Example:
+        >>> af.as_dtype("int64"), af.as_dtype(np.float32), af.as_dtype(bool)
+        (actorflow.int64, actorflow.float32, actorflow.bool)
 
     Raises:
         TypeError: there is no such element type.

@@ -26,7 +26,15 @@ def _itself(size: int | None) -> int | None:
 
 @public("af")
 class TensorShape:
-    """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank."""
+    """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank.
+
+    Example:
+        >>> shape = af.TensorShape([None, 3])
+        >>> shape.rank, shape.is_fully_defined(), shape.is_compatible_with([2, 3])
+        (2, False, True)
+        >>> shape.merge_with([2, None]), shape.concatenate([5])
+        (TensorShape([2, 3]), TensorShape([None, 3, 5]))
+    """
 
     __slots__ = ("_given", "_sizes")
 

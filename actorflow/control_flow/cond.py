@@ -57,10 +57,14 @@ def cond(
 ) -> Any:
     """The result of `true_fn()` where the boolean scalar `pred` holds, else that of `false_fn()` (`tf.cond`).
 
-        y = af.cond(x > 0, lambda: af.sqrt(x), lambda: 0.0)
-
     Both functions build their part of the graph once; a run computes the part that it takes. Tensors that they use from
     outside are computed in either case.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [])
+        >>> y = af.cond(x > 0, lambda: af.sqrt(x), lambda: 0.0)
+        >>> await session.run(y, {x: 16.0}), await session.run(y, {x: -1.0})
+        (4.0, 0.0)
 
     Args:
         pred: a boolean scalar tensor.
@@ -161,7 +165,11 @@ def case(
 ) -> Any:
     """The result of the function of the first predicate that holds, else that of `default` (`tf.case`).
 
-        y = af.case([(x < 0, lambda: -x), (x < 1, lambda: x)], default=lambda: af.sqrt(x))
+    Example:
+        >>> x = af.placeholder(af.float32, [])
+        >>> y = af.case([(x < 0, lambda: -x), (x < 1, lambda: x)], default=lambda: af.sqrt(x))
+        >>> [await session.run(y, {x: value}) for value in (-3.0, 0.5, 16.0)]
+        [3.0, 0.5, 4.0]
 
     Args:
         pred_fn_pairs: pairs of a boolean scalar and a function, in their order; or a dict of them.
@@ -227,6 +235,12 @@ def switch_case(
     name: str = "switch_case",
 ) -> Any:
     """The result of the function with the number `branch_index` (`tf.switch_case`).
+
+    Example:
+        >>> which = af.placeholder(af.int32, [])
+        >>> y = af.switch_case(which, [lambda: 10.0, lambda: 20.0], default=lambda: -1.0)
+        >>> [await session.run(y, {which: number}) for number in (0, 1, 7)]
+        [10.0, 20.0, -1.0]
 
     Args:
         branch_index: an int32 scalar.

@@ -33,6 +33,14 @@ from actorflow.user_line import Where, user_line
 class Defun:
     """Makes a function of Python a function of graphs (`tf.Defun`, `function.Defun` of TensorFlow 1).
 
+    Example:
+        >>> @af.Defun(af.float32, af.float32)
+        ... def hypotenuse(a, b):
+        ...     return af.sqrt(a * a + b * b)
+        >>> x = af.placeholder(af.float32, [])
+        >>> await session.run(hypotenuse(x, 4.0), {x: 3.0})
+        5.0
+
     Args:
         input_types: the element type of each parameter, or a pair `(type, shape)` where the shape is fixed too. Without
             them the function is traced for each combination of types with which it is called.

@@ -30,7 +30,12 @@ def map_fn(
 ) -> Any:
     """`fn` of each row of `elems`, stacked (`tf.map_fn`).
 
-        squares = af.map_fn(lambda x: x * x, values)
+    Example:
+        >>> af.map_fn(lambda x: x * x, af.constant([1.0, 2.0, 3.0]))
+        [1. 4. 9.]
+        >>> pairs = af.constant([1, 2]), af.constant([10, 20])
+        >>> af.map_fn(lambda pair: pair[0] * pair[1], pairs, dtype=af.int32)
+        [10 40]
 
     Args:
         fn: takes a row, in the structure of `elems`, and gives a tensor or a structure of tensors. It is called once,
@@ -84,7 +89,9 @@ def scan(
 ) -> Any:
     """All intermediate results of `a = fn(a, row)` over the rows of `elems`, stacked (`tf.scan`).
 
-        sums = af.scan(lambda a, x: a + x, values)     # [1, 2, 3] gives [1, 3, 6]
+    Example:
+        >>> af.scan(lambda a, x: a + x, af.constant([1.0, 2.0, 3.0]))
+        [1. 3. 6.]
 
     Args:
         fn: `fn(a, row)` gives the next `a`, in the same structure and of the same types. It is called once, to build
@@ -146,7 +153,9 @@ def foldl(
 ) -> Any:
     """The last `a` of `a = fn(a, row)` over the rows of `elems` from the first to the last (`tf.foldl`).
 
-        total = af.foldl(lambda a, x: a + x, values)
+    Example:
+        >>> af.foldl(lambda a, x: a - x, af.constant([1.0, 2.0, 3.0]))
+        -4.0
 
     Args:
         fn: `fn(a, row)` gives the next `a`, in the same structure and of the same types. It is called once, to build
@@ -175,6 +184,10 @@ def foldr(
     name: str | None = None,
 ) -> Any:
     """The last `a` of `a = fn(a, row)` over the rows of `elems` from the last to the first (`tf.foldr`).
+
+    Example:
+        >>> af.foldr(lambda a, x: a - x, af.constant([1.0, 2.0, 3.0]))
+        0.0
 
     Args:
         fn: `fn(a, row)` gives the next `a`, in the same structure and of the same types. It is called once, to build

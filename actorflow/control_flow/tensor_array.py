@@ -27,9 +27,13 @@ from actorflow.user_line import user_line
 class TensorArray:
     """An array of tensors of one type, each of which is written once.
 
-        array = af.TensorArray(af.float32, size=3)
-        array = array.write(0, 1.0).write(1, 2.0).write(2, 3.0)     # each write gives the array that it makes
-        values = array.stack()
+    Example:
+        >>> array = af.TensorArray(af.float32, size=3)
+        >>> def body(i, array):
+        ...     return i + 1, array.write(i, af.cast(i, af.float32) ** 2)
+        >>> _, array = af.while_loop(lambda i, _: i < 3, body, [af.constant(0), array])
+        >>> await session.run(array.stack())
+        [0. 1. 4.]
 
     Args:
         dtype: the element type.

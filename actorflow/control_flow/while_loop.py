@@ -36,6 +36,12 @@ def while_loop(
     Both are called once with the loop's variables, and build their part of the graph: `cond` a boolean scalar, `body` the
     variables of the next iteration, in the same structure and of the same types.
 
+    Example:
+        >>> n = af.placeholder(af.int32, [])
+        >>> _, factorial = af.while_loop(lambda i, f: i <= n, lambda i, f: [i + 1, f * i], [1, 1])
+        >>> await session.run(factorial, {n: 5})
+        120
+
     Args:
         cond: a function of the variables that gives a boolean scalar.
         body: a function of the variables that gives those of the next iteration, in the same structure and of the same

@@ -32,15 +32,15 @@ DEFAULT_CYCLE = 10
 class Dataset(Sources, Iterable):
     """A description of elements: where they come from, and the stages that they go through (`tf.data.Dataset`).
 
-        dataset = af.data.Dataset.from_tensor_slices((images, labels)).shuffle(1000).batch(32).prefetch(1)
-
-        async for images, labels in dataset:
-            ...
-
     It holds nothing but the description, and each method gives another one. It is run by `async for`, by `for` under
     `af.eager()`, or by an iterator in a graph (`make_one_shot_iterator`).
 
     Functions are called once, with tensors, and become compiled plans. Coroutine functions are called for each element.
+
+    Example:
+        >>> numbers = af.data.Dataset.from_tensor_slices([1, 2, 3, 4, 5])
+        >>> [batch async for batch in numbers.map(lambda x: x * 10).batch(2).prefetch(1)]
+        [[10 20], [30 40], [50]]
     """
 
     __slots__ = ("node",)

@@ -180,6 +180,12 @@ class DatasetIterator(AsyncIterator[Any]):
 
     Elements are arrays, numpy scalars and `bytes`; under `af.eager()` they are tensors. A pull that is cancelled takes nothing
     away: the next one gives the element. Of pulls at the same time each gives another element.
+
+    Example:
+        >>> numbers = af.data.Dataset.range(3)
+        >>> iterator = numbers.iterate()
+        >>> [int(x) async for x in iterator]
+        [0, 1, 2]
     """
 
     _checkpoint_resumes = True  # see `Checkpoint`

@@ -27,12 +27,20 @@ from actorflow.user_line import user_line
 class Iterator:
     """An iterator in a graph (`tf.data.Iterator`): each run of what `get_next` gives takes one element.
 
-        iterator = dataset.make_initializable_iterator()
-        images, labels = iterator.get_next()
-        await session.run(iterator.initializer)
-
     It is state of its device, of a task too (`af.device`). An element that is not there yet is waited for without a thread. Its
     state is in the checkpoints of its session. At the end a run raises OutOfRangeError, and so do all later ones.
+
+    Example:
+        >>> numbers = af.data.Dataset.range(2)
+        >>> iterator = numbers.make_initializable_iterator()
+        >>> x = iterator.get_next()
+        >>> await session.run(iterator.initializer)
+        >>> await session.run(x), await session.run(x)
+        (0, 1)
+        >>> await session.run(x)
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.OutOfRangeError: End of sequence.
     """
 
     def __init__(self, handle: Tensor, initializer: Operation | None, spec: Spec) -> None:
@@ -157,31 +165,64 @@ class Iterator:
 
 @public("tf.data")
 def make_one_shot_iterator(dataset: Iterable) -> Iterator:
-    """`dataset.make_one_shot_iterator()` (`tf.compat.v1.data.make_one_shot_iterator`)."""
+    """`dataset.make_one_shot_iterator()` (`tf.compat.v1.data.make_one_shot_iterator`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = tf.data.make_one_shot_iterator(af.data.Dataset.range(2)).get_next()
+        >>> await session.run(x), await session.run(x)
+        (0, 1)
+    """
     return one_shot(dataset.node)
 
 
 @public("tf.data")
 def make_initializable_iterator(dataset: Iterable, shared_name: str | None = None) -> Iterator:
-    """`dataset.make_initializable_iterator(shared_name)` (`tf.compat.v1.data.make_initializable_iterator`)."""
+    """`dataset.make_initializable_iterator(shared_name)` (`tf.compat.v1.data.make_initializable_iterator`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> iterator = tf.data.make_initializable_iterator(af.data.Dataset.range(2))
+        >>> await session.run(iterator.initializer)
+        >>> await session.run(iterator.get_next())
+        0
+    """
     return initializable(dataset.node, shared_name)
 
 
 @public("tf.data")
 def get_output_types(dataset_or_iterator: Any) -> Any:
-    """The element types of a dataset or an iterator, in the structure of its elements."""
+    """The element types of a dataset or an iterator, in the structure of its elements.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.data.get_output_types(af.data.Dataset.range(3))
+        actorflow.int64
+    """
     return dataset_or_iterator.output_types
 
 
 @public("tf.data")
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """The shapes of a dataset or an iterator, in the structure of its elements."""
+    """The shapes of a dataset or an iterator, in the structure of its elements.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.data.get_output_shapes(af.data.Dataset.range(6).batch(2, drop_remainder=True))
+        TensorShape([Dimension(2)])
+    """
     return dataset_or_iterator.output_shapes
 
 
 @public("tf.data")
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """`Tensor` for each component of a dataset or an iterator."""
+    """`Tensor` for each component of a dataset or an iterator.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.data.get_output_classes(af.data.Dataset.range(3)) is af.Tensor
+        True
+    """
     return dataset_or_iterator.output_classes
 
 

@@ -37,6 +37,12 @@ class Reader(Dataset):
 class TFRecordDataset(Reader):
     """The records of TFRecord files, as scalar strings (`tf.data.TFRecordDataset`).
 
+    Example:
+        >>> with af.io.TFRecordWriter("data.tfrecord") as writer:
+        ...     writer.write(b"one record")
+        >>> [record async for record in af.data.TFRecordDataset("data.tfrecord")]
+        [b'one record']
+
     Args:
         filenames: a name, several, a tensor, or a dataset of names.
         compression_type: "", "ZLIB" or "GZIP".
@@ -57,6 +63,12 @@ class TFRecordDataset(Reader):
 class TextLineDataset(Reader):
     """The lines of files without their ends, as scalar strings (`tf.data.TextLineDataset`).
 
+    Example:
+        >>> with open("lines.txt", "w") as file:
+        ...     print("one", "two", sep="\\n", file=file)
+        >>> [line async for line in af.data.TextLineDataset("lines.txt")]
+        [b'one', b'two']
+
     Args:
         filenames: a name, several, a tensor, or a dataset of names.
         compression_type: "", "ZLIB" or "GZIP".
@@ -75,6 +87,12 @@ class TextLineDataset(Reader):
 @public("af.data")
 class FixedLengthRecordDataset(Dataset):
     """Records of one length, as scalar strings (`tf.data.FixedLengthRecordDataset`).
+
+    Example:
+        >>> with open("data.bin", "wb") as file:
+        ...     _ = file.write(b"HEADaabbcc")
+        >>> [record async for record in af.data.FixedLengthRecordDataset("data.bin", record_bytes=2, header_bytes=4)]
+        [b'aa', b'bb', b'cc']
 
     Args:
         filenames: a name, several, a tensor, or a dataset of names.

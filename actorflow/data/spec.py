@@ -25,6 +25,10 @@ Element = tuple[Any, ...]
 class DatasetSpec:
     """The type of a leaf that is a dataset itself, such as those of `Dataset.window` (`tf.data.DatasetSpec`).
 
+    Example:
+        >>> af.data.Dataset.range(6).window(2).element_spec
+        DatasetSpec(TensorSpec(shape=(), dtype=actorflow.int64, name=None))
+
     Args:
         element_spec: what its elements look like.
     """
@@ -52,6 +56,10 @@ class DatasetSpec:
 @public("af", "af.sparse")
 class SparseTensorSpec:
     """The shape and element type of a SparseTensor (`tf.SparseTensorSpec`).
+
+    Example:
+        >>> af.SparseTensorSpec([None, 10], af.int64)
+        SparseTensorSpec((?, 10), actorflow.int64)
 
     Args:
         shape: the shape of the whole; its rank counts. None where the rank is not known.

@@ -31,7 +31,12 @@ class StageStatistics:
 class IteratorStatistics:
     """The stages of an iterator, the last one first. As text it is a table, with a mark at the slowest stage.
 
-    print(iterator.statistics())
+    Example:
+        >>> numbers = af.data.Dataset.range(10).batch(5)
+        >>> iterator = numbers.iterate()
+        >>> batches = [batch async for batch in iterator]
+        >>> [(stage.kind, stage.elements) for stage in iterator.statistics().stages]
+        [('batch', 2), ('range', 10)]
     """
 
     stages: tuple[StageStatistics, ...]

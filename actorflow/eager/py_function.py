@@ -19,6 +19,15 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     Under eager execution it is called at once, and tapes see its ops. In a graph it is called in each step like the function of
     `py_func`, under eager execution; then it has no gradient.
 
+    Example:
+        >>> def half_while_large(x):
+        ...     while x > 1.0:
+        ...         x = x / 2.0
+        ...     return x
+        >>> x = af.placeholder(af.float32, [])
+        >>> await session.run(af.py_function(half_while_large, [x], af.float32), {x: 12.0})
+        0.75
+
     Args:
         func: a function of as many tensors as `inp` has, which gives values or tensors.
         inp: a list of tensors.

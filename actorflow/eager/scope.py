@@ -35,12 +35,6 @@ T = TypeVar("T")
 class eager:
     """A block in which ops run at once, and give tensors that have their values.
 
-        with af.eager():
-            x = af.constant(3.0)
-            while x > 1.0:
-                x = x / 2.0
-            print(float(x))
-
     It belongs to the coroutine or thread that enters it. Inside of `with graph.as_default():` ops add nodes to that graph
     again. Tensors keep their values after the block, and what is computed from them outside of any entered graph is
     computed at once too.
@@ -48,8 +42,16 @@ class eager:
     In a coroutine, ops on large tensors hold the event loop up as long as their kernels take. `async with af.eager(threads=1)` is
     the same block with a way around that: its `run` computes on a thread.
 
-        async with af.eager(threads=1) as scope:
-            y = await scope.run(af.matmul, x, x)
+    Example:
+        >>> with af.eager():
+        ...     x = af.constant(3.0)
+        ...     while x > 1.0:
+        ...         x = x / 2.0
+        ...     print(float(x))
+        0.75
+        >>> async with af.eager(threads=1) as scope:
+        ...     print(await scope.run(af.matmul, [[2.0]], [[3.0]]))  # on a thread
+        actorflow.Tensor([[6.]], shape=(1, 1), dtype=float32)
 
     Args:
         threads: how many calls of `run` compute at once; others wait for their turn.
@@ -116,6 +118,12 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
     It may be called at any time. Inside of `with graph.as_default():` ops add nodes as before. Prefer `with af.eager():`,
     which ends.
 
+    Example:
+        >>> af.enable_eager_execution()
+        >>> af.executing_eagerly()
+        True
+        >>> af.disable_eager_execution()
+
     Args:
         config, device_policy, execution_mode: accepted for compatibility, without effect.
     """
@@ -124,7 +132,12 @@ def enable_eager_execution(config: Any = None, device_policy: Any = None, execut
 
 @public("af")
 def disable_eager_execution() -> None:
-    """Takes `enable_eager_execution` back: ops add to a new default graph from now on (`tf.disable_eager_execution`)."""
+    """Takes `enable_eager_execution` back: ops add to a new default graph from now on (`tf.disable_eager_execution`).
+
+    Example:
+        >>> af.enable_eager_execution()
+        >>> af.disable_eager_execution()
+    """
     from actorflow.graph.graph import process_graph
 
     if process_graph().eager:
@@ -133,7 +146,16 @@ def disable_eager_execution() -> None:
 
 @public("af")
 def executing_eagerly() -> bool:
-    """Whether an op that is called here runs at once: not inside of a graph, nor while a function is traced."""
+    """Whether an op that is called here runs at once: not inside of a graph, nor while a function is traced.
+
+    Example:
+        >>> with af.eager():
+        ...     print(af.executing_eagerly())
+        True
+        >>> with af.Graph().as_default():
+        ...     print(af.executing_eagerly())
+        False
+    """
     return get_default_graph().eager
 
 
@@ -141,7 +163,19 @@ def executing_eagerly() -> bool:
 @contextmanager
 def init_scope() -> Iterator[None]:
     """A block that is outside of functions that are being traced (`tf.init_scope`): what is made in it is made once, at once, and
-    no tape watches it. Inside of a graph that is entered it changes nothing."""
+    no tape watches it. Inside of a graph that is entered it changes nothing.
+
+    Example:
+        >>> @af.function
+        ... def traced(x):
+        ...     inside = af.executing_eagerly()
+        ...     with af.init_scope():
+        ...         print(inside, af.executing_eagerly())
+        ...     return x
+        >>> traced(1.0)
+        False True
+        1.0
+    """
     from actorflow.eager.tapes import recording as tapes
 
     entered = scopes.entered_graph()

@@ -87,6 +87,13 @@ class IdentityColumn(KeyedColumn):
 def categorical_column_with_identity(key: str, num_buckets: int, default_value: int | None = None) -> IdentityColumn:
     """Integers below `num_buckets`, which are categories themselves (`tf.feature_column.categorical_column_with_identity`).
 
+    Example:
+        >>> stars = af.feature_column.categorical_column_with_identity("stars", num_buckets=3)
+        >>> layer = af.feature_column.input_layer({"stars": [[0], [2]]}, [af.feature_column.indicator_column(stars)])
+        >>> await session.run(layer)
+        [[1. 0. 0.]
+         [0. 0. 1.]]
+
     Args:
         key: the name of the feature; -1 in a tensor that is not sparse stands for nothing.
         num_buckets: how many categories there are.
@@ -125,8 +132,13 @@ class HashedColumn(KeyedColumn):
 def categorical_column_with_hash_bucket(key: str, hash_bucket_size: int, dtype: DTypeLike = string) -> HashedColumn:
     """Strings or integers, which a hash divides into categories (`tf.feature_column.categorical_column_with_hash_bucket`).
 
-        word = af.feature_column.categorical_column_with_hash_bucket("word", 100)
-        layer = af.feature_column.input_layer({"word": ["a", "b"]}, [af.feature_column.indicator_column(word)])
+    Example:
+        >>> word = af.feature_column.categorical_column_with_hash_bucket("word", 4)
+        >>> layer = af.feature_column.input_layer({"word": ["a", "b", "a"]}, [af.feature_column.indicator_column(word)])
+        >>> await session.run(layer)
+        [[0. 0. 0. 1.]
+         [0. 0. 1. 0.]
+         [0. 0. 0. 1.]]
 
     Args:
         key: the name of the feature; "" (-1) in a tensor that is not sparse stands for nothing.
@@ -183,6 +195,14 @@ def categorical_column_with_vocabulary_list(
     """Strings or integers, whose categories are their places in a list
     (`tf.feature_column.categorical_column_with_vocabulary_list`).
 
+    Example:
+        >>> color = af.feature_column.categorical_column_with_vocabulary_list("color", ["red", "green"], num_oov_buckets=1)
+        >>> layer = af.feature_column.input_layer({"color": ["green", "pink"]}, [af.feature_column.indicator_column(color)])
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(layer)
+        [[0. 1. 0.]
+         [0. 0. 1.]]
+
     Args:
         key: the name of the feature; "" (-1) in a tensor that is not sparse stands for nothing.
         vocabulary_list: strings or integers, each once.
@@ -221,6 +241,16 @@ def categorical_column_with_vocabulary_file(
 ) -> VocabularyColumn:
     """Strings or integers, whose categories are the numbers of their lines in a file
     (`tf.feature_column.categorical_column_with_vocabulary_file`).
+
+    Example:
+        >>> with open("colors.txt", "w") as file:
+        ...     print("red", "green", "blue", sep="\\n", file=file)
+        >>> color = af.feature_column.categorical_column_with_vocabulary_file("color", "colors.txt")
+        >>> layer = af.feature_column.input_layer({"color": ["blue", "red"]}, [af.feature_column.indicator_column(color)])
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(layer)
+        [[0. 0. 1.]
+         [1. 0. 0.]]
 
     Args:
         key: the name of the feature; "" (-1) in a tensor that is not sparse stands for nothing.
@@ -298,6 +328,14 @@ def weighted_categorical_column(
     categorical_column: CategoricalColumn, weight_feature_key: str, dtype: DTypeLike = float32
 ) -> WeightedColumn:
     """Categories with a weight for each (`tf.feature_column.weighted_categorical_column`).
+
+    Example:
+        >>> word = af.feature_column.categorical_column_with_identity("word", 3)
+        >>> weighted = af.feature_column.weighted_categorical_column(word, "count")
+        >>> features = {"word": [[0, 2]], "count": [[1.0, 5.0]]}
+        >>> layer = af.feature_column.input_layer(features, [af.feature_column.indicator_column(weighted)])
+        >>> await session.run(layer)
+        [[1. 0. 5.]]
 
     Args:
         categorical_column: the categories.

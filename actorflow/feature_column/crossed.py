@@ -64,9 +64,13 @@ def crossed_column(
 ) -> CrossedColumn:
     """Each combination of categories as a category, by a hash (`tf.feature_column.crossed_column`).
 
-        crossed = af.feature_column.crossed_column(["city", "street"], 100)
-        features = {"city": [["Basel"], ["Bern"]], "street": [["high"], ["low"]]}
-        layer = af.feature_column.input_layer(features, [af.feature_column.indicator_column(crossed)])
+    Example:
+        >>> crossed = af.feature_column.crossed_column(["city", "street"], 4)
+        >>> features = {"city": [["Basel"], ["Bern"]], "street": [["high"], ["low"]]}
+        >>> layer = af.feature_column.input_layer(features, [af.feature_column.indicator_column(crossed)])
+        >>> await session.run(layer)
+        [[0. 0. 1. 0.]
+         [1. 0. 0. 0.]]
 
     Args:
         keys: two or more names of features of strings, or categorical columns other than those by hash.

@@ -56,10 +56,14 @@ class IndicatorColumn(DenseColumn):
 def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
     """How often each category is there in an example (`tf.feature_column.indicator_column`).
 
-        color = af.feature_column.categorical_column_with_identity("color", num_buckets=3)
-        layer = af.feature_column.input_layer({"color": [[0], [2]]}, [af.feature_column.indicator_column(color)])
-
     Raises ValueError for what is not a categorical column.
+
+    Example:
+        >>> color = af.feature_column.categorical_column_with_identity("color", num_buckets=3)
+        >>> layer = af.feature_column.input_layer({"color": [[0], [2]]}, [af.feature_column.indicator_column(color)])
+        >>> await session.run(layer)
+        [[1. 0. 0.]
+         [0. 0. 1.]]
     """
     if not isinstance(categorical_column, CategoricalColumn):
         raise ValueError(
@@ -165,8 +169,11 @@ def embedding_column(
 ) -> EmbeddingColumn:
     """A learned row of numbers for each category (`tf.feature_column.embedding_column`).
 
-        word = af.feature_column.categorical_column_with_hash_bucket("word", 100)
-        layer = af.feature_column.input_layer({"word": ["a", "b"]}, [af.feature_column.embedding_column(word, 8)])
+    Example:
+        >>> word = af.feature_column.categorical_column_with_hash_bucket("word", 100)
+        >>> column = af.feature_column.embedding_column(word, dimension=8)
+        >>> af.feature_column.input_layer({"word": af.placeholder(af.string, [None])}, [column]).shape
+        TensorShape([None, 8])
 
     Args:
         categorical_column: the categories.
@@ -203,6 +210,15 @@ def shared_embedding_columns(
     use_safe_embedding_lookup: bool = True,
 ) -> list[EmbeddingColumn]:
     """Embeddings of several columns that share one table (`tf.feature_column.shared_embedding_columns`).
+
+    Example:
+        >>> seen = af.feature_column.categorical_column_with_identity("seen", num_buckets=100)
+        >>> bought = af.feature_column.categorical_column_with_identity("bought", num_buckets=100)
+        >>> columns = af.feature_column.shared_embedding_columns([seen, bought], dimension=8)
+        >>> features = {"seen": af.placeholder(af.int64, [None, 1]), "bought": af.placeholder(af.int64, [None, 1])}
+        >>> layer = af.feature_column.input_layer(features, columns)
+        >>> layer.shape, [v.shape.as_list() for v in af.trainable_variables()]
+        (TensorShape([None, 16]), [[100, 8]])
 
     Args:
         categorical_columns: columns of one kind with equally many categories, with weights or without.

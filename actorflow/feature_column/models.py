@@ -41,13 +41,15 @@ def input_layer(
 ) -> Tensor:
     """The inputs of a network: what columns make of features, side by side (`tf.feature_column.input_layer`).
 
-        price = af.feature_column.numeric_column("price")
-        color = af.feature_column.categorical_column_with_vocabulary_list("color", ["red", "green", "blue"])
-        columns = [price, af.feature_column.indicator_column(color)]
-        inputs = af.feature_column.input_layer({"price": [[1.0], [2.0]], "color": [["red"], ["blue"]]}, columns)
-        with af.blocking.Session() as session:
-            session.run([af.global_variables_initializer(), af.tables_initializer()])
-            assert session.run(inputs).tolist() == [[1, 0, 0, 1.0], [0, 0, 1, 2.0]]
+    Example:
+        >>> price = af.feature_column.numeric_column("price")
+        >>> color = af.feature_column.categorical_column_with_vocabulary_list("color", ["red", "green", "blue"])
+        >>> columns = [price, af.feature_column.indicator_column(color)]
+        >>> inputs = af.feature_column.input_layer({"price": [[1.0], [2.0]], "color": [["red"], ["blue"]]}, columns)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(inputs)
+        [[1. 0. 0. 1.]
+         [0. 0. 1. 2.]]
 
     Args:
         features: tensors by name, each with the batch as its first dimension.
@@ -98,10 +100,16 @@ def linear_model(
 ) -> Tensor:
     """A weighted sum of what columns make of features, and a bias; all start at 0 (`tf.feature_column.linear_model`).
 
-        price = af.feature_column.numeric_column("price")
-        color = af.feature_column.categorical_column_with_identity("color", 3)
-        predicted = af.feature_column.linear_model({"price": [[1.0], [2.0]], "color": [[0], [2]]}, [price, color])
-        assert [v.op.name for v in af.global_variables()][-1] == "linear_model/bias_weights"
+    Example:
+        >>> price = af.feature_column.numeric_column("price")
+        >>> parts = {}
+        >>> output = af.feature_column.linear_model({"price": [[1.0], [2.0]]}, [price], cols_to_vars=parts)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(af.assign(parts[price][0], [[10.0]]))
+        [[10.]]
+        >>> await session.run(output)
+        [[10.]
+         [20.]]
 
     Args:
         features: tensors by name, each with the batch as its first dimension.
@@ -142,10 +150,12 @@ def linear_model(
 def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[str, Any]:
     """The features that columns take, for `af.parse_example` (`tf.feature_column.make_parse_example_spec`).
 
-        price = af.feature_column.numeric_column("price")
-        assert af.feature_column.make_parse_example_spec([price])["price"].shape == (1,)
-
     Raises ValueError where something is not a column, or two columns take one feature in different ways.
+
+    Example:
+        >>> price = af.feature_column.numeric_column("price")
+        >>> af.feature_column.make_parse_example_spec([price])
+        {'price': FixedLenFeature(shape=(1,), dtype=actorflow.float32, default_value=None)}
     """
     found: dict[str, Any] = {}
     for column in feature_columns:

@@ -79,8 +79,12 @@ def numeric_column(
 ) -> NumericColumn:
     """A feature of numbers (`tf.feature_column.numeric_column`).
 
-        price = af.feature_column.numeric_column("price", normalizer_fn=lambda x: (x - 3.0) / 4.2)
-        layer = af.feature_column.input_layer({"price": [[3.0], [7.2]]}, [price])
+    Example:
+        >>> price = af.feature_column.numeric_column("price", normalizer_fn=lambda x: (x - 3.0) / 4.2)
+        >>> layer = af.feature_column.input_layer({"price": [[3.0], [7.2]]}, [price])
+        >>> await session.run(layer)
+        [[0.]
+         [1.]]
 
     Args:
         key: the name of the feature.
@@ -178,11 +182,15 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float]) -> BucketizedColumn:
     """The buckets between `boundaries` in which numbers lie (`tf.feature_column.bucketized_column`).
 
-        price = af.feature_column.numeric_column("price")
-        cheap_or_not = af.feature_column.bucketized_column(price, boundaries=[10.0])
-        layer = af.feature_column.input_layer({"price": [[3.0], [70.2]]}, [cheap_or_not])
-
     Boundaries [0, 1] make the buckets (-∞, 0), [0, 1) and [1, ∞).
+
+    Example:
+        >>> price = af.feature_column.numeric_column("price")
+        >>> level = af.feature_column.bucketized_column(price, boundaries=[10.0, 50.0])
+        >>> layer = af.feature_column.input_layer({"price": [[3.0], [70.2]]}, [level])
+        >>> await session.run(layer)
+        [[1. 0. 0.]
+         [0. 0. 1.]]
 
     Raises:
         ValueError: the source is not a numeric column of one dimension, or the boundaries are not sorted.

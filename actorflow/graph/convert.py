@@ -19,7 +19,18 @@ _CONVERSIONS: list[tuple[type | tuple[type, ...], Callable[..., Tensor]]] = []
 
 @public("af")
 def register_tensor_conversion_function(kind: type | tuple[type, ...], function: Callable[..., Tensor]) -> None:
-    """`function(value, dtype=None, name=None)` makes tensors of values of this type (variables, indexed slices)."""
+    """`function(value, dtype=None, name=None)` makes tensors of values of this type (variables, indexed slices).
+
+    Example:
+        >>> class Celsius:
+        ...     def __init__(self, degrees):
+        ...         self.degrees = degrees
+        >>> def kelvin(value, dtype=None, name=None):
+        ...     return af.constant(value.degrees + 273.15, name=name)
+        >>> af.register_tensor_conversion_function(Celsius, kelvin)
+        >>> af.convert_to_tensor(Celsius(20.0))
+        293.15
+    """
     _CONVERSIONS.append((kind, function))
 
 
@@ -76,6 +87,10 @@ def convert_to_tensor(
     Python numbers become float32, int32, complex128, bool; numpy arrays keep their type, unless `dtype` asks for
     another. The same holds for arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas, Arrow,
     torch), and buffers. A list that holds tensors is stacked.
+
+    Example:
+        >>> af.convert_to_tensor([1.0, 2.0]), af.convert_to_tensor([1, 2], dtype=af.float64).dtype
+        ([1. 2.], actorflow.float64)
 
     Args:
         value: a tensor, a variable, a number, a string, an array, or a nested list of these.

@@ -20,7 +20,14 @@ _GROWTH_WARNING = 1000
 
 @public("af")
 class GraphGrowthWarning(UserWarning):
-    """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop."""
+    """One line of the program keeps making nodes after the graph has run: usually graph building inside a loop.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", af.GraphGrowthWarning)  # a test fails whose loop makes nodes
+        ...     x = af.constant(1.0)
+    """
 
 
 class Elements(Scoped):

@@ -44,7 +44,14 @@ def _session_for(session: Any, method: str) -> Any:
 
 @public("af")
 class Operation:
-    """A node of a graph. Compared and hashed by identity; all it knows is in its immutable `node`."""
+    """A node of a graph. Compared and hashed by identity; all it knows is in its immutable `node`.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [2], name="x")
+        >>> op = af.square(x, name="y").op
+        >>> op.name, op.type, [tensor.name for tensor in op.inputs], len(op.outputs)
+        ('y', 'Square', ['x:0'], 1)
+    """
 
     __slots__ = ("__weakref__", "_outputs", "graph", "name")
 
@@ -144,6 +151,14 @@ class Tensor(Overloads):
     """A symbolic value: output `value_index` of `op`. Its name is `op:index`.
 
     `==` and `hash` go by identity, as in TensorFlow 1, so tensors may be keys of a feed; `af.equal` compares values.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 3])
+        >>> y = af.square(x, name="y")
+        >>> y.name, y.shape, y.dtype, y.op.type
+        ('y:0', TensorShape([None, 3]), actorflow.float32, 'Square')
+        >>> await session.run(y[0] + 1.0, {x: [[1.0, 2.0, 3.0]]})
+        [ 2.  5. 10.]
     """
 
     __slots__ = ("__weakref__", "op", "value_index")

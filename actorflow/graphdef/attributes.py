@@ -133,6 +133,11 @@ def make_tensor_proto(
 ) -> TensorProto:
     """An array, or what numpy makes one, as a `TensorProto`.
 
+    Example:
+        >>> proto = af.make_tensor_proto([1, 2, 3], dtype=af.int64)
+        >>> proto.dtype == af.int64.as_datatype_enum, af.make_ndarray(proto)
+        (True, [1 2 3])
+
     Args:
         values: the array; a single value fills `shape`.
         dtype: its element type, if it is not the array's own.
@@ -162,6 +167,10 @@ def make_tensor_proto(
 @public("af")
 def make_ndarray(tensor: Any) -> Any:
     """The array of a `TensorProto` (of actorflow's, or any message that serialises as one).
+
+    Example:
+        >>> af.make_ndarray(af.make_tensor_proto([[1.0, 2.0]]))
+        [[1. 2.]]
 
     Raises:
         InvalidArgumentError: its values don't fit its shape or type.

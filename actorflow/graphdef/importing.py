@@ -41,11 +41,17 @@ def import_graph_def(
 ) -> list[Tensor | Operation] | None:
     """Adds the nodes of a `GraphDef` to the default graph (`tf.import_graph_def`).
 
-        graph_def = tf.GraphDef.FromString(data)
-        (image, scores) = tf.import_graph_def(graph_def, return_elements=["image:0", "scores:0"], name="net")
-
     TensorFlow's resource variables and its reference variables both become variables of actorflow. Nodes inside of a
     while loop run, but gradients through an imported loop are not given.
+
+    Example:
+        >>> with af.Graph().as_default() as graph:
+        ...     y = af.square(af.placeholder(af.float32, name="x"), name="y")
+        >>> data = graph.as_graph_def().SerializeToString()
+        >>> image = af.placeholder(af.float32)
+        >>> (result,) = af.import_graph_def(data, input_map={"x:0": image}, return_elements=["y:0"], name="model")
+        >>> result.name, await session.run(result, {image: 3.0})
+        ('model/y:0', 9.0)
 
     Args:
         graph_def: a `GraphDef`, its bytes, or any message that serialises as one.

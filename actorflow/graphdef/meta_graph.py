@@ -54,6 +54,12 @@ def export_meta_graph(
     TensorFlow imports it: the saver is written as its `SaveV2` and `RestoreV2`. A checkpoint that it is to restore is saved with
     `Saver(format="tensor_bundle")`.
 
+    Example:
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> made = af.train.export_meta_graph("model.meta")
+        >>> [node.name for node in made.graph_def.node], af.train.read_meta_graph("model.meta") == made
+        (['x'], True)
+
     Args:
         filename: the message is written to this file as well.
         meta_info_def: a `MetaGraphDef.MetaInfoDef` that is taken over.
@@ -105,11 +111,19 @@ def import_meta_graph(
 ) -> Saver | None:
     """Adds the graph and the collections of a `.meta` file to the default graph (`tf.train.import_meta_graph`).
 
-        saver = tf.train.import_meta_graph("model.ckpt-100.meta")
-        saver.restore(session, "model.ckpt-100")
-
     Files of TensorFlow's are read too, and so are its checkpoints. Gradients through an imported
     loop are not given.
+
+    Example:
+        >>> v = af.Variable(3.0, name="v")
+        >>> await session.run(v.initializer)
+        >>> prefix = await af.train.Saver().save(session, "model.ckpt")
+        >>> async with af.Session(graph=af.Graph()) as other:
+        ...     with other.graph.as_default():
+        ...         saver = af.train.import_meta_graph("model.ckpt.meta")
+        ...         await saver.restore(other, prefix)
+        ...         print(await other.run("v:0"))
+        3.0
 
     Args:
         meta_graph_or_file: a `MetaGraphDef`, or the path of a file with one.
@@ -154,6 +168,12 @@ def import_meta_graph(
 @public("af.train")
 def read_meta_graph(meta_graph_or_file: Any) -> MetaGraphDef:
     """The `MetaGraphDef` of a file, in the binary or the text format, or of a message.
+
+    Example:
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> written = af.train.export_meta_graph("model.meta")
+        >>> [node.name for node in af.train.read_meta_graph("model.meta").graph_def.node]
+        ['x']
 
     Raises:
         OSError: the file can't be read.

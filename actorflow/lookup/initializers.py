@@ -70,7 +70,15 @@ class TableInitializerBase:
 
 @public("af.lookup")
 class KeyValueTensorInitializer(TableInitializerBase):
-    """Fills a table with the elements of two vectors (`tf.lookup.KeyValueTensorInitializer`)."""
+    """Fills a table with the elements of two vectors (`tf.lookup.KeyValueTensorInitializer`).
+
+    Example:
+        >>> content = af.lookup.KeyValueTensorInitializer(["one", "two"], af.constant([1, 2], af.int64))
+        >>> table = af.lookup.StaticHashTable(content, default_value=-1)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["two", "three"]))
+        [ 2 -1]
+    """
 
     def __init__(
         self,
@@ -98,7 +106,18 @@ class KeyValueTensorInitializer(TableInitializerBase):
 
 @public("af.lookup")
 class TextFileIndex:
-    """The part of a line that is a key or a value, beside the numbers of columns (`tf.lookup.TextFileIndex`)."""
+    """The part of a line that is a key or a value, beside the numbers of columns (`tf.lookup.TextFileIndex`).
+
+    Example:
+        >>> with open("words.txt", "w") as file:
+        ...     print("a", "b", sep="\\n", file=file)
+        >>> whole, number = af.lookup.TextFileIndex.WHOLE_LINE, af.lookup.TextFileIndex.LINE_NUMBER
+        >>> content = af.lookup.TextFileInitializer("words.txt", af.string, whole, af.int64, number)
+        >>> table = af.lookup.StaticHashTable(content, default_value=-1)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["b", "c"]))
+        [ 1 -1]
+    """
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
@@ -106,7 +125,17 @@ class TextFileIndex:
 
 @public("af.lookup")
 class TextFileInitializer(TableInitializerBase):
-    """Fills a table with the lines of a file, one pair each (`tf.lookup.TextFileInitializer`)."""
+    """Fills a table with the lines of a file, one pair each (`tf.lookup.TextFileInitializer`).
+
+    Example:
+        >>> with open("codes.tsv", "w") as file:
+        ...     print("ch\\t41", "de\\t49", sep="\\n", file=file)
+        >>> content = af.lookup.TextFileInitializer("codes.tsv", af.string, 0, af.int64, 1)
+        >>> table = af.lookup.StaticHashTable(content, default_value=0)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["de", "ch"]))
+        [49 41]
+    """
 
     def __init__(
         self,

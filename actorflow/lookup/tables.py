@@ -111,6 +111,13 @@ class StaticHashTable(_Stored):
 
     table = af.lookup.StaticHashTable(af.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), default_value=-1)
     values = table.lookup(af.constant(["b", "c"]))   # 2 and -1
+
+    Example:
+        >>> content = af.lookup.KeyValueTensorInitializer(["one", "two"], af.constant([1, 2], af.int64))
+        >>> table = af.lookup.StaticHashTable(content, default_value=-1)
+        >>> await session.run(table.initializer)
+        >>> await session.run(table.lookup(["two", "three"]))
+        [ 2 -1]
     """
 
     def __init__(
@@ -175,6 +182,13 @@ class MutableHashTable(_Stored):
     table = af.lookup.MutableHashTable(af.string, af.int64, default_value=-1)
     await session.run(table.insert(["a", "b"], [1, 2]))
     print(await session.run(table.lookup(["b", "c"])))   # 2 and -1
+
+    Example:
+        >>> table = af.lookup.MutableHashTable(af.string, af.int64, default_value=0)
+        >>> await session.run(table.insert(["a", "b"], af.constant([1, 2], af.int64)))
+        >>> await session.run(table.remove(["a"]))
+        >>> await session.run(table.lookup(["a", "b"]))
+        [0 2]
     """
 
     def __init__(
@@ -258,11 +272,25 @@ class MutableHashTable(_Stored):
 
 @public("af", "tf.initializers")
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that fills all tables made so far in the default graph (`tf.tables_initializer`)."""
+    """An operation that fills all tables made so far in the default graph (`tf.tables_initializer`).
+
+    Example:
+        >>> table = af.lookup.index_table_from_tensor(["a", "b"])
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["b", "a"]))
+        [1 0]
+    """
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
 @public("af")
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
-    """TensorFlow's older name of `tables_initializer`."""
+    """TensorFlow's older name of `tables_initializer`.
+
+    Example:
+        >>> table = af.lookup.index_table_from_tensor(["a", "b"])
+        >>> await session.run(af.initialize_all_tables())
+        >>> await session.run(table.size())
+        2
+    """
     return tables_initializer(name)

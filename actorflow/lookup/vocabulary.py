@@ -37,6 +37,10 @@ from actorflow.public import public
 class HasherSpec(NamedTuple):
     """A hash of strings (`HasherSpec`).
 
+    Example:
+        >>> af.lookup.HasherSpec("fasthash", None) == af.lookup.FastHashSpec
+        True
+
     Args:
         hasher: "fasthash", "legacy" or "stronghash": that of `string_to_hash_bucket_fast`, `string_to_hash_bucket` or
             `string_to_hash_bucket_strong`.
@@ -54,6 +58,13 @@ public("af.lookup", of="FastHashSpec")
 @public("af.lookup")
 def StrongHashSpec(key: Sequence[int]) -> HasherSpec:
     """The hash that needs a key (`StrongHashSpec`).
+
+    Example:
+        >>> secret = af.lookup.StrongHashSpec(key=[12, 34])
+        >>> table = af.lookup.index_table_from_tensor(["a"], num_oov_buckets=10, hasher_spec=secret)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["a", "b"]))
+        [0 7]
 
     Raises:
         ValueError: the key has not two numbers.
@@ -88,6 +99,13 @@ class IdTableWithHashBuckets(LookupInterface):
     """A table of numbers, with buckets behind them for keys that it does not have (`IdTableWithHashBuckets`).
 
     A key that is not there gets the size of the table plus its hash, modulo the number of buckets. Without a table all keys do.
+
+    Example:
+        >>> known = af.lookup.index_table_from_tensor(["a", "b"])
+        >>> table = af.lookup.IdTableWithHashBuckets(known, num_oov_buckets=2)
+        >>> await session.run(af.tables_initializer())
+        >>> (await session.run(table.lookup(["a", "b", "?"]))) >= [0, 1, 2]
+        [ True  True  True]
     """
 
     def __init__(
@@ -177,7 +195,15 @@ def _text(keys: Tensor) -> Tensor:
 
 @public("af.lookup")
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """A table from words to numbers with buckets for those that it does not have (`tf.lookup.StaticVocabularyTable`)."""
+    """A table from words to numbers with buckets for those that it does not have (`tf.lookup.StaticVocabularyTable`).
+
+    Example:
+        >>> content = af.lookup.KeyValueTensorInitializer(["a", "b"], af.constant([0, 1], af.int64))
+        >>> table = af.lookup.StaticVocabularyTable(content, num_oov_buckets=1)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["b", "unknown"]))
+        [1 2]
+    """
 
     def __init__(
         self,
@@ -249,6 +275,14 @@ def index_table_from_file(
 ) -> StaticHashTable | IdTableWithHashBuckets:
     """A table from the lines of a file to their numbers (`index_table_from_file`).
 
+    Example:
+        >>> with open("words.txt", "w") as file:
+        ...     print("a", "b", sep="\\n", file=file)
+        >>> table = af.lookup.index_table_from_file("words.txt", num_oov_buckets=1)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["b", "unknown"]))
+        [1 2]
+
     Args:
         vocabulary_file: the path; it may be a scalar tensor.
         num_oov_buckets: how many buckets there are for keys that are not in the file.
@@ -291,6 +325,12 @@ def index_table_from_tensor(
 ) -> StaticHashTable | IdTableWithHashBuckets:
     """A table from the elements of a vector to their places in it (`index_table_from_tensor`).
 
+    Example:
+        >>> table = af.lookup.index_table_from_tensor(["a", "b"], default_value=-1)
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(["b", "unknown"]))
+        [ 1 -1]
+
     Args:
         vocabulary_list: a vector of strings or integers, each of which is there once.
         num_oov_buckets: how many buckets there are for other keys.
@@ -328,6 +368,14 @@ def index_to_string_table_from_file(
 ) -> StaticHashTable:
     """A table from numbers of lines to the lines of a file (`index_to_string_table_from_file`).
 
+    Example:
+        >>> with open("words.txt", "w") as file:
+        ...     print("a", "b", sep="\\n", file=file)
+        >>> table = af.lookup.index_to_string_table_from_file("words.txt")
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(af.constant([1, 5], af.int64)))
+        [b'b' b'UNK']
+
     Args:
         vocabulary_file: the path; it may be a scalar tensor.
         vocab_size: how many lines are read, and the file has to have that many; all unless given.
@@ -351,6 +399,12 @@ def index_to_string_table_from_tensor(
     vocabulary_list: TensorLike | None, default_value: TensorLike = "UNK", name: str | None = None
 ) -> StaticHashTable:
     """A table from places in a vector to its strings (`index_to_string_table_from_tensor`).
+
+    Example:
+        >>> table = af.lookup.index_to_string_table_from_tensor(["a", "b"], default_value="?")
+        >>> await session.run(af.tables_initializer())
+        >>> await session.run(table.lookup(af.constant([1, 5], af.int64)))
+        [b'b' b'?']
 
     Args:
         vocabulary_list: a vector of strings.

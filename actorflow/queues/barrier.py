@@ -31,6 +31,16 @@ class Barrier:
     """A map from keys to tuples of tensors that are inserted one component at a time, and taken when they are complete.
 
     Complete elements are taken in the order in which their keys were first seen. TensorFlow's `data_flow_ops.Barrier`.
+
+    Example:
+        >>> barrier = af.Barrier([af.string, af.float32])
+        >>> names = barrier.insert_many(0, keys=["a", "b"], values=["apple", "pear"])
+        >>> sizes = barrier.insert_many(1, keys=["b"], values=[2.5])
+        >>> await session.run([names, sizes])
+        [None, None]
+        >>> taken = barrier.take_many(1)
+        >>> await session.run([taken[1], *taken[2]])
+        [[b'b'], [b'pear'], [2.5]]
     """
 
     def __init__(

@@ -27,6 +27,13 @@ class QueueBase:
     little is in it. Enqueues stand in one line and dequeues in another; only the first of each is tried. `close` stands in
     the line of the enqueues; afterwards enqueues raise `CancelledError`, and dequeues drain what is there and then raise
     `OutOfRangeError`. A step that is stopped while its dequeue waits leaves all elements in the queue.
+
+    Example:
+        >>> queue = af.FIFOQueue(10, af.int32, [[]])
+        >>> fill = queue.enqueue_many([[1, 2, 3]])
+        >>> await session.run(fill)
+        >>> await session.run(queue.dequeue_many(2)), await session.run(queue.size())
+        ([1 2], 1)
     """
 
     def __init__(

@@ -18,11 +18,14 @@ from actorflow.shapes import ShapeLike
 class FIFOQueue(QueueBase):
     """A queue that gives its elements in the order in which they came (`tf.FIFOQueue`).
 
-        queue = af.FIFOQueue(capacity=100, dtypes=[af.float32, af.int32], shapes=[[28, 28], []])
-        add = queue.enqueue([image, label])          # a run waits while the queue is full
-        images, labels = queue.dequeue_many(32)      # a run waits until 32 elements are there
-
     An element is a tuple of tensors, its components.
+
+    Example:
+        >>> queue = af.FIFOQueue(capacity=100, dtypes=[af.float32, af.int32], shapes=[[2], []])
+        >>> image, label = queue.dequeue()
+        >>> await session.run(queue.enqueue([[0.5, 0.25], 7]))
+        >>> await session.run([image, label])
+        [[0.5  0.25], 7]
     """
 
     def __init__(
@@ -63,7 +66,16 @@ class FIFOQueue(QueueBase):
 @public("af", "tf.io", "tf.queue")
 class PaddingFIFOQueue(QueueBase):
     """A FIFO queue whose components vary in size: `dequeue_many` pads them to the largest, with zeros or empty strings
-    (`tf.PaddingFIFOQueue`)."""
+    (`tf.PaddingFIFOQueue`).
+
+    Example:
+        >>> queue = af.PaddingFIFOQueue(10, [af.int32], shapes=[[None]])
+        >>> for words in [1, 2, 3], [4]:
+        ...     await session.run(queue.enqueue([words]))
+        >>> await session.run(queue.dequeue_many(2))
+        [[1 2 3]
+         [4 0 0]]
+    """
 
     def __init__(
         self,
@@ -104,7 +116,14 @@ class PaddingFIFOQueue(QueueBase):
 
 @public("af", "tf.io", "tf.queue")
 class RandomShuffleQueue(QueueBase):
-    """A queue that gives its elements in random order (`tf.RandomShuffleQueue`)."""
+    """A queue that gives its elements in random order (`tf.RandomShuffleQueue`).
+
+    Example:
+        >>> queue = af.RandomShuffleQueue(capacity=10, min_after_dequeue=0, dtypes=[af.int32], shapes=[[]], seed=1)
+        >>> await session.run(queue.enqueue_many([[1, 2, 3]]))
+        >>> sorted(await session.run(queue.dequeue_many(3)))
+        [1, 2, 3]
+    """
 
     def __init__(
         self,
@@ -157,7 +176,14 @@ class RandomShuffleQueue(QueueBase):
 @public("af", "tf.io", "tf.queue")
 class PriorityQueue(QueueBase):
     """A queue whose elements begin with an int64 scalar, the priority; the smallest is given first, and of equal ones the
-    first that came (`tf.PriorityQueue`)."""
+    first that came (`tf.PriorityQueue`).
+
+    Example:
+        >>> queue = af.PriorityQueue(10, [af.string], shapes=[[]])
+        >>> await session.run(queue.enqueue_many([[5, 1], ["later", "soon"]]))
+        >>> await session.run(queue.dequeue())
+        [1, b'soon']
+    """
 
     def __init__(
         self,

@@ -43,8 +43,15 @@ class FileWriter:
 
     A block, `with` or `async with`, closes the writer at its end.
 
-        with af.summary.FileWriter("logs/run1", graph) as writer:
-            writer.add_summary(session.run(merged), step)
+    Example:
+        >>> loss = af.placeholder(af.float32, [])
+        >>> summary = af.summary.scalar("loss", loss)
+        >>> with af.summary.FileWriter("logs/run1", session.graph) as writer:
+        ...     for step, value in enumerate([3.0, 1.0]):
+        ...         writer.add_summary(await session.run(summary, {loss: value}), step)
+        >>> events = list(af.summary.read_events("logs/run1"))
+        >>> [(event.step, value.simple_value) for event in events for value in event.summary.value]
+        [(0, 3.0), (1, 1.0)]
     """
 
     __reduce_ex__ = unpicklable("A writer is not pickled: its file is open in this process. Hand over the folder.")
@@ -266,7 +273,14 @@ def _bytes(message: Any) -> bytes:
 
 @public("af.summary")
 class FileWriterCache:
-    """One `FileWriter` for each folder (`tf.summary.FileWriterCache`)."""
+    """One `FileWriter` for each folder (`tf.summary.FileWriterCache`).
+
+    Example:
+        >>> writer = af.summary.FileWriterCache.get("logs/run1")
+        >>> af.summary.FileWriterCache.get("logs/run1") is writer
+        True
+        >>> af.summary.FileWriterCache.clear()
+    """
 
     _cache: ClassVar[dict[str, FileWriter]] = {}
     _lock = threading.RLock()

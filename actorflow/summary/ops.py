@@ -29,6 +29,11 @@ def scalar(
 ) -> Tensor:
     """A summary of a number, a curve over the steps (`tf.summary.scalar`).
 
+    Example:
+        >>> made = af.summary.Summary.FromString(await session.run(af.summary.scalar("loss", 0.5)))
+        >>> made.value[0].tag, made.value[0].simple_value
+        ('loss', 0.5)
+
     Args:
         name: the node's name, with its scope also the tag.
         tensor: a real scalar.
@@ -47,6 +52,11 @@ def histogram(
     name: str, values: TensorLike, collections: Iterable[str] | None = None, family: str | None = None
 ) -> Tensor:
     """A summary of the distribution of a tensor's elements (`tf.summary.histogram`).
+
+    Example:
+        >>> made = af.summary.Summary.FromString(await session.run(af.summary.histogram("weights", [1.0, 2.0, 4.0])))
+        >>> made.value[0].histo.num, made.value[0].histo.sum
+        (3.0, 7.0)
 
     Args:
         name: the node's name, with its scope also the tag.
@@ -71,6 +81,11 @@ def image(
 ) -> Tensor:
     """A summary of images (`tf.summary.image`). Each image of floats is scaled by itself; see `ImageSummary` of TensorFlow.
 
+    Example:
+        >>> made = await session.run(af.summary.image("digits", af.zeros([5, 28, 28, 1]), max_outputs=2))
+        >>> [(value.tag, value.image.width) for value in af.summary.Summary.FromString(made).value]
+        [('digits/image/0', 28), ('digits/image/1', 28)]
+
     Args:
         name: the node's name. With its scope, `/image` and, where `max_outputs` is above 1, a number it is the tag.
         tensor: `[batch, height, width, channels]` of uint8 or floats, with 1, 3 or 4 channels.
@@ -92,6 +107,12 @@ def audio(
     family: str | None = None,
 ) -> Tensor:
     """A summary of sound (`tf.summary.audio`).
+
+    Example:
+        >>> tone = af.sin(af.linspace(0.0, 100.0, 8000))
+        >>> made = af.summary.Summary.FromString(await session.run(af.summary.audio("tone", tone[None, :], sample_rate=8000)))
+        >>> [(value.tag, value.audio.sample_rate) for value in made.value]
+        [('tone/audio/0', 8000.0)]
 
     Args:
         name: the node's name. With its scope, `/audio` and, where `max_outputs` is above 1, a number it is the tag.
@@ -117,6 +138,12 @@ def tensor_summary(
     display_name: str | None = None,
 ) -> Tensor:
     """A summary of a tensor of any type and shape (`tf.summary.tensor_summary`).
+
+    Example:
+        >>> made = await session.run(af.summary.tensor_summary("table", [[1, 2], [3, 4]]))
+        >>> af.make_ndarray(af.summary.Summary.FromString(made).value[0].tensor)
+        [[1 2]
+         [3 4]]
 
     Args:
         name: the node's name, with its scope also the tag.
@@ -145,6 +172,11 @@ def tensor_summary(
 def text(name: str, tensor: Tensor | Any, collections: Iterable[str] | None = None) -> Tensor:
     """A summary of texts, which TensorBoard takes for Markdown (`tf.summary.text`).
 
+    Example:
+        >>> made = await session.run(af.summary.text("note", af.constant("**Begun** on Monday.")))
+        >>> af.summary.Summary.FromString(made).value[0].tag
+        'note'
+
     Args:
         name: the node's name, with its scope also the tag.
         tensor: strings; a vector or matrix becomes a table.
@@ -166,6 +198,12 @@ def text(name: str, tensor: Tensor | Any, collections: Iterable[str] | None = No
 def merge(inputs: Sequence[TensorLike], collections: Iterable[str] | None = None, name: str | None = None) -> Tensor:
     """Several summaries as one (`tf.summary.merge`).
 
+    Example:
+        >>> loss, rate = af.summary.scalar("loss", 0.5), af.summary.scalar("rate", 0.1)
+        >>> made = await session.run(af.summary.merge([loss, rate]))
+        >>> [value.tag for value in af.summary.Summary.FromString(made).value]
+        ['loss', 'rate']
+
     Args:
         inputs: strings, each a serialised `Summary`.
         collections: the collections that the result joins; none unless given.
@@ -182,6 +220,12 @@ def merge(inputs: Sequence[TensorLike], collections: Iterable[str] | None = None
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of the default graph as one (`tf.summary.merge_all`), or None where there are none.
 
+    Example:
+        >>> loss, rate = af.summary.scalar("loss", 0.5), af.summary.scalar("rate", 0.1)
+        >>> made = await session.run(af.summary.merge_all())
+        >>> [value.tag for value in af.summary.Summary.FromString(made).value]
+        ['loss', 'rate']
+
     Args:
         key: the collection that they are in.
         scope: takes only those whose names begin with a match of this regular expression.
@@ -194,6 +238,13 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 @public("af.summary")
 def get_summary_description(node_def: Any) -> SummaryDescription:
     """The description that a node of `TensorSummary` was given (`tf.summary.get_summary_description`).
+
+    Example:
+        >>> from actorflow.compat.v1 import NodeDef
+        >>> node = NodeDef(name="weights", op="TensorSummary")
+        >>> node.attr["description"].s = b'{"type_hint": "histogram"}'
+        >>> af.summary.get_summary_description(node).type_hint
+        'histogram'
 
     Raises:
         ValueError: the node is of another op.

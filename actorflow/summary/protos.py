@@ -33,7 +33,12 @@ class SummaryMetadata(Message):
 
 @public("af.summary")
 class SummaryDescription(Message):
-    """`tf.summary.SummaryDescription`: a hint of older versions; TensorBoard does not read it."""
+    """`tf.summary.SummaryDescription`: a hint of older versions; TensorBoard does not read it.
+
+    Example:
+        >>> af.summary.SummaryDescription(type_hint="scalar").type_hint
+        'scalar'
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {"type_hint": Field(1, "string")}
 
@@ -97,6 +102,11 @@ class Summary(Message):
     """`tf.Summary`: what summary ops give, and what `FileWriter.add_summary` takes.
 
     summary = af.summary.Summary(value=[af.summary.Summary.Value(tag="loss", simple_value=0.5)])
+
+    Example:
+        >>> summary = af.summary.Summary(value=[af.summary.Summary.Value(tag="loss", simple_value=0.5)])
+        >>> with af.summary.FileWriter("logs") as writer:
+        ...     writer.add_summary(summary, global_step=1)
     """
 
     Value = Value
@@ -107,7 +117,15 @@ class Summary(Message):
 
 @public("af.summary", "tf")
 class SessionLog(Message):
-    """`tf.SessionLog`: a session began, ended, or wrote a checkpoint."""
+    """`tf.SessionLog`: a session began, ended, or wrote a checkpoint.
+
+    Example:
+        >>> log = af.summary.SessionLog(status=af.summary.SessionLog.START)
+        >>> with af.summary.FileWriter("logs") as writer:
+        ...     writer.add_session_log(log, global_step=100)
+        >>> [event.step for event in af.summary.read_events("logs") if event.WhichOneof("what") == "session_log"]
+        [100]
+    """
 
     STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = range(4)
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -131,14 +149,26 @@ class SourceMetadata(Message):
 
 @public("af.summary")
 class TaggedRunMetadata(Message):
-    """`tf.summary.TaggedRunMetadata`: a serialised `RunMetadata` and its name."""
+    """`tf.summary.TaggedRunMetadata`: a serialised `RunMetadata` and its name.
+
+    Example:
+        >>> af.summary.TaggedRunMetadata(tag="step 100", run_metadata=b"").tag
+        'step 100'
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {"tag": Field(1, "string"), "run_metadata": Field(2, "bytes")}
 
 
 @public("af.summary", "tf")
 class Event(Message):
-    """`tf.Event`: one record of an event file; `WhichOneof("what")` says what it holds."""
+    """`tf.Event`: one record of an event file; `WhichOneof("what")` says what it holds.
+
+    Example:
+        >>> summary = af.summary.Summary(value=[af.summary.Summary.Value(tag="loss", simple_value=0.5)])
+        >>> event = af.summary.Event(step=3, summary=summary)
+        >>> af.summary.Event.FromString(event.SerializeToString()).WhichOneof("what")
+        'summary'
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "wall_time": Field(1, "double"),

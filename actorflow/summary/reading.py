@@ -20,6 +20,13 @@ _LOG = logs.get_logger("summary")
 def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Event]:
     """The events of a file, one after another (`tf.train.summary_iterator`).
 
+    Example:
+        >>> with af.summary.Writer("logs/run1") as writer:
+        ...     writer.scalar("loss", 0.5, step=1)
+        >>> import glob
+        >>> [event.step for event in af.train.summary_iterator(glob.glob("logs/run1/*")[0])]
+        [0, 1]
+
     Raises:
         NotFoundError: there is no such file.
         DataLossError: a record is damaged or cut off, or is no event. Those before it are given first.
@@ -38,9 +45,13 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Event]:
 
     A file that is damaged, foreign or still being written is read up to there; the log says where.
 
-        for event in af.summary.read_events("logs/run1"):
-            for value in event.summary.value:
-                print(event.step, value.tag, value.simple_value)
+    Example:
+        >>> with af.summary.Writer("logs/run1") as writer:
+        ...     writer.scalar("loss", 0.5, step=1)
+        >>> for event in af.summary.read_events("logs/run1"):
+        ...     for value in event.summary.value:
+        ...         print(event.step, value.tag)
+        1 loss
 
     Raises:
         NotFoundError: there is no such file or folder.

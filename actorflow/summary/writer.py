@@ -17,11 +17,14 @@ from actorflow.summary.file_writer import FileWriter
 class Writer(FileWriter):
     """A `FileWriter` with a function for each of TensorBoard's pages, for values that a program has at hand.
 
-        with af.summary.Writer("logs/run1") as writer:
-            writer.scalar("loss", 0.5, step=1)
-            writer.histogram("weights", weights, step=1)
-
     A run with `hparams` is marked as failed where its block ends with an error.
+
+    Example:
+        >>> with af.summary.Writer("logs/run1") as writer:
+        ...     writer.scalar("loss", 0.5, step=1)
+        ...     writer.histogram("weights", np.random.normal(size=100), step=1)
+        >>> sum(len(event.summary.value) for event in af.summary.read_events("logs/run1"))
+        2
     """
 
     def __init__(self, logdir: str | os.PathLike[str], **options: Any) -> None:

@@ -51,7 +51,12 @@ class Initializer:
 
 @public("af:zeros_initializer", "tf.initializers:zeros")
 class Zeros(Initializer):
-    """Zeros (False, empty strings)."""
+    """Zeros (False, empty strings).
+
+    Example:
+        >>> af.zeros_initializer()([2], dtype=af.int32)
+        [0 0]
+    """
 
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
         return zeros(shape, dtype)
@@ -59,7 +64,12 @@ class Zeros(Initializer):
 
 @public("af:ones_initializer", "tf.initializers:ones")
 class Ones(Initializer):
-    """Ones (True)."""
+    """Ones (True).
+
+    Example:
+        >>> af.ones_initializer()([2])
+        [1. 1.]
+    """
 
     def _make(self, shape: list[int], dtype: DType) -> Tensor:
         return ones(shape, dtype)
@@ -68,6 +78,11 @@ class Ones(Initializer):
 @public("af:constant_initializer", "tf.initializers:constant")
 class Constant(Initializer):
     """A fixed value.
+
+    Example:
+        >>> af.constant_initializer(0.5)([2, 2])
+        [[0.5 0.5]
+         [0.5 0.5]]
 
     Args:
         value: a number, or a list or array, which is filled up to the shape with its last element.
@@ -96,6 +111,11 @@ class Constant(Initializer):
 class RandomUniform(Initializer):
     """Uniform draws from [minval, maxval).
 
+    Example:
+        >>> drawn = af.random_uniform_initializer(-1.0, 1.0)([1000])
+        >>> af.reduce_max(af.abs(drawn)) <= 1.0
+        True
+
     Args:
         minval: the lower bound, a number or a scalar tensor.
         maxval: the upper bound; 1 unless given. It has to be given for integers.
@@ -119,6 +139,11 @@ class RandomUniform(Initializer):
 class RandomNormal(Initializer):
     """Normal draws.
 
+    Example:
+        >>> drawn = af.random_normal_initializer(mean=5.0, stddev=0.1)([1000])
+        >>> af.abs(af.reduce_mean(drawn) - 5.0) < 0.1
+        True
+
     Args:
         mean, stddev: the mean and the standard deviation, numbers or scalar tensors.
         seed: makes the draws the same in each session.
@@ -139,6 +164,11 @@ class RandomNormal(Initializer):
 class TruncatedNormal(RandomNormal):
     """Normal draws, drawn again where they are more than two standard deviations from the mean.
 
+    Example:
+        >>> drawn = af.truncated_normal_initializer(stddev=0.1)([1000])
+        >>> af.reduce_max(af.abs(drawn)) <= 0.2
+        True
+
     Args:
         mean, stddev: the mean and the standard deviation before the cut, numbers or scalar tensors.
         seed: makes the draws the same in each session.
@@ -152,6 +182,11 @@ class TruncatedNormal(RandomNormal):
 @public("af:uniform_unit_scaling_initializer", "tf.initializers:uniform_unit_scaling")
 class UniformUnitScaling(Initializer):
     """Uniform draws that keep the variance of a layer's input: from ±factor · √(3 / number of inputs).
+
+    Example:
+        >>> drawn = af.uniform_unit_scaling_initializer()([300, 100])
+        >>> af.reduce_max(af.abs(drawn)) <= (3 / 300) ** 0.5
+        True
 
     Args:
         factor: a factor of the bounds, 1 for a linear layer.
@@ -178,6 +213,11 @@ class UniformUnitScaling(Initializer):
 @public("af:variance_scaling_initializer", "tf.initializers:variance_scaling")
 class VarianceScaling(Initializer):
     """Draws of variance scale / n, where n is the number of a layer's inputs, its outputs, or their mean.
+
+    Example:
+        >>> drawn = af.variance_scaling_initializer(mode="fan_avg", distribution="uniform")([300, 100])
+        >>> af.reduce_max(af.abs(drawn)) <= (3 / 200) ** 0.5
+        True
 
     Args:
         scale: a factor of the variance, above 0.
@@ -233,6 +273,12 @@ class VarianceScaling(Initializer):
 class Orthogonal(Initializer):
     """A matrix of orthonormal rows or columns (whichever are fewer), times `gain`; leading dimensions are flattened.
 
+    Example:
+        >>> q = af.orthogonal_initializer()([2, 5])
+        >>> af.matmul(q, q, transpose_b=True)
+        [[1. 0.]
+         [0. 1.]]
+
     Args:
         gain: the factor.
         seed: makes the draws the same in each session.
@@ -266,7 +312,13 @@ def _orthonormal(a: Tensor) -> Tensor:
 
 @public("af:identity_initializer", "tf.initializers:identity")
 class Identity(Initializer):
-    """The identity matrix times `gain`. Raises ValueError for a shape that is none of a matrix."""
+    """The identity matrix times `gain`. Raises ValueError for a shape that is none of a matrix.
+
+    Example:
+        >>> af.identity_initializer(gain=2.0)([2, 3])
+        [[2. 0. 0.]
+         [0. 2. 0.]]
+    """
 
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
@@ -283,7 +335,13 @@ class Identity(Initializer):
 
 @public("af:glorot_uniform_initializer", "tf.initializers:glorot_uniform")
 class GlorotUniform(VarianceScaling):
-    """Glorot and Bengio 2010: uniform from ±√(6 / (inputs + outputs))."""
+    """Glorot and Bengio 2010: uniform from ±√(6 / (inputs + outputs)).
+
+    Example:
+        >>> drawn = af.glorot_uniform_initializer()([300, 100])
+        >>> af.reduce_max(af.abs(drawn)) <= (6 / 400) ** 0.5
+        True
+    """
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
@@ -291,7 +349,12 @@ class GlorotUniform(VarianceScaling):
 
 @public("af:glorot_normal_initializer", "tf.initializers:glorot_normal")
 class GlorotNormal(VarianceScaling):
-    """Glorot and Bengio 2010: truncated normal of deviation √(2 / (inputs + outputs))."""
+    """Glorot and Bengio 2010: truncated normal of deviation √(2 / (inputs + outputs)).
+
+    Example:
+        >>> af.get_variable("kernel", [300, 100], initializer=af.glorot_normal_initializer()).shape
+        TensorShape([300, 100])
+    """
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
@@ -299,25 +362,49 @@ class GlorotNormal(VarianceScaling):
 
 @public("af", "tf.initializers")
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """He et al. 2015: truncated normal of deviation √(2 / inputs)."""
+    """He et al. 2015: truncated normal of deviation √(2 / inputs).
+
+    Example:
+        >>> drawn = af.he_normal()([200, 1000])
+        >>> af.abs(af.math.reduce_std(drawn) - (2 / 200) ** 0.5) < 0.01
+        True
+    """
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 @public("af", "tf.initializers")
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """He et al. 2015: uniform from ±√(6 / inputs)."""
+    """He et al. 2015: uniform from ±√(6 / inputs).
+
+    Example:
+        >>> drawn = af.he_uniform()([200, 1000])
+        >>> af.reduce_max(af.abs(drawn)) <= (6 / 200) ** 0.5
+        True
+    """
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 @public("af", "tf.initializers")
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """LeCun 1998: truncated normal of deviation √(1 / inputs)."""
+    """LeCun 1998: truncated normal of deviation √(1 / inputs).
+
+    Example:
+        >>> drawn = af.lecun_normal()([200, 1000])
+        >>> af.abs(af.math.reduce_std(drawn) - (1 / 200) ** 0.5) < 0.01
+        True
+    """
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 @public("af", "tf.initializers")
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """LeCun 1998: uniform from ±√(3 / inputs)."""
+    """LeCun 1998: uniform from ±√(3 / inputs).
+
+    Example:
+        >>> drawn = af.lecun_uniform()([200, 1000])
+        >>> af.reduce_max(af.abs(drawn)) <= (3 / 200) ** 0.5
+        True
+    """
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 

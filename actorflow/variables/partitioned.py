@@ -68,6 +68,14 @@ class PartitionedVariable(Overloads):
 
     If an op wants a tensor, its slices' values are put together; `nn.embedding_lookup` takes rows from the slices on
     their devices. Optimizers change the slices, which are variables. Iterating gives them.
+
+    Example:
+        >>> table = af.get_variable("table", [5, 2], partitioner=af.fixed_size_partitioner(2))
+        >>> [part.shape.as_list() for part in table]
+        [[3, 2], [2, 2]]
+        >>> ids = af.placeholder(af.int32, [None])
+        >>> af.nn.embedding_lookup(table, ids, partition_strategy="div").shape
+        TensorShape([None, 2])
     """
 
     __array_priority__ = 100

@@ -19,7 +19,13 @@ Partitioner = Callable[..., list[int]]
 
 @public("af")
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """As many slices along `axis`, or as many as that has elements where they are fewer."""
+    """As many slices along `axis`, or as many as that has elements where they are fewer.
+
+    Example:
+        >>> table = af.get_variable("table", [5, 2], partitioner=af.fixed_size_partitioner(2))
+        >>> [part.shape.as_list() for part in table]
+        [[3, 2], [2, 2]]
+    """
 
     def partitioner(shape: Any, **unused: Any) -> list[int]:
         sizes = _sizes(shape)
@@ -35,8 +41,11 @@ def variable_axis_size_partitioner(
     """As few slices along `axis` as keep each below `max_shard_bytes`. A slice has at least one row, however large that
     is.
 
-        with af.variable_scope("model", partitioner=af.variable_axis_size_partitioner(64 << 20)):
-            table = af.get_variable("table", [1_000_000, 64])     # 256 MB in four slices
+    Example:
+        >>> with af.variable_scope("model", partitioner=af.variable_axis_size_partitioner(1000)):
+        ...     table = af.get_variable("table", [100, 4])
+        >>> [part.shape.as_list() for part in table]
+        [[50, 4], [50, 4]]
 
     Args:
         max_shard_bytes: the maximum size of a slice in bytes.
@@ -71,6 +80,11 @@ def min_max_variable_partitioner(
     max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10, bytes_per_string_element: int = 16
 ) -> Partitioner:
     """As many slices along `axis` as leave each at least about `min_slice_size` bytes, up to `max_partitions`.
+
+    Example:
+        >>> parts = af.min_max_variable_partitioner(max_partitions=4, min_slice_size=1000)
+        >>> parts(shape=af.TensorShape([100, 10]), dtype=af.float32), parts(shape=af.TensorShape([25, 10]), dtype=af.float32)
+        ([4, 1], [1, 1])
 
     Args:
         max_partitions: the maximum number of slices.

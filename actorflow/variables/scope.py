@@ -62,10 +62,13 @@ def variable_scope(
 ) -> Iterator[VariableScope]:
     """Prefixes the names that `get_variable` makes and takes inside, and opens a name scope too (`tf.variable_scope`).
 
-        with af.variable_scope("encoder", initializer=af.zeros_initializer()):
-            w = af.get_variable("w", [4, 4])                        # encoder/w
-        with af.variable_scope("encoder", reuse=True):
-            assert af.get_variable("w", [4, 4]) is w
+    Example:
+        >>> with af.Graph().as_default():
+        ...     with af.variable_scope("encoder", initializer=af.ones_initializer()) as scope:
+        ...         w = af.get_variable("w", [2])
+        ...     with af.variable_scope(scope, reuse=af.AUTO_REUSE):
+        ...         print(w.name, af.get_variable("w", [2]) is w)
+        encoder/w:0 True
 
     Args:
         name_or_scope: a name, which adds to that of the scope around; a scope, which is entered again as it was; or
@@ -144,6 +147,12 @@ def variable_op_scope(
 ) -> AbstractContextManager[VariableScope]:
     """`variable_scope`, with the tensors first (`tf.variable_op_scope`, which TensorFlow deprecated).
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with af.Graph().as_default(), tf.variable_op_scope([], None, "layer"):
+        ...     print(af.get_variable("w", [2]).name)
+        layer/w:0
+
     Args:
         values: tensors, in whose graph the scope is opened.
         name_or_scope: a name or a scope, or None for `default_name`.
@@ -196,8 +205,14 @@ def get_variable(
 ) -> Variable:
     """Makes the variable `name` of the open variable scope, or takes the one that exists (`tf.get_variable`).
 
-        with af.variable_scope("layer"):
-            w = af.get_variable("w", [784, 10], initializer=af.random_normal_initializer(stddev=0.01))
+    Example:
+        >>> with af.Graph().as_default():
+        ...     with af.variable_scope("dense"):
+        ...         w = af.get_variable("w", [3, 2], initializer=af.zeros_initializer())
+        ...     with af.variable_scope("dense", reuse=True):
+        ...         same = af.get_variable("w")
+        ...     print(w.name, same is w)
+        dense/w:0 True
 
     Args:
         name: the name within the scope.
@@ -256,7 +271,14 @@ def _check_type(initializer: Any, dtype: DTypeLike) -> None:
 
 @public("af")
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Variable:
-    """`get_variable` of a local variable, which no optimizer changes and no checkpoint holds."""
+    """`get_variable` of a local variable, which no optimizer changes and no checkpoint holds.
+
+    Example:
+        >>> with af.Graph().as_default():
+        ...     count = af.get_local_variable("count", initializer=0)
+        ...     print(af.local_variables() == [count], af.trainable_variables())
+        True []
+    """
     kwargs["collections"] = [*(kwargs.get("collections") or ()), GraphKeys.LOCAL_VARIABLES]
     kwargs["trainable"] = False
     return get_variable(name, *args, **kwargs)
@@ -274,6 +296,13 @@ def create_partitioned_variables(
     reuse: Reuse = None,
 ) -> list[Variable]:
     """A variable in slices (`tf.create_partitioned_variables`, for which TensorFlow later has `partitioner=`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with af.Graph().as_default():
+        ...     parts = tf.create_partitioned_variables([5, 2], [2, 1], af.zeros_initializer())
+        ...     print([part.shape.as_list() for part in parts])
+        [[3, 2], [2, 2]]
 
     Args:
         shape: the shape of the whole, fully known.

@@ -32,7 +32,14 @@ Reuse: TypeAlias = "bool | ReuseMode | None"
 @public("af")
 class VariableScope:
     """The prefix that `get_variable` adds to a name, and the defaults of its arguments. `name` has no `/` at its
-    end."""
+    end.
+
+    Example:
+        >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+        ...     scope.reuse_variables()
+        ...     print(scope.name, scope.reuse)
+        model True
+    """
 
     def __init__(
         self,
@@ -138,7 +145,13 @@ def store_of(graph: Graph) -> Store:
 
 @public("af")
 def get_variable_scope() -> VariableScope:
-    """The variable scope that is open here for the default graph."""
+    """The variable scope that is open here for the default graph.
+
+    Example:
+        >>> with af.Graph().as_default(), af.variable_scope("model"), af.variable_scope("layer1"):
+        ...     print(af.get_variable_scope().name)
+        model/layer1
+    """
     return scope_of(get_default_graph())
 
 

@@ -122,13 +122,16 @@ def make_template(
 ) -> Template:
     """A function that makes its variables in its first call and reuses them in all later ones (`tf.make_template`).
 
-        def scale(x):
-            return x * af.get_variable("w", [], initializer=af.ones_initializer())
-
-        layer = af.make_template("layer", scale)
-        both = layer(1.0) + layer(2.0)                  # one variable, layer/w
-
     Two templates of one name have separate variables: the second one's scope is `layer_1`.
+
+    Example:
+        >>> def scale(x):
+        ...     return x * af.get_variable("factor", initializer=3.0)
+        >>> x = af.placeholder(af.float32)
+        >>> shared = af.make_template("scale", scale)
+        >>> y, z = shared(x), shared(x)
+        >>> [v.name for v in af.trainable_variables()]
+        ['scale/factor:0']
 
     Args:
         name_: the name of the variable scope, to which a number is added where it is in use.

@@ -37,10 +37,16 @@ class Variable(Assignments):
     what the block waits for. Assignments are atomic, in whatever order they come; only control dependencies, or
     `read_value=True`, tell which of them a read sees.
 
-        with af.control_dependencies([counter.assign_add(1, read_value=False)]):
-            after = counter.read_value()
-
     Before a run reads it, `initializer` has to run, most simply by `global_variables_initializer()`.
+
+    Example:
+        >>> total = af.Variable(0.0)
+        >>> add = total.assign_add(af.placeholder_with_default(1.0, []))
+        >>> await session.run(total.initializer)
+        >>> await session.run(add), await session.run(add)
+        (1.0, 2.0)
+        >>> await session.run(total)
+        2.0
     """
 
     __array_priority__ = 100

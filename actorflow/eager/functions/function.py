@@ -29,12 +29,29 @@ _MANY = 6
 
 @public("af")
 class RetracingWarning(UserWarning):
-    """A function is traced again and again, which takes far longer than a call."""
+    """A function is traced again and again, which takes far longer than a call.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", af.RetracingWarning)  # a test fails whose function is traced again and again
+        ...     double = af.function(lambda x: x * 2.0)
+        ...     print(float(double(3.0)))
+        6.0
+    """
 
 
 @public("af:Function")
 class Function:
-    """The function that `af.function` makes. `await f.run(...)` is a call that does not hold up the event loop."""
+    """The function that `af.function` makes. `await f.run(...)` is a call that does not hold up the event loop.
+
+    Example:
+        >>> @af.function
+        ... def area(x, y):
+        ...     return x * y
+        >>> area(2.0, 3.0), await area.run(2.0, 4.0)
+        (6.0, 8.0)
+    """
 
     __reduce_ex__ = unpicklable(
         "A traced function is not pickled: hand over the Python function, and decorate it there."
@@ -200,18 +217,20 @@ def function(
 ) -> Any:
     """Makes a function of Python one that runs as a compiled plan (`tf.function`).
 
-        @af.function
-        def loss(x, y):
-            return af.reduce_mean(af.square(x @ w - y))
-
-        with af.eager():
-            print(loss(batch, target))
-
     The function is traced for each combination of types, shapes and other arguments with which it is called: it is called once
     with nodes of a graph in the place of tensors, and its effects in Python happen then only. Variables of the program and
     values that it uses may change between calls. Nodes with effects run in the order of the program, also if nothing takes their
     results. It may make variables in its first call only. Tapes see a call as one operation. In a graph, or in another function
     that is traced, it adds its nodes there.
+
+    Example:
+        >>> @af.function
+        ... def norm(x):
+        ...     print("traced for", x.shape)
+        ...     return af.sqrt(af.reduce_sum(x * x))
+        >>> norm(af.constant([3.0, 4.0])), norm(af.constant([6.0, 8.0]))
+        traced for (2,)
+        (5.0, 10.0)
 
     Args:
         func: the function; without it a decorator is given.

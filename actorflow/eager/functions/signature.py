@@ -24,7 +24,12 @@ from actorflow.user_line import user_line
 class TensorSpec:
     """The type and shape of a tensor (`tf.TensorSpec`): what an argument of an `af.function` may be.
 
-        af.TensorSpec([None, 3], af.float32)
+    Example:
+        >>> @af.function(input_signature=[af.TensorSpec([None, 3], af.float32)])
+        ... def total(x):
+        ...     return af.reduce_sum(x, axis=0)
+        >>> total(af.ones([2, 3])), total(af.ones([5, 3]))
+        ([2. 2. 2.], [5. 5. 5.])
 
     Args:
         shape: the shape, with None for a size that may differ, or None for any shape.

@@ -18,11 +18,13 @@ Function = Callable[..., Any]
 def implicit_value_and_gradients(f: Function) -> Function:
     """A function that gives the value of `f` and pairs (gradient, variable) for the trainable variables that it reads.
 
-        with af.eager():
-            x = af.Variable(3.0)
-            value, pairs = af.implicit_value_and_gradients(lambda: x * x)()
-
     Raises ValueError, when it is called, where `f` gives None or reads no trainable variable.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> value, ((slope, variable),) = af.implicit_value_and_gradients(lambda: v * v)()
+        >>> value, slope
+        (9.0, 6.0)
     """
 
     def found(*args: Any, **kwargs: Any) -> Any:
@@ -45,7 +47,12 @@ def implicit_gradients(f: Function) -> Function:
     """A function that gives pairs (gradient, variable) for the trainable variables that `f` reads; what
     `optimizer.apply_gradients` takes.
 
-        optimizer.apply_gradients(af.implicit_gradients(loss)(batch))
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> slopes = af.implicit_gradients(lambda x: x * v * v)
+        >>> ((slope, variable),) = slopes(10.0)
+        >>> slope, variable is v
+        (60.0, True)
     """
     both = implicit_value_and_gradients(f)
     return lambda *args, **kwargs: both(*args, **kwargs)[1]
@@ -54,6 +61,10 @@ def implicit_gradients(f: Function) -> Function:
 @public("af")
 def value_and_gradients_function(f: Function, params: Sequence[int] | None = None) -> Function:
     """A function that gives the value of `f` and its gradients with respect to its arguments.
+
+    Example:
+        >>> af.value_and_gradients_function(lambda x, y: x * y)(3.0, 5.0)
+        (15.0, [5.0, 3.0])
 
     Args:
         f: a function of tensors.
@@ -83,8 +94,9 @@ def value_and_gradients_function(f: Function, params: Sequence[int] | None = Non
 def gradients_function(f: Function, params: Sequence[int] | None = None) -> Function:
     """A function that gives the gradients of `f` with respect to its arguments.
 
-        with af.eager():
-            print(af.gradients_function(lambda x: x * x)(3.0))  # [6.0]
+    Example:
+        >>> af.gradients_function(lambda x: x * x)(3.0)
+        [6.0]
 
     Args:
         f: a function of tensors.

@@ -30,7 +30,16 @@ from actorflow.variables.variable import Variable
 
 @public("af")
 class UnconnectedGradients:
-    """The stand-in for the gradient of a source on which nothing depends: `NONE`, or zeros of its shape, `ZERO`."""
+    """The stand-in for the gradient of a source on which nothing depends: `NONE`, or zeros of its shape, `ZERO`.
+
+    Example:
+        >>> v, w = af.Variable(3.0), af.Variable(1.0)
+        >>> with af.GradientTape(persistent=True) as tape:
+        ...     y = v * v
+        >>> tape.gradient(y, w)
+        >>> tape.gradient(y, w, unconnected_gradients=af.UnconnectedGradients.ZERO)
+        0.0
+    """
 
     NONE: ClassVar[str] = "none"
     ZERO: ClassVar[str] = "zero"
@@ -40,15 +49,22 @@ class UnconnectedGradients:
 class GradientTape:
     """A block in which what is computed is remembered, so that gradients can be taken of it (`tf.GradientTape`).
 
-        with af.eager():
-            x = af.Variable(3.0)
-            with af.GradientTape() as tape:
-                y = x * x
-            print(float(tape.gradient(y, x)))  # 6.0
-
     Trainable variables are watched when they are read, other tensors by `watch`. A tape inside of another one gives
     gradients of gradients: the outer one takes in what the inner one's `gradient` computes. In graphs, and in functions that are
     traced, it gives what `af.gradients` gives.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> with af.GradientTape() as tape:
+        ...     y = v * v
+        >>> tape.gradient(y, v)
+        6.0
+        >>> x = af.constant([1.0, 2.0])
+        >>> with af.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x ** 3
+        >>> tape.gradient(y, x)
+        [ 3. 12.]
 
     Args:
         persistent: whether `gradient` may be called more than once. Its records stay until it is dropped.
