@@ -3,7 +3,8 @@
 A `Model` has a graph with signatures and values in a session. Its `Batcher` puts requests together that wait together. A
 `Served` is a model under a name: a folder of numbered versions that is watched, each loaded and warmed up before the older one is
 drained. `Application` answers TensorFlow Serving's REST interface and the Open Inference Protocol (KServe v2, with its binary
-extension) as a plain ASGI application, which needs no framework and mounts in any; `actorflow serve` runs it by uvicorn.
+extension) as a plain ASGI application, which needs no framework and mounts in any; `actorflow serve` runs it by
+a server of its own, which is quicker.
 
 A model comes from a saved model (TensorFlow's or ours), a frozen graph, a checkpoint with its graph, or an ONNX file. With a
 target it lives on a cluster.
@@ -13,6 +14,7 @@ batching.py     `Batcher` and `Batching`: requests that wait together go through
 bodies.py       bodies of requests and answers: bounds, compression, JSON
 command.py      `actorflow serve`
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
+http.py         `run`: HTTP/1.1 for an application
 kserve.py       the Open Inference Protocol
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session

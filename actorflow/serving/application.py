@@ -46,6 +46,7 @@ _KSERVE = re.compile(
 )
 _REPOSITORY = re.compile(r"^/v2/repository/(?:index|models/(?P<model>[^/]+)/(?P<verb>load|unload))$")
 _JSON = b"application/json"
+_HEALTH = ("/health", "/healthz", "/v2/health/live")
 
 Answer = tuple[int, bytes, bytes, tuple[tuple[bytes, bytes], ...]]
 """Status, content type, body, further headers."""
@@ -92,7 +93,9 @@ class Application:
         session_options: Mapping[str, Any] | None = None,
     ) -> None:
         self._batching = batching or Batching()
-        self._poll, self._timeout, self._most = poll_seconds, timeout, max_body
+        self._poll, self._timeout = poll_seconds, timeout
+        self.max_body = max_body
+        """The most bytes of a body."""
         self._guard, self._control = Guard(token, hosts), control
         self._folder = None if isinstance(models, Mapping) else os.fspath(models)
         self._target, self._options = target, dict(session_options or {})
@@ -196,17 +199,39 @@ class Application:
         root = scope.get("root_path") or ""
         if root and path.startswith(root):
             path = path[len(root) :] or "/"
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        try:
-            status, kind, body, more = await self._answer(scope["method"], path, headers, receive)
-        except OpError as error:
-            status, kind, body, more = self._refused(path, error)
-        except Exception:
-            _LOG.exception("a request failed", path=path[:200])
-            status, kind, body, more = 500, _JSON, dump_json({"error": "internal error"}), ()
+        status, kind, body, more = await self.respond(scope["method"], path, dict(scope["headers"]), receive)
         told = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
         await send({"type": "http.response.start", "status": status, "headers": told})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def respond(self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes | Receive) -> Answer:
+        """The answer to a request.
+
+        Args:
+            method: the method of HTTP.
+            path: the path, decoded, without what the application is mounted under.
+            headers: the headers; names in lower case.
+            body: the body, or where its parts come from.
+        """
+        try:
+            return await self._answer(method, path, headers, body)
+        except OpError as error:
+            return self._refused(path, error)
+        except Exception:
+            _LOG.exception("a request failed", path=path[:200])
+            return 500, _JSON, dump_json({"error": "internal error"}), ()
+
+    def refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Answer | None:
+        """The answer to a request whose body need not be read, because its headers say that it is refused."""
+        error = None if path in _HEALTH else self._guard.refusal(headers, method)
+        length = headers.get(b"content-length", b"0")
+        if error is None and length.isdigit() and (len(length) > 18 or int(length) > self.max_body):
+            error = TooLargeError(f"The body has {length[:20].decode()} bytes; {self.max_body} are the most.")
+        return None if error is None else self._refused(path, error)
+
+    def too_large(self, path: str) -> Answer:
+        """The answer to a request whose body turns out to be too large."""
+        return self._refused(path, TooLargeError(f"The body has more than {self.max_body} bytes."))
 
     def _refused(self, path: str, error: OpError) -> Answer:
         status = _status(path, error)
@@ -217,15 +242,15 @@ class Application:
             more.append((b"www-authenticate", b"Bearer"))
         return status, _JSON, dump_json({"error": error.message}), tuple(more)
 
-    async def _answer(self, method: str, path: str, headers: Mapping[bytes, bytes], receive: Receive) -> Answer:
-        if path in ("/health", "/healthz", "/v2/health/live"):
+    async def _answer(self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes | Receive) -> Answer:
+        if path in _HEALTH:
             return _ok({"live": True})
         if (refusal := self._guard.refusal(headers, method)) is not None:
             raise refusal
         if self._tasks is None:
             await self.__aenter__()
         if method == "POST":
-            return await self._post(path, headers, receive)
+            return await self._post(path, headers, body)
         if method not in ("GET", "HEAD"):
             return (
                 405,
@@ -306,7 +331,7 @@ class Application:
 
     # ---- inference
 
-    async def _post(self, path: str, headers: Mapping[bytes, bytes], receive: Receive) -> Answer:
+    async def _post(self, path: str, headers: Mapping[bytes, bytes], given: bytes | Receive) -> Answer:
         begun = time.perf_counter()
         match = _REST.match(path)
         if match is not None and match["verb"]:
@@ -318,13 +343,14 @@ class Application:
         else:
             match = _KSERVE.match(path)
             if match is None or match["view"] != "infer":
-                return await self._post_other(path, headers, receive)
+                return await self._post_other(path, headers, given)
             handle, verb = self._kserve, "infer"
             protocol, name = "kserve", urllib.parse.unquote(match["model"])
         status = 500
         try:
-            body = await self._body(headers, receive)
-            answer: Answer = await self._unless_gone(receive, handle(match, verb, headers, body))
+            body = await self._body(headers, given)
+            work = handle(match, verb, headers, body)
+            answer: Answer = await (work if isinstance(given, bytes) else self._unless_gone(given, work))
             status = answer[0]
             return answer
         except OpError as error:
@@ -334,7 +360,7 @@ class Application:
             if name in self.served:
                 self.measures.request(name, protocol, status, time.perf_counter() - begun)
 
-    async def _post_other(self, path: str, headers: Mapping[bytes, bytes], receive: Receive) -> Answer:
+    async def _post_other(self, path: str, headers: Mapping[bytes, bytes], given: bytes | Receive) -> Answer:
         match = _REPOSITORY.match(path)
         if match is None:
             if path.startswith("/v1"):
@@ -345,7 +371,7 @@ class Application:
                 "Models are not loaded or unloaded on request here.",
                 hint="Start the server with --allow-unload, or make the application with control=True.",
             )
-        await self._body(headers, receive)
+        await self._body(headers, given)
         if match["model"] is None:
             return 200, _JSON, dump_json([entry for name in self.served for entry in self._index(name)]), ()
         name, served = self._named(match["model"])
@@ -369,15 +395,20 @@ class Application:
             for version in self.served[name].versions.values()
         ]
 
-    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        """The body of a request.
+    async def _body(self, headers: Mapping[bytes, bytes], given: bytes | Receive) -> bytes:
+        """The body of a request, without its compression.
 
         Raises:
             TooLargeError: it is larger than allowed; the rest of it is not read.
         """
+        body = given if isinstance(given, bytes) else await self._read(headers, given)
+        encoding = headers.get(b"content-encoding")
+        return body if encoding is None else unpacked(body, encoding.decode("latin-1").lower(), self.max_body)
+
+    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
         length = headers.get(b"content-length", b"0")
-        if length.isdigit() and (len(length) > 18 or int(length) > self._most):
-            raise TooLargeError(f"The body has {length[:20].decode()} bytes; {self._most} are the most.")
+        if length.isdigit() and (len(length) > 18 or int(length) > self.max_body):
+            raise TooLargeError(f"The body has {length[:20].decode()} bytes; {self.max_body} are the most.")
         parts, size = [], 0
         while True:
             message = await receive()
@@ -385,14 +416,12 @@ class Application:
                 raise ClientDisconnected("The client has gone away before its request was there.")
             part = message.get("body", b"")
             size += len(part)
-            if size > self._most:
-                raise TooLargeError(f"The body has more than {self._most} bytes.")
+            if size > self.max_body:
+                raise TooLargeError(f"The body has more than {self.max_body} bytes.")
             parts.append(part)
             if not message.get("more_body"):
                 break
-        body = parts[0] if len(parts) == 1 else b"".join(parts)
-        encoding = headers.get(b"content-encoding")
-        return body if encoding is None else unpacked(body, encoding.decode("latin-1").lower(), self._most)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _unless_gone(self, receive: Receive, work: Awaitable[Answer]) -> Answer:
         """The answer that `work` gives. It is cancelled when the client goes away."""

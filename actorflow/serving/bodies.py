@@ -82,9 +82,14 @@ def load_json(body: bytes) -> dict[str, Any]:
     return found
 
 
-def dump_json(value: Any) -> bytes:
-    """A value with arrays in it as JSON. NaN and infinities are written as `NaN`, `Infinity` and `-Infinity`."""
-    if orjson is not None and _finite(value):
+def dump_json(value: Any, *, plain: bool = False) -> bytes:
+    """A value with arrays in it as JSON. NaN and infinities are written as `NaN`, `Infinity` and `-Infinity`.
+
+    Args:
+        value: the value.
+        plain: whether it is known to hold no floats, so none is looked for.
+    """
+    if orjson is not None and (plain or _finite(value)):
         written: bytes = orjson.dumps(value, _default, option=orjson.OPT_SERIALIZE_NUMPY)
         return written
     return json.dumps(value, default=_default, separators=(",", ":")).encode()

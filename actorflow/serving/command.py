@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from actorflow.cli.main import Command
-from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, NotFoundError, UnavailableError, UnimplementedError
 from actorflow.serving.guard import LOOPBACK, check_address
 
 
@@ -53,8 +56,14 @@ def _run(arguments: argparse.Namespace) -> int:
     if bool(arguments.tls_cert) != bool(arguments.tls_key):
         raise InvalidArgumentError("--tls-cert and --tls-key go together.")
     check_address(arguments.host, token)
+    if importlib.util.find_spec("httptools") is None:
+        raise UnimplementedError(
+            "Serving needs the package httptools, which is not installed.",
+            hint="Install it with: pip install 'actorflow[serving]'. Other ASGI servers run actorflow.serving.app(models).",
+        )
+    tls = _tls(arguments.tls_cert, arguments.tls_key)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    uvicorn = _uvicorn()
+    from actorflow.serving import http
     from actorflow.serving.application import Application
     from actorflow.serving.batching import Batching
 
@@ -70,26 +79,36 @@ def _run(arguments: argparse.Namespace) -> int:
         control=arguments.allow_unload,
         target=arguments.target,
     )
-    config = uvicorn.Config(
-        application,
-        host=arguments.host,
-        port=arguments.port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        lifespan="on",
-        ssl_certfile=arguments.tls_cert,
-        ssl_keyfile=arguments.tls_key,
-    )
-    server = uvicorn.Server(config)
-    sockets = [config.bind_socket()]
-    sockets[0].listen(config.backlog)  # who comes while models are loaded waits for them
+    listening = _listening(arguments.host, arguments.port)
     scheme = "https" if arguments.tls_cert else "http"
-    print(f"{scheme}://{host}:{sockets[0].getsockname()[1]}", flush=True)
+    print(f"{scheme}://{host}:{listening.getsockname()[1]}", flush=True)
     with _quiet_interrupt():
-        server.run(sockets=sockets)
+        http.run(application, [listening], tls)
     return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens: who comes while models are loaded waits for them."""
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(2048)
+    except OSError as error:
+        made.close()
+        raise UnavailableError(f"The address {host}:{port} can't be listened on: {error.strerror}.") from None
+    return made
+
+
+def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
+    if certificate is None:
+        return None
+    made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        made.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidArgumentError(f"The certificate {certificate!r} or its key can't be used: {error}.") from None
+    return made
 
 
 def _models(words: list[str]) -> Any:
@@ -112,17 +131,6 @@ def _token(file: str | None) -> str | None:
     if len(token) < 16:
         raise InvalidArgumentError(f"The token in {file!r} has {len(token)} characters; 16 are the least.")
     return token
-
-
-def _uvicorn() -> Any:
-    try:
-        import uvicorn
-    except ImportError:
-        raise UnimplementedError(
-            "Serving needs the package uvicorn, which is not installed.",
-            hint="Install it with: pip install 'actorflow[serving]'. Other ASGI servers run actorflow.serving.app(models).",
-        ) from None
-    return uvicorn
 
 
 @contextmanager

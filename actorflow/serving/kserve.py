@@ -237,7 +237,7 @@ def answer(
     content: dict[str, Any] = {"model_name": name, "model_version": str(version), "outputs": entries}
     if request.id:
         content["id"] = request.id
-    head = dump_json(content)
+    head = dump_json(content, plain=len(tails) == len(entries))
     return (head, None) if not tails else (b"".join([head, *tails]), len(head))
 
 

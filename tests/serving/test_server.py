@@ -21,7 +21,7 @@ from served import write_line
 
 from actorflow.cli.main import main
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 SERVE = [sys.executable, "-m", "actorflow", "serve", "--port", "0", "--poll", "0.05"]
 
 
