@@ -78,6 +78,8 @@ class Predictor:
         self._served: dict[Any, _Served] = {}
         self._waiting: deque[_Question] = deque()
         self._wake: asyncio.Event
+        self._turn = anyio.Lock()
+        """Held by a step: no session is exchanged under it."""
         self._root: BackgroundTasks | None = None
         self.steps = 0
         """How many steps have been run."""
@@ -175,11 +177,12 @@ class Predictor:
     async def _run(self, questions: list[_Question]) -> list[Any]:
         first = questions[0]
         batch = _stack(first.example, [question.leaves for question in questions])
-        served = self._served.get(first.key)
-        if served is None:
-            served = self._served[first.key] = await self._serve(batch)
-        self.steps += 1
-        found = await self._ask(served, batch)
+        async with self._turn:
+            served = self._served.get(first.key)
+            if served is None:
+                served = self._served[first.key] = await self._serve(batch)
+            self.steps += 1
+            found = await self._ask(served, batch)
         answers = list(rows(found))
         if len(answers) != len(questions):
             raise ValueError(
@@ -232,7 +235,9 @@ class Predictor:
         try:
             for key, old in list(self._served.items()):
                 batch = nest.map_structure(_zeros, old.built.fed and (old.built.fed.features))
-                self._served[key] = await self._serve(batch)
+                made = await self._serve(batch)
+                async with self._turn:
+                    self._served[key] = made
                 await old.host.close()
         except Exception as error:
             self._path = before

@@ -25,6 +25,7 @@ from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.serving.application import Answer, Application
 
 _MOST_HEAD = 64 << 10
+_LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
 _MOST_WAITING = 8
 """Requests of a connection that wait behind the one that is answered; then it is read no further."""
 _LOOKS = 5.0
@@ -122,11 +123,11 @@ class _Connection(asyncio.Protocol):
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except Exception:  # no HTTP, or an upgrade, which is not known here
+        except Exception:  # no HTTP, or what follows an upgrade, which is refused already
             self._refuse(400, "This is no request of HTTP/1.1 that is known here.")
             return
         if not self._in_body and self._head_bytes > _MOST_HEAD:
-            self._refuse(431, f"The head of a request has more than {_MOST_HEAD} bytes.")
+            self._refuse(431, _LONG_HEAD)
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -158,7 +159,11 @@ class _Connection(asyncio.Protocol):
             path = urllib.parse.urlsplit(path).path or "/"
         self._request = method, urllib.parse.unquote(path) if "%" in path else path
         refusal = self._application.refusal(method, self._request[1], headers)
-        if refusal is not None:  # before the body is read
+        if self._parser.should_upgrade():
+            self._refuse(400, "No other protocol than HTTP/1.1 is known here.")
+        elif sum(map(len, headers)) + sum(map(len, headers.values())) + len(self._url) > _MOST_HEAD:
+            self._refuse(431, _LONG_HEAD)
+        elif refusal is not None:  # before the body is read
             self._give_up(refusal)
         elif headers.get(b"expect", b"").lower() == b"100-continue" and self._task is None:
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -122,12 +122,25 @@ class Served:
                 version = self.versions.get(number)
                 if version is None or version.state == "END":
                     await self._load(number, there[number], version)
+            if not self.available():
+                await self._load_older(there, wanted)
             loaded = set(self.available())
             if not (loaded & set(wanted)) and not wanted:
                 return  # an empty folder is more often a mistake than a wish: what answers goes on
             for number in sorted(loaded - set(wanted)):
                 if loaded & set(wanted):
                     self._end(self.versions[number])
+
+    async def _load_older(self, there: dict[int, str], wanted: list[int]) -> None:
+        """Loads the highest version below those that can't be loaded, where the latest ones are wanted: an old answer is better
+        than none, and a restart must not change what answers."""
+        if not wanted or self.policy.specific:
+            return
+        for number in sorted(number for number in there if number < min(wanted))[::-1]:
+            await self._load(number, there[number], self.versions.get(number))
+            if self.available():
+                _LOG.warning("an older version answers", model=self.name, version=number, instead_of=max(wanted))
+                return
 
     async def _load(self, number: int, path: str, before: Version | None) -> None:
         seen = await machine.on_thread(lambda: _times(path))

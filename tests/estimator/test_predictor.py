@@ -109,6 +109,39 @@ async def test_new_checkpoints_are_followed(tmp_path: Path) -> None:
         made.predictor(checkpoint_path="x", follow=True)
 
 
+async def test_a_question_that_runs_while_a_checkpoint_is_taken_up_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await estimator(tmp_path).train(batches, steps=1)
+    async with made.predictor() as predict:
+        await predict({"x": X[0]})
+        await made.train(batches, steps=1)
+        asked, ask = anyio.Event(), predict._ask
+        runs = 0
+
+        async def held(*arguments: Any) -> Any:
+            nonlocal runs
+            runs += 1
+            if runs == 1:
+                asked.set()
+                await anyio.wait_all_tasks_blocked()  # a session that is closed under the step would be closed by now
+            return await ask(*arguments)
+
+        monkeypatch.setattr(predict, "_ask", held)
+        answers: list[Any] = []
+
+        async def question() -> None:
+            answers.append((await predict({"x": X[0]}))["y"])
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(question)
+            await asked.wait()
+            await predict.look()
+        assert answers[0] == pytest.approx((X[0] @ expected(1)[0] + expected(1)[1])[0], rel=1e-4)
+        assert predict.checkpoint == made.latest_checkpoint()
+        assert (await predict({"x": X[0]}))["y"] != answers[0]
+
+
 async def test_a_question_of_another_shape_gets_a_graph_of_its_own(tmp_path: Path) -> None:
     def model(features: Any, mode: str) -> Any:
         return af.estimator.EstimatorSpec(mode, {"sum": af.reduce_sum(features, 1)})

@@ -95,6 +95,32 @@ async def test_a_damaged_version_leaves_the_old_one_and_is_tried_when_it_changes
         assert await total(client, "/v1/models/line/versions/1:predict") == 6
 
 
+async def test_at_the_start_an_older_version_answers_where_the_highest_can_not_be_loaded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in (1, 2, 3, 4):
+        write_line(tmp_path / "line" / str(number), number)
+    shards = {n: next((tmp_path / "line" / str(n) / "variables").glob("*.safetensors")) for n in (3, 4)}
+    whole = {number: shard.read_bytes() for number, shard in shards.items()}
+    for number, shard in shards.items():
+        shard.write_bytes(whole[number][:-1])
+    async with application(tmp_path) as app:
+        client = Client(app)
+        assert await total(client) == 12
+        assert app.served["line"].available() == [2]
+        await app.refresh()
+        assert app.served["line"].available() == [2], "the version 1 is not needed"
+        shards[4].write_bytes(whole[4])
+        await app.refresh()
+        assert await total(client) == 24
+    told = [record.getMessage() for record in caplog.records if record.levelname != "INFO"]
+    assert [text.partition(" model=")[0] for text in told] == [
+        *["a version can't be loaded"] * 2,
+        "an older version answers",
+    ]
+    assert "version=2 instead_of=4" in told[-1] and "107 bytes, but 108 were saved" in told[0]
+
+
 async def test_a_version_that_is_half_copied_waits_for_its_values(tmp_path: Path) -> None:
     write_line(tmp_path / "line" / "1", 1)
     whole = write_line(tmp_path / "copied", 2)

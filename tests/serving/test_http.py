@@ -1,0 +1,244 @@
+"""The server of `actorflow serve` over real sockets: requests behind each other, in pieces, too large, given up, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio.lowlevel
+import pytest
+from patience import PATIENCE
+from served import application, write_line
+
+pytest.importorskip("httptools")
+from actorflow.serving.http import Server
+
+ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
+PREDICT = "/v1/models/line:predict"
+
+
+class Running:
+    """A server, and connections to it."""
+
+    def __init__(self, server: Server, port: int, tls: Any = None) -> None:
+        self.server, self.port, self.tls = server, port, tls
+
+    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls)
+
+    async def say(self, data: bytes, answers: int = 1) -> list[tuple[int, dict[str, str], bytes]]:
+        """What comes back for bytes on a new connection."""
+        reader, writer = await self.open()
+        try:
+            writer.write(data)
+            with anyio.fail_after(PATIENCE):
+                return [await read(reader) for _ in range(answers)]
+        finally:
+            await left(writer)
+
+
+async def read(reader: asyncio.StreamReader, head_only: bool = False) -> tuple[int, dict[str, str], bytes]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines)
+    return int(first.split()[1]), headers, await reader.readexactly(0 if head_only else int(headers["content-length"]))
+
+
+async def left(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        await writer.wait_closed()
+
+
+def asked(body: bytes = ASK, path: str = PREDICT, *more: str, method: str = "POST") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}", *more]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+@contextlib.asynccontextmanager
+async def running(folder: Path, tls: Any = None, **options: Any) -> AsyncIterator[Running]:
+    write_line(folder / "line" / "1", 2)
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(100)
+    end = asyncio.Event()
+    async with application(folder, **options) as app, anyio.create_task_group() as group:
+        server = Server(app)
+        group.start_soon(server.serve, [listening], tls, end)
+        try:
+            yield Running(server, listening.getsockname()[1])
+        finally:
+            end.set()
+    assert not server.connections and not server.tasks.is_busy
+
+
+async def test_requests_behind_each_other_are_answered_in_order(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        bodies = [json.dumps({"instances": [[float(n), 0, 0]]}).encode() for n in range(30)]
+        found = await at.say(b"".join(map(asked, bodies)), 30)
+        assert [json.loads(body)["predictions"][0]["total"] for _, _, body in found] == [2.0 * n for n in range(30)]
+
+
+async def test_a_request_may_come_byte_by_byte_or_in_chunks(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        for byte in asked():
+            writer.write(bytes([byte]))
+            await writer.drain()
+        assert (await read(reader))[0] == 200
+        head = f"POST {PREDICT} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        writer.write(head + b"5\r\n" + ASK[:5] + b"\r\n%x\r\n" % len(ASK[5:]) + ASK[5:] + b"\r\n0\r\n\r\n")
+        assert (await read(reader))[0] == 200
+        writer.write(asked(b"", "/health", method="HEAD"))
+        assert (await read(reader, head_only=True))[:1] == (200,)
+        writer.write(asked(b"", "http://127.0.0.1/v1/models/li%6ee?x=1", method="GET"))
+        assert (await read(reader))[0] == 200
+        await left(writer)
+
+
+async def test_a_client_that_asks_first_is_told_to_go_on(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        request = asked(ASK, PREDICT, "Expect: 100-continue")
+        writer.write(request[: -len(ASK)])
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(ASK)
+        assert (await read(reader))[0] == 200
+        await left(writer)
+
+
+async def test_a_connection_ends_where_the_client_says_so(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        writer.write(asked(ASK, PREDICT, "Connection: close"))
+        status, headers, _ = await read(reader)
+        assert status == 200 and headers["connection"] == "close" and await reader.read() == b""
+        await left(writer)
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "error"),
+    [
+        (b"nonsense\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", 400, "No other protocol"),
+        (b"GET / HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", 431, "more than 65536 bytes"),
+        (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "no request of HTTP/1.1"),
+        (asked(b"", PREDICT).replace(b"Length: 0", b"Length: 2000"), 413, "2000 bytes; 1000 are the most"),
+        (
+            f"POST {PREDICT} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + b"7d0\r\n" + b" " * 2000,
+            413,
+            "more than 1000 bytes",
+        ),
+        (asked(ASK, PREDICT, "Origin: http://attacker.example"), 403, "Other sites may not use this server"),
+    ],
+)
+async def test_a_request_that_is_refused_is_answered_and_read_no_further(
+    tmp_path: Path, data: bytes, status: int, error: str
+) -> None:
+    async with running(tmp_path, max_body=1000) as at:
+        reader, writer = await at.open()
+        writer.write(data)
+        found = await read(reader)
+        assert found[0] == status and error in json.loads(found[2])["error"]
+        assert found[1]["connection"] == "close" and await reader.read() == b""
+        await left(writer)
+
+
+async def test_a_client_that_leaves_gives_its_request_up(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        _, model = at.server.application.served["line"].find()
+        gate, begun = anyio.Event(), anyio.Event()
+        batcher = model._batcher
+        assert batcher is not None
+        run, batcher._run = batcher._run, held(gate, begun)
+        _, writer = await at.open()
+        writer.write(asked())
+        await begun.wait()
+        await left(writer)
+        with anyio.fail_after(PATIENCE):
+            await batcher.drain()
+        assert not gate.is_set()
+        batcher._run = run
+        assert (await at.say(asked()))[0][0] == 200
+
+
+def held(gate: anyio.Event, begun: anyio.Event) -> Any:
+    async def run(*_: Any) -> Any:
+        begun.set()
+        await gate.wait()
+
+    return run
+
+
+async def test_the_end_waits_for_what_is_answered_and_for_no_idle_connection(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        _, model = at.server.application.served["line"].find()
+        gate, begun = anyio.Event(), anyio.Event()
+        assert model._batcher is not None
+        run = model._batcher._run
+
+        async def later(*arguments: Any) -> Any:
+            begun.set()
+            await gate.wait()
+            return await run(*arguments)
+
+        model._batcher._run = later
+        idle, idle_writer = await at.open()
+        reader, writer = await at.open()
+        writer.write(asked())
+        await begun.wait()
+        at.server.is_ending = True
+        for connection in list(at.server.connections):
+            connection.end_when_idle()
+        assert await idle.read() == b""
+        gate.set()
+        status, headers, _ = await read(reader)
+        assert status == 200 and headers["connection"] == "close"
+        await left(idle_writer)
+        await left(writer)
+
+
+async def test_connections_on_which_nothing_comes_are_closed(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        quiet, quiet_writer = await at.open()
+        slow, slow_writer = await at.open()
+        slow_writer.write(asked()[:20])
+        while sum(connection._head_bytes > 0 for connection in at.server.connections) != 1:
+            await anyio.lowlevel.checkpoint()
+        now = asyncio.get_running_loop().time()
+        at.server._sweep(now + 65)
+        with contextlib.suppress(ConnectionResetError):
+            assert await slow.read() == b""
+        assert len(at.server.connections) == 1
+        at.server._sweep(now + 80)
+        with contextlib.suppress(ConnectionResetError):
+            assert await quiet.read() == b""
+        await left(quiet_writer)
+        await left(slow_writer)
+
+
+async def test_a_server_with_tls(tmp_path: Path) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    names = {"-keyout": tmp_path / "key.pem", "-out": tmp_path / "cert.pem"}
+    made = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    extra = ["-addext", "subjectAltName=IP:127.0.0.1", *(str(part) for pair in names.items() for part in pair)]
+    await anyio.to_thread.run_sync(
+        lambda: subprocess.run([openssl, "req", *made, *extra], check=True, capture_output=True)
+    )
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    async with running(tmp_path / "models", tls, token="0123456789abcdef") as at:
+        with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+            await at.say(asked())
+        at.tls = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        assert (await at.say(asked()))[0][0] == 401
+        assert (await at.say(asked(ASK, PREDICT, "Authorization: Bearer 0123456789abcdef")))[0][0] == 200
