@@ -268,7 +268,7 @@ def run(application: Application, sockets: Sequence[socket.socket], tls: ssl.SSL
 
     Args:
         application: the application.
-        sockets: sockets that listen. Who comes while models are loaded waits for them.
+        sockets: sockets that listen. Clients that come while models are loaded wait.
         tls: certificate and key; HTTP without encryption unless given.
     """
 
