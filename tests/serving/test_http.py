@@ -35,7 +35,7 @@ class Running:
         return await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls)
 
     async def say(self, data: bytes, answers: int = 1) -> list[tuple[int, dict[str, str], bytes]]:
-        """What comes back for bytes on a new connection."""
+        """The answers to bytes on a new connection."""
         reader, writer = await self.open()
         try:
             writer.write(data)
