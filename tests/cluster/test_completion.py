@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -58,6 +59,28 @@ def test_zsh_and_fish_can_read_their_scripts(every: list[Section], shell: str) -
     if found:
         done = subprocess.run([found, "-n"], input=script, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("actorflow st", {"status"}),
+        ("actorflow keys ", {"init", "show"}),
+        ("actorflow worker --log-level w", {"warning"}),
+        ("actorflow completion f", {"fish"}),
+    ],
+)
+def test_fish_offers_what_may_follow(every: list[Section], tmp_path: Path, line: str, offered: set[str]) -> None:
+    script = f"{completion.fish(every)}\ncomplete -C '{line}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert {row.partition("\t")[0] for row in done.stdout.splitlines()} == offered
 
 
 def test_each_command_has_a_page_of_the_manual(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
