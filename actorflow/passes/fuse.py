@@ -1,7 +1,7 @@
-"""Fusion: products and convolutions take the bias and the activation after them in, products what they are added to, and a
-step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a variable is such a step. The
-gradient of an activation moves to the small side of a pool.
-(Paper section 5.4: optimised libraries for the kernels.)
+"""Fusion: products and convolutions take the bias and the activation after them in, normalizations the activation, products
+what they are added to, and a step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a
+variable is such a step. The gradient of an activation joins that of the normalization before it, and moves to the small side of a
+pool. (Paper section 5.4: optimised libraries for the kernels.)
 
 The fused node has the name of the last of those that it stands for, so its users stay as they are.
 """
@@ -17,6 +17,7 @@ from typing import Any
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.shapes import is_static
@@ -54,6 +55,7 @@ class Rule:
     positions: the inputs of `last` at which `first` is looked for, in this order.
     fits: whether shapes and attributes allow it.
     made: the nodes that stand for the two. One has the name of `last`; where none has that of `first`, it goes.
+    keeps: whether one has the name of `first` and its other outputs, which may have users.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Rule:
     positions: tuple[int, ...]
     fits: Callable[[Match], bool]
     made: Callable[[Match], tuple[Node, ...]]
+    keeps: bool = False
 
 
 def fuse(graph: Subgraph) -> Subgraph:
@@ -91,17 +94,18 @@ def fuse(graph: Subgraph) -> Subgraph:
 
 
 def _matches(
-    graph: Subgraph, nodes: Mapping[str, Node], uses: Mapping[str, int], taken: Container[str], last: Node
+    graph: Subgraph, nodes: Mapping[str, Node], uses: Mapping[str | TensorId, int], taken: Container[str], last: Node
 ) -> Iterator[tuple[Rule, Match]]:
     """The rules that fit a node, the positions in their order and the rules of each in theirs."""
     rules = _BY_LAST[last.op]
     for position in dict.fromkeys(position for rule in rules for position in rule.positions):
         tensor_id = last.inputs[position]
         first = nodes.get(tensor_id.node)
-        if first is None or tensor_id in graph.feeds or uses[tensor_id.node] != 1 or first.device != last.device:
+        if first is None or tensor_id in graph.feeds or first.device != last.device:
             continue
         for rule in rules:
-            if position in rule.positions and first.op in rule.firsts and first.dtypes[0] in _TYPES:
+            alone = uses[tensor_id if rule.keeps else tensor_id.node] == 1
+            if alone and position in rule.positions and first.op in rule.firsts and first.dtypes[0] in _TYPES:
                 match = Match(graph, nodes, taken, first, last, position)
                 if rule.fits(match):
                     yield rule, match
@@ -178,6 +182,33 @@ def _masked_first(match: Match) -> tuple[Node, ...]:
     return mask, replace(match.last, op="MaxPoolGrad", inputs=moved, attrs=match.first.attrs)
 
 
+def _is_normalized(match: Match) -> bool:
+    """Whether the activation is behind the first output, the normalized one, on a device that has a kernel for both."""
+    return match.last.inputs[0].port == 0 and DeviceSpec.parse(match.last.device or "").kind in (None, "CPU")
+
+
+def _goes_back_through(match: Match) -> bool:
+    """Whether the gradient of an activation, and what it had made, have one shape with that of a normalization."""
+    shape = match.last.shapes[0]
+    types = [match.graph.type_of(e)[1] for e in match.first.inputs]
+    return is_static(shape) and all(one == shape for one in types) and _is_normalized(match)
+
+
+def _normalized_and_activated(match: Match) -> tuple[Node, ...]:
+    attrs = MappingProxyType({**match.first.attrs, "activation": match.last.op})
+    return (
+        replace(match.first, op="_FusedBatchNorm", attrs=attrs),
+        replace(match.last, op="Identity", attrs=MappingProxyType({})),
+    )
+
+
+def _back_through_both(match: Match) -> tuple[Node, ...]:
+    dy, y = match.first.inputs
+    inputs = (dy, *match.last.inputs[1:], y)
+    activation = match.first.op.removesuffix("Grad")
+    return (_joined(match, "_FusedBatchNormGrad", inputs, **match.last.attrs, activation=activation),)
+
+
 def _joined(match: Match, op: str, inputs: tuple[TensorId, ...], **attrs: Any) -> Node:
     """A node in the place of `last` that does the work of `first` as well."""
     first, last = match.first, match.last
@@ -216,6 +247,23 @@ RULES = (
         _stepped,
     ),
     Rule(
+        "a normalization and its activation",
+        frozenset(("FusedBatchNormV3",)),
+        frozenset(("Relu", "Relu6")),
+        (0,),
+        _is_normalized,
+        _normalized_and_activated,
+        keeps=True,
+    ),
+    Rule(
+        "the gradients of an activation and of the normalization before it",
+        frozenset(("ReluGrad", "Relu6Grad")),
+        frozenset(("FusedBatchNormGradV3",)),
+        (0,),
+        _goes_back_through,
+        _back_through_both,
+    ),
+    Rule(
         "a mask before a pool", frozenset(("MaxPoolGrad",)), frozenset(("ReluGrad",)), (0,), _is_of_pool, _masked_first
     ),
 )
@@ -227,12 +275,15 @@ for _rule in RULES:
         _BY_LAST.setdefault(_op, []).append(_rule)
 
 
-def _uses(graph: Subgraph) -> tuple[Counter[str], set[str]]:
-    """How many inputs, control edges, fetches and targets name each node; and the nodes whose outputs are inputs or fetches."""
-    uses: Counter[str] = Counter(tensor_id.node for tensor_id in graph.fetches)
+def _uses(graph: Subgraph) -> tuple[Counter[str | TensorId], set[str]]:
+    """How many inputs, control edges, fetches and targets name each node, and how many inputs and fetches each tensor; and the
+    nodes whose outputs are inputs or fetches."""
+    uses: Counter[str | TensorId] = Counter(graph.fetches)
+    uses.update(tensor_id.node for tensor_id in graph.fetches)
     for node in yielding(graph.nodes.values()):
+        uses.update(node.inputs)
         uses.update(tensor_id.node for tensor_id in node.inputs)
-    taken = set(uses)
+    taken = {use for use in uses if isinstance(use, str)}
     for node in yielding(graph.nodes.values()):
         uses.update(node.controls)
     uses.update(graph.targets)

@@ -12,7 +12,7 @@ without the library, `plain`, `avx2` and `avx512` name a set of instructions.
 
 elementwise.py   elementwise ops, casts, choices, sums of a list
 library.py       loads the library, and makes functions of its kernels
-norm.py          batch normalization
+norm.py          batch normalization with the activation behind it
 product.py       small products of matrices
 random.py        uniform random numbers
 reduce.py        sums, means, extremes

@@ -1,5 +1,5 @@
-"""The batch normalization of a training step, and its gradient. Results may differ from the Python kernels' in the last
-bits, because sums are added in another order."""
+"""Batch normalization with the activation behind it: by the batch's own moments, by stored ones, and the gradient of the first.
+Results may differ from the Python kernels' in the last bits, because sums are added in another order."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes
+from actorflow.ops.nn.fused import NORM_ACTIVATIONS
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
-from ..nn import normalization
+from ..nn import fused, normalization
 from .library import function
 
 LEAST = 2048
 """Elements from which on this pays."""
 MOST_CHANNELS = 1024
+_NUMBERS = {name: number for number, name in enumerate(NORM_ACTIVATIONS)}
 
 
 def _nothing(*given: Any) -> None:
@@ -25,12 +27,16 @@ def _nothing(*given: Any) -> None:
 
 
 _norm = function("batch_norm", _nothing)
+_norm_by = function("batch_norm_by", _nothing)
 _grad = function("batch_norm_grad", _nothing)
 
 
 def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    fits = attrs["is_training"] and attrs["data_format"] == "NHWC" and len(shapes[0]) == 4
-    return bool(fits and 0 < shapes[0][3] <= MOST_CHANNELS)
+    return attrs["data_format"] == "NHWC" and len(shapes[0]) == 4 and 0 < shapes[0][3] <= MOST_CHANNELS
+
+
+def _can_go_back(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return bool(attrs["is_training"]) and _can(attrs, shapes)
 
 
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -41,12 +47,27 @@ _OPTIONS: dict[str, Any] = {
     "device": "CPU",
     "dtypes": frozenset((dtypes.float32,)),
     "library": "native",
-    "can": _can,
     "pays": _pays,
 }
 
 
-@kernel("FusedBatchNormV3", **_OPTIONS)
+def _normalized(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, *how: Any) -> Any:
+    """All outputs, for an epsilon, a training step or none, and an activation. None where numpy has to compute them."""
+    epsilon, is_training, activation = how
+    y = np.empty(x.shape, np.float32)
+    if not is_training:
+        if _norm_by(x, scale, offset, y, mean, variance, float(epsilon), _NUMBERS[activation]) is None:
+            return None
+        return y, mean.copy(), variance.copy(), mean.copy(), variance.copy(), np.float32(0)
+    average, spread = np.empty(x.shape[-1], np.float32), np.empty(x.shape[-1], np.float32)
+    if _norm(x, scale, offset, y, average, spread, float(epsilon), _NUMBERS[activation]) is None:
+        return None
+    count = x.size // x.shape[-1]
+    unbiased = spread * np.float32(count / max(1, count - 1))
+    return y, average, unbiased, average.copy(), spread, np.float32(0)
+
+
+@kernel("FusedBatchNormV3", can=_can, **_OPTIONS)
 def fused_batch_norm(
     xp: Any,
     x: Any,
@@ -59,20 +80,43 @@ def fused_batch_norm(
     data_format: str,
     is_training: bool,
 ) -> Any:
-    y, average, spread = (
-        np.empty(x.shape, np.float32),
-        np.empty(x.shape[-1], np.float32),
-        np.empty(x.shape[-1], np.float32),
-    )
-    if _norm(x, scale, offset, y, average, spread, float(epsilon)) is None:
-        attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
-        return normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
-    count = x.size // x.shape[-1]
-    unbiased = spread * np.float32(count / max(1, count - 1))
-    return y, average, unbiased, average.copy(), spread, np.float32(0)
+    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, "")
+    if found is not None:
+        return found
+    attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
 
 
-@kernel("FusedBatchNormGradV3", **_OPTIONS)
+@kernel("_FusedBatchNorm", can=_can, **_OPTIONS)
+def fused_batch_norm_and_activation(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+    activation: str,
+) -> Any:
+    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, activation)
+    if found is not None:
+        return found
+    attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return fused.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs, activation=activation)
+
+
+def _gradients(dy: Any, x: Any, scale: Any, mean: Any, variance: Any, epsilon: float, y: Any, activation: str) -> Any:
+    dx, dscale, doffset = (np.empty(shape, np.float32) for shape in (x.shape, scale.shape, scale.shape))
+    how = float(epsilon), y, _NUMBERS[activation]
+    if _grad(dy, x, scale, mean, variance, dx, dscale, doffset, *how) is None:
+        return None
+    return dx, dscale, doffset, np.zeros(0, np.float32), np.zeros(0, np.float32)
+
+
+@kernel("FusedBatchNormGradV3", can=_can_go_back, **_OPTIONS)
 def fused_batch_norm_grad(
     xp: Any,
     dy: Any,
@@ -86,8 +130,31 @@ def fused_batch_norm_grad(
     data_format: str,
     is_training: bool,
 ) -> Any:
-    dx, dscale, doffset = (np.empty(shape, np.float32) for shape in (x.shape, scale.shape, scale.shape))
-    if _grad(dy, x, scale, mean, variance, dx, dscale, doffset, float(epsilon)) is None:
-        attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
-        return normalization.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, **attrs)
-    return dx, dscale, doffset, np.zeros(0, np.float32), np.zeros(0, np.float32)
+    found = _gradients(dy, x, scale, mean, variance, epsilon, None, "")
+    if found is not None:
+        return found
+    attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return normalization.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, **attrs)
+
+
+@kernel("_FusedBatchNormGrad", can=_can_go_back, **_OPTIONS)
+def fused_batch_norm_and_activation_grad(
+    xp: Any,
+    dy: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    reserved: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+    activation: str,
+) -> Any:
+    found = _gradients(dy, x, scale, mean, variance, epsilon, y, activation)
+    if found is not None:
+        return found
+    attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return fused.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, y, **attrs, activation=activation)

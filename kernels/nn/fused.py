@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError
+from actorflow.ops.nn.conv.geometry import check_shape
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import APART
 from actorflow.runtime.state.variable_state import VariableState
@@ -14,6 +15,7 @@ from actorflow.runtime.state.variable_state import VariableState
 from ..math import elementwise as unary
 from ..math import matmul as math_matmul
 from . import activation as nn
+from . import normalization
 from .conv import functions as conv
 
 _FUNCTIONS: dict[str, Any] = {
@@ -73,6 +75,51 @@ def fused_conv2d(
 ) -> Any:
     attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
     return _finished(xp, conv.conv2d(xp, x, w, **attrs, out=out), bias, activation)
+
+
+@kernel("_FusedBatchNorm")
+def fused_batch_norm(
+    xp: Any,
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+    activation: str,
+) -> Any:
+    attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    y, *moments = normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
+    return activated(xp, y, activation), *moments
+
+
+_GRADIENTS: dict[str, Any] = {"Relu": nn.relu_grad, "Relu6": nn.relu6_grad}
+
+
+@kernel("_FusedBatchNormGrad")
+def fused_batch_norm_grad(
+    xp: Any,
+    dy: Any,
+    x: Any,
+    scale: Any,
+    mean: Any,
+    variance: Any,
+    reserved: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+    activation: str,
+) -> Any:
+    attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    if activation:
+        check_shape("y", y.shape, dy.shape)
+        dy = _GRADIENTS[activation](xp, dy, y)
+    return normalization.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, **attrs)
 
 
 @kernel("_SgdMatMul", gpu=APART)

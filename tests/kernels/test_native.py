@@ -22,7 +22,7 @@ from actorflow.kernels.math import elementwise as unary
 from actorflow.kernels.native import elementwise, norm, random, reduce, rows, scatter, softmax, window
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.nn import activation as nn
-from actorflow.kernels.nn import normalization, pool
+from actorflow.kernels.nn import fused, normalization, pool
 from actorflow.kernels.nn.conv import depthwise
 from actorflow.kernels.shared import threads
 from actorflow.kernels.state import scatter as numpy_scatter
@@ -497,6 +497,36 @@ def test_the_batch_normalization_of_a_training_step_and_its_gradient() -> None:
         for one, other in zip((*found, *slopes), (*wanted, *expected), strict=True):
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-4)
+
+
+@pytest.mark.parametrize("activation", ["", "Relu", "Relu6"])
+@pytest.mark.parametrize("channels", [1, 3, 8, 16, 24, 64, 100, 200])
+def test_a_batch_normalization_and_its_activation(activation: str, channels: int) -> None:
+    """Channels that fill a group of vectors, several rows that fill one, and those that are left over."""
+    rng = np.random.default_rng(SEED)
+    x, dy = (rng.normal(size=(3, 6, 10, channels)).astype("f4") for _ in range(2))
+    scale, offset = rng.uniform(0.5, 4, channels).astype("f4"), rng.normal(size=channels).astype("f4")
+    nothing: Any = np.zeros(0, np.float32)
+    attrs = {"epsilon": 1e-3, "data_format": "NHWC", "activation": activation}
+    how: dict[str, Any] = {**attrs, "is_training": True}
+    found = norm.fused_batch_norm_and_activation(np, x, scale, offset, nothing, nothing, **how)
+    wanted = fused.fused_batch_norm(np, x, scale, offset, nothing, nothing, **how)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    y, _, _, mean, variance, _ = wanted
+    given = (np, dy, x, scale, mean, variance, nothing, y)
+    gradients = norm.fused_batch_norm_and_activation_grad(*given, **how)
+    for one, other in zip(gradients, fused.fused_batch_norm_grad(*given, **how), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    how["is_training"] = False
+    stored = norm.fused_batch_norm_and_activation(np, x, scale, offset, mean, variance, **how)
+    for one, other in zip(stored, fused.fused_batch_norm(np, x, scale, offset, mean, variance, **how), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    number = norm._NUMBERS[activation]
+    for count in (1, 2, 4):
+        y, average, spread = np.empty_like(x), np.empty_like(scale), np.empty_like(scale)
+        threads._pool().call("batch_norm", count, x, scale, offset, y, average, spread, 1e-3, number)
+        np.testing.assert_array_equal(y, found[0])
 
 
 def test_large_tensors_have_the_same_bits_on_any_number_of_threads() -> None:

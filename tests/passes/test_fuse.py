@@ -127,6 +127,53 @@ def test_a_convolution_takes_bias_and_activation_in(graph: af.Graph) -> None:
     assert "_Fused" not in fused(graph, [z], [x])
 
 
+def normal(training: bool = True) -> tuple[af.Tensor, list[af.Tensor], list[af.Tensor]]:
+    """Images, what a batch normalization of them gives, and its parameters."""
+    x = af.placeholder(af.float32, [2, 4, 4, 3], name="x")
+    scale, offset = af.ones([3], name="s"), af.zeros([3], name="o")
+    given = {} if training else {"mean": af.zeros([3], name="m"), "variance": af.ones([3], name="v")}
+    return x, list(af.nn.fused_batch_norm(x, scale, offset, is_training=training, name="n", **given)), [scale, offset]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_normalization_takes_its_activation_in(graph: af.Graph, training: bool) -> None:
+    """The other outputs keep their users, and the activation's name stays."""
+    x, outputs, _ = normal(training)
+    y = af.nn.relu(outputs[0], name="y")
+    lines = fused(graph, [y, outputs[1]], [x]).splitlines()
+    assert lines[-2].startswith("n = _FusedBatchNorm(x, ") or "= _FusedBatchNorm(x, " in lines[-2]
+    assert lines[-1].startswith("y = Identity(")
+    z = outputs[0] * 2.0
+    assert "_FusedBatchNorm" not in fused(graph, [y, z], [x]), "the normalized images have another user"
+
+
+def test_the_gradients_of_a_normalization_and_its_activation_are_one(graph: af.Graph) -> None:
+    x, outputs, parameters = normal()
+    y = af.nn.relu6(outputs[0])
+    text = fused(graph, af.gradients(af.square(y), [x, *parameters]), [x])
+    assert text.count("= _FusedBatchNormGrad(") == 1 and "Relu6Grad" not in text and "= _FusedBatchNorm(" in text
+    other = af.nn.relu(outputs[0])
+    gradient = af.gradients(af.square(other), [x])[0]
+    masked = next(n for n in graph.nodes.values() if n.op == "ReluGrad")
+    assert "= _FusedBatchNormGrad(" not in fused(graph, [gradient, graph.get_tensor_by_name(f"{masked.name}:0")], [x])
+
+
+@pytest.mark.parametrize("activation", ["relu", "relu6"])
+@pytest.mark.parametrize("training", [True, False])
+def test_normalizations_and_activations_give_the_same_as_one(
+    monkeypatch: pytest.MonkeyPatch, activation: str, training: bool
+) -> None:
+    monkeypatch.setenv("ACTORFLOW_KERNELS", "numpy")
+    given = 5 * np.random.default_rng(0).normal(size=(2, 4, 4, 3)).astype(np.float32)
+
+    def make() -> tuple[Any, dict[Any, Any]]:
+        x, outputs, parameters = normal(training)
+        y = getattr(af.nn, activation)(outputs[0])
+        return [y, *af.gradients(y * y - y, [x, *parameters])], {x: given}
+
+    both_ways(make)
+
+
 def test_what_others_see_stays(graph: af.Graph) -> None:
     """A value in between that is fetched, fed, used twice or waited for, and a node that is a target."""
     x, w, b = layer()

@@ -7,7 +7,8 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.declare import RefLike, op
+from actorflow.ops.declare import RefLike, T, op
+from actorflow.ops.nn.normalization import denormalized_shapes, kind_of, normalized_shapes
 from actorflow.registry import opdef
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
@@ -100,6 +101,82 @@ def fused_conv2d(
     name: str | None = None,
 ) -> Tensor:
     """activation(conv2d(input, filter) + bias), with the channels last."""
+
+
+_NORM_TYPES = {name: _FUSED for name in ("scale", "offset", "mean", "variance")}
+NORM_ACTIVATIONS = ("", "Relu", "Relu6")
+"""The same behind a batch normalization."""
+
+
+def _checked(c: Inference) -> None:
+    if c.attrs["activation"] not in NORM_ACTIVATIONS:
+        raise ValueError(f"The activation is one of {NORM_ACTIVATIONS}, not {c.attrs['activation']!r}.")
+
+
+def _normalized(c: Inference) -> list[Shape]:
+    _checked(c)
+    return normalized_shapes(c)
+
+
+def _denormalized(c: Inference) -> list[Shape]:
+    _checked(c)
+    merge(c.shapes[0], c.shapes[6])
+    return denormalized_shapes(c)
+
+
+@op(
+    "_FusedBatchNorm",
+    shape=_normalized,
+    dtypes=_FUSED,
+    types=_NORM_TYPES,
+    result=(T, *[kind_of(1)] * 5),
+    gradient=None,
+    work=30,
+)
+def fused_batch_norm(
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    *,
+    epsilon: float = 0.0001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    activation: str = "",
+    name: str | None = None,
+) -> list[Tensor]:
+    """FusedBatchNormV3 with an activation behind its first output."""
+
+
+@op(
+    "_FusedBatchNormGrad",
+    shape=_denormalized,
+    dtypes=_FUSED,
+    types={
+        **{name: _FUSED for name in ("reserve_space_1", "reserve_space_2", "reserve_space_3")},
+        "scale": _FUSED,
+    },
+    result=(T, *[kind_of(3)] * 4),
+    gradient=None,
+    work=60,
+)
+def fused_batch_norm_grad(
+    y_backprop: TensorLike,
+    x: TensorLike,
+    scale: TensorLike,
+    reserve_space_1: TensorLike,
+    reserve_space_2: TensorLike,
+    reserve_space_3: TensorLike,
+    y: TensorLike,
+    *,
+    epsilon: float = 0.0001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    activation: str = "",
+    name: str | None = None,
+) -> list[Tensor]:
+    """FusedBatchNormGradV3 of what is behind an activation that has made `y`."""
 
 
 def _stepped(c: Inference) -> list[Shape]:

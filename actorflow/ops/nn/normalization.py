@@ -152,7 +152,8 @@ def _channels(c: Inference, images: Shape, vectors: range, axis: int) -> Shape:
     return (None,) if found is None else found
 
 
-def _normalized(c: Inference) -> list[Shape]:
+def normalized_shapes(c: Inference) -> list[Shape]:
+    """The shape rule of FusedBatchNormV3."""
     axis = _check_layout(c)
     images = require_rank(c, 0, 4)
     require_rank(c, 3, 1)
@@ -164,7 +165,8 @@ def _normalized(c: Inference) -> list[Shape]:
     return [images, vector, vector, vector, vector, ()]
 
 
-def _denormalized(c: Inference) -> list[Shape]:
+def denormalized_shapes(c: Inference) -> list[Shape]:
+    """The shape rule of FusedBatchNormGradV3."""
     axis = _check_layout(c)
     images = merge(require_rank(c, 0, 4), require_rank(c, 1, 4))
     vector = _channels(c, images, range(2, 5), axis)
@@ -172,16 +174,17 @@ def _denormalized(c: Inference) -> list[Shape]:
     return [images, vector, vector, (0,), (0,)]
 
 
-def _kind(index: int) -> Any:
+def kind_of(index: int) -> Any:
+    """The type of an input, as that of an output."""
     return lambda c: c.dtypes[index].base_dtype
 
 
 @op(
     "FusedBatchNormV3",
-    shape=_normalized,
+    shape=normalized_shapes,
     dtypes=FLOATING,
     types={name: _PARAMETERS for name in ("scale", "offset", "mean", "variance")},
-    result=(T, *[_kind(1)] * 5),
+    result=(T, *[kind_of(1)] * 5),
     work=30,
 )
 def fused_batch_norm_op(
@@ -202,13 +205,13 @@ def fused_batch_norm_op(
 
 @op(
     "FusedBatchNormGradV3",
-    shape=_denormalized,
+    shape=denormalized_shapes,
     dtypes=FLOATING,
     types={
         **{name: _PARAMETERS for name in ("reserve_space_1", "reserve_space_2", "reserve_space_3")},
         "scale": _PARAMETERS,
     },
-    result=(T, *[_kind(3)] * 4),
+    result=(T, *[kind_of(3)] * 4),
     work=60,
 )
 def fused_batch_norm_grad(

@@ -1,41 +1,49 @@
 /* Uniform random numbers of float32: Philox 4x64 with 10 rounds (Salmon et al. 2011), the bits that `kernels/random/philox.py`
  * defines. Blocks of the stream are independent, so several threads may fill a large array. */
 
-enum { NUMBERS = 8, RANDOM_PIECE = 2048 };
+enum { NUMBERS = 8, ROUNDS = 10, SIDE_BY_SIDE = 4, RANDOM_PIECE = 2048 };
 
 typedef struct {
-    uint64_t key[2], run;
+    uint64_t keys[ROUNDS][2], run; /* the keys of all rounds are those of every block */
     int64_t size;
     float *out;
 } Stream;
 
-static inline uint64_t product(uint64_t a, uint64_t b, uint64_t *high) {
+static inline uint64_t wide_product(uint64_t a, uint64_t b, uint64_t *high) {
     unsigned __int128 wide = (unsigned __int128)a * b;
     *high = (uint64_t)(wide >> 64);
     return (uint64_t)wide;
 }
 
-static void uniform_blocks(int64_t begin, int64_t count, const void *given) {
-    const Stream *s = given;
-    for (int64_t block = begin; block < begin + count; block++) {
-        uint64_t c[4] = {(uint64_t)block + 1, 0, s->run, 0}, key[2] = {s->key[0], s->key[1]};
-        for (int round = 0; round < 10; round++) {
-            uint64_t high0, high1, low0 = product(c[0], 0xD2E7470EE14C6C93u, &high0), low1 = product(c[2], 0xCA5A826395121157u, &high1);
-            c[0] = high1 ^ c[1] ^ key[0];
-            c[1] = low1;
-            c[2] = high0 ^ c[3] ^ key[1];
-            c[3] = low0;
-            key[0] += 0x9E3779B97F4A7C15u;
-            key[1] += 0xBB67AE8584CAA73Bu;
+/* Some blocks side by side: a round of one waits for its multiplications, and those of others fill the time. */
+static inline __attribute__((always_inline)) void some_blocks(const Stream *s, int64_t block, const int some) {
+    uint64_t c[SIDE_BY_SIDE][4];
+    for (int b = 0; b < some; b++) c[b][0] = (uint64_t)(block + b) + 1, c[b][1] = 0, c[b][2] = s->run, c[b][3] = 0;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int b = 0; b < some; b++) {
+            uint64_t high0, high1, low0 = wide_product(c[b][0], 0xD2E7470EE14C6C93u, &high0);
+            uint64_t low1 = wide_product(c[b][2], 0xCA5A826395121157u, &high1);
+            c[b][0] = high1 ^ c[b][1] ^ s->keys[round][0];
+            c[b][1] = low1;
+            c[b][2] = high0 ^ c[b][3] ^ s->keys[round][1];
+            c[b][3] = low0;
         }
-        float numbers[NUMBERS];
-        for (int k = 0; k < 4; k++) {
-            numbers[2 * k] = (float)(int32_t)(c[k] >> 8 & 0xFFFFFF) * 0x1p-24f;
-            numbers[2 * k + 1] = (float)(int32_t)(c[k] >> 40 & 0xFFFFFF) * 0x1p-24f;
-        }
-        int64_t start = block * NUMBERS, left = s->size - start;
-        memcpy(s->out + start, numbers, (left < NUMBERS ? left : NUMBERS) * sizeof(float));
+    float numbers[SIDE_BY_SIDE * NUMBERS];
+    for (int i = 0; i < some * 4; i++) {
+        numbers[2 * i] = (float)(int32_t)(c[i / 4][i % 4] >> 8 & 0xFFFFFF) * 0x1p-24f;
+        numbers[2 * i + 1] = (float)(int32_t)(c[i / 4][i % 4] >> 40) * 0x1p-24f;
     }
+    int64_t start = block * NUMBERS, left = s->size - start;
+    if (left >= some * NUMBERS)
+        memcpy(s->out + start, numbers, some * NUMBERS * sizeof(float));
+    else
+        memcpy(s->out + start, numbers, left * sizeof(float));
+}
+
+static void uniform_blocks(int64_t begin, int64_t count, const void *given) {
+    int64_t block = begin, end = begin + count;
+    for (; block + SIDE_BY_SIDE <= end; block += SIDE_BY_SIDE) some_blocks(given, block, SIDE_BY_SIDE);
+    for (; block < end; block++) some_blocks(given, block, 1);
 }
 
 /* uniform(shape, key, run, out or nothing) */
@@ -55,7 +63,11 @@ static PyObject *k_uniform(const Call *call) {
     PyArrayObject *made = result_at(call, 3, NPY_FLOAT32, (int)rank, sizes);
     if (!made) return NULL;
     const uint64_t *words = PyArray_DATA(key);
-    Stream s = {{words[0], words[1]}, (uint64_t)run, size, PyArray_DATA(made)};
+    Stream s = {.run = (uint64_t)run, .size = size, .out = PyArray_DATA(made)};
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        s.keys[round][0] = words[0] + round * 0x9E3779B97F4A7C15u;
+        s.keys[round][1] = words[1] + round * 0xBB67AE8584CAA73Bu;
+    }
     work_through(call, uniform_blocks, &s, (size + NUMBERS - 1) / NUMBERS, RANDOM_PIECE, 4 * size);
     return (PyObject *)made;
 }

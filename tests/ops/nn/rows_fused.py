@@ -7,6 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from ops.nn.rows_normalization import (
+    IMAGES,
+    NONE,
+    ONE,
+    SECOND,
+    TRAINED,
+    TWO,
+    empty,
+    normalized,
+    normalized_grad,
+    parameters,
+    shaped,
+)
 from ops.table import Case, Literal, Reject
 from ops.windows import Windows, convolved
 
@@ -180,4 +193,71 @@ def convolutions() -> list[Case]:
     return rows
 
 
-CASES = [*products(), *sums(), *convolutions()]
+def normalizations() -> list[Case]:
+    """Batch normalizations with an activation behind them, and their gradients: the literals are TensorFlow's answers to the ops
+    without one, with the activation applied."""
+    rows = []
+    for activation in ("Relu", "Relu6"):
+        function = ANSWERS[activation][0]
+
+        def build(*given: Any, name: str = activation) -> Any:
+            return fused.fused_batch_norm(*given, activation=name, name="fused")
+
+        def reference(*given: Any, f: Any = function) -> Any:
+            y, *moments = normalized(*given)
+            return after(f, y), *moments
+
+        def build_grad(dy: Any, x: Any, scale: Any, name: str = activation) -> Any:
+            y, _, _, mean, variance, rest = fused.fused_batch_norm(
+                x, scale, 0 * scale, scale[:0], scale[:0], activation=name
+            )
+            return fused.fused_batch_norm_grad(dy, x, scale, mean, variance, rest, y, activation=name, name="fused")
+
+        def reference_grad(
+            dy: Any, x: Any, scale: Any, most: float = 6.0 if activation == "Relu6" else math.inf
+        ) -> Any:
+            y = normalized(x, scale, 0 * scale, None, None)[0]
+            return normalized_grad(dy * ((y > 0) & (y < most)), x, scale)
+
+        rows += [
+            Case(
+                "_FusedBatchNorm",
+                build,
+                reference,
+                [((2, 2, 3, 2), parameters(2, 1.0), parameters(2, 0.0), empty, empty)],
+                Literal(
+                    (IMAGES, TWO, ONE, NONE, NONE), (np.maximum(TRAINED, 0), [2.75], [2.9166667], [2.75], [2.1875], 0.0)
+                ),
+                dtypes="float32 float64",
+                gradient=None,
+                loose=4,
+                note=activation,
+                rejects=[
+                    Reject(EITHER, (np.ones((1, 1, 1, 2), np.float32), ONE, ONE, NONE, NONE)),
+                    Reject(
+                        ValueError,
+                        (np.ones((1, 1, 1, 1), np.float32), ONE, ONE, NONE, NONE),
+                        lambda *given: fused.fused_batch_norm(*given, activation="Tanh"),
+                    ),
+                ],
+            ),
+            Case(
+                "_FusedBatchNormGrad",
+                build_grad,
+                reference_grad,
+                [((2, 2, 2, 2), (2, 2, 2, 2), parameters(2, 1.0))],
+                Literal(
+                    (SECOND, IMAGES, TWO),
+                    (shaped([-0.8113079, -0.54087704, 2.4339855, -1.0818006], 2, 1, 2, 1), [-1.1831889], [1.0], [], []),
+                ),
+                dtypes="float32 float64",
+                gradient=None,
+                loose=8,
+                note=activation,
+                rejects=[Reject(EITHER, (np.ones((1, 1, 1, 1), np.float32), IMAGES, TWO))],
+            ),
+        ]
+    return rows
+
+
+CASES = [*products(), *sums(), *convolutions(), *normalizations()]
