@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -42,6 +43,7 @@ from actorflow.graph.device_spec import DeviceSpec
 from actorflow.public import public
 from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.runtime.event_loops.delay import LoopDelay
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices
 from actorflow.transport import installed
@@ -184,6 +186,8 @@ class Server:
         self._closed = anyio.Event()
         self._started = anyio.current_time()
         self._root = BackgroundTasks()
+        # a simulation has no processor that is late
+        self._delay = LoopDelay(asyncio.get_running_loop()) if machine.current().is_real else None
         try:
             self.links = Links(self.identity, self._open_endpoints, self._handlers, self._root)
             self.links.on_epoch = lambda epoch: self._root.start(self._follow(epoch))
@@ -197,12 +201,18 @@ class Server:
                 self.links.close()
                 raise
         except BaseException:
+            self._end_delay()
             await self._root.close()
             raise
         return self
 
+    def _end_delay(self) -> None:
+        if self._delay is not None:
+            self._delay.stop()
+
     async def __aexit__(self, *exc: Any) -> None:
         self.stop()
+        self._end_delay()
         try:
             with anyio.CancelScope(shield=True):
                 await self.links.aclose()
@@ -290,6 +300,7 @@ class Server:
             "version": VERSION,
             "uptime": anyio.current_time() - self._started,
             "resident_bytes": machine.resident_bytes(machine.pid()),
+            "loop_delay": 0.0 if self._delay is None else self._delay.seconds,
             "devices": [_device(device) for device in devices],
             "steps_in_flight": len(steps.running),
             "steps": steps.count,
@@ -302,6 +313,7 @@ class Server:
                 {"step": one.step, "idle": one.idle, "lines": list(one.lines)}
                 for one in (steps.look() if len(steps.running) <= MOST_TOLD else ())
             ],
+            "actors": dict(Counter(one.state for one in (steps.tasks() if len(steps.running) <= MOST_TOLD else ()))),
             "kernels": self.worker.kernels(),
             "sessions": len(self.master.sessions),
             "links": sorted(

@@ -20,7 +20,7 @@ from actorflow.dashboard.curves import Curves
 from actorflow.dashboard.guard import LOOPBACK, Guard, Message, Receive, Send, answer
 from actorflow.dashboard.outline import Outline
 from actorflow.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source, brief
-from actorflow.dashboard.steps import SECONDS, picture_of, seconds_of_nodes, steps_of
+from actorflow.dashboard.steps import SECONDS, busy, picture_of, seconds_of_nodes, steps_of
 from actorflow.errors import OpError
 from actorflow.graph.graph import Graph
 from actorflow.public import public
@@ -137,7 +137,7 @@ class Dashboard:
             return
         if path == "/steps.json":
             self._seconds.update(seconds_of_nodes(trace))
-            await answer(send, 200, _json({"steps": steps_of(trace)}), _JSON, with_body=with_body)
+            await answer(send, 200, _json({"steps": steps_of(trace), "busy": busy(trace)}), _JSON, with_body=with_body)
         elif not trace.spans:
             text = f"No task remembers step {number}: it is longer ago than {SECONDS:g} s, or was too short to be kept."
             await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)

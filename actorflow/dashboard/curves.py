@@ -1,4 +1,4 @@
-"""`Curves`: the scalars that a training has written, for the page: the last points of each tag."""
+"""`Curves`: what a training has written, for the page: the last points of each tag, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from actorflow.errors import OpError
 from actorflow.summary.reading import read_events
+from actorflow.train.saving.checkpoints import get_checkpoint_mtimes, get_checkpoint_state
 
 MOST_POINTS = 1000
 _MOST_CURVES = 60
+_MOST_CHECKPOINTS = 20
 _MOST_BYTES = 64 << 20
 """Event files beyond this size are left out: a page is no place to read them."""
 
 
 class Curves:
-    """The scalars in the event files below a folder, each folder a run.
+    """The scalars in the event files below a folder, each folder a run, and the checkpoints there.
 
     Files are read again where they have grown, up to damage or to what is still being written.
 
@@ -30,7 +33,7 @@ class Curves:
         self._read: dict[Path, tuple[int, dict[str, deque[tuple[int, float]]]]] = {}
 
     def read(self) -> dict[str, Any]:
-        """For each curve its run, its tag, and its points [step, value], in JSON's types; blocks."""
+        """For each curve its run, its tag, and its points [step, value], in JSON's types; and the checkpoints. Blocks."""
         left_out = []
         found: dict[tuple[str, str], list[tuple[int, float]]] = {}
         for path in sorted(self._folder.rglob("*tfevents*")):
@@ -47,7 +50,20 @@ class Curves:
             {"run": run, "tag": tag, "points": points[-MOST_POINTS:]}
             for (run, tag), points in sorted(found.items())[:_MOST_CURVES]
         ]
-        return {"curves": curves, "more": max(0, len(found) - _MOST_CURVES), "left_out": left_out}
+        more = max(0, len(found) - _MOST_CURVES)
+        return {"curves": curves, "more": more, "left_out": left_out, "checkpoints": self._checkpoints()}
+
+    def _checkpoints(self) -> list[dict[str, Any]]:
+        """The checkpoints of the folder and of those below it, the newest first: which, and when they were saved."""
+        found = []
+        for file in sorted(self._folder.rglob("checkpoint")):
+            try:
+                state = get_checkpoint_state(file.parent)
+                for path in dict.fromkeys(state.all_model_checkpoint_paths if state is not None else ()):
+                    found += [(saved, os.path.relpath(path, self._folder)) for saved in get_checkpoint_mtimes([path])]
+            except OpError as error:
+                found.append((file.stat().st_mtime, f"{file.relative_to(self._folder)}: {error.message}"))
+        return [{"saved": saved, "name": name} for saved, name in sorted(found, reverse=True)[:_MOST_CHECKPOINTS]]
 
 
 def _scalars(path: Path) -> dict[str, deque[tuple[int, float]]]:

@@ -6,7 +6,7 @@ import heapq
 import os
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -23,6 +23,8 @@ from actorflow.session.session import Session
 HISTORY = 120
 """Points of each curve."""
 MOST_EVENTS = 200
+LATE = 0.5
+"""Seconds of an event loop's delay that somebody should look at."""
 MOST_LINKS = 64
 
 
@@ -125,6 +127,7 @@ class SessionSource:
             "steps_abandoned": found.abandoned,
             "steps_in_flight": found.inflight,
             "nodes": found.nodes,
+            "actors": dict(Counter(one.state for one in self._session.tasks())),
             "queues": [],
             "links": [],
             "waiting": [{"step": "", "idle": None, "lines": lines[:50]}] if lines else [],
@@ -283,6 +286,8 @@ def problems(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 found.append(
                     f"Queue {queue['name']!r} on {name} is full, and {queue['waiting_to_put']} operations wait for room."
                 )
+        if told.get("loop_delay", 0.0) > LATE:
+            found.append(f"The event loop of {name} came {told['loop_delay']:.1f} s late: something blocks it.")
         for device in told.get("devices", ()):
             budget = device.get("budget_bytes")
             if budget and device["live_bytes"] > 0.95 * budget:

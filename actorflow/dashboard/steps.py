@@ -38,6 +38,15 @@ def _seconds(row: dict[str, Any]) -> float:
     return float(row["ended"] - row["begun"]) / 1e9
 
 
+def busy(trace: Trace) -> dict[str, float]:
+    """How long the kernels of a traced step take on each device, in seconds: the cost of the placement in force."""
+    spent: defaultdict[str, float] = defaultdict(float)
+    for event in trace.events:
+        spent[event.device] += event.running / 1e9
+    traced = {span.name for span in trace.spans if span.about == TRACED}
+    return {device: seconds / max(1, len(traced)) for device, seconds in sorted(spent.items())}
+
+
 def picture_of(trace: Trace) -> dict[str, Any]:
     """The timeline of a trace, in JSON's types; times are microseconds from its first one.
 

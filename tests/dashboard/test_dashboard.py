@@ -12,6 +12,7 @@ import anyio.lowlevel
 import httpx
 import numpy as np
 import pytest
+from channels import until
 from clusters import servers
 from patience import PATIENCE
 from told_tasks import TASK, Told
@@ -23,7 +24,7 @@ from actorflow.cluster.server import Server
 from actorflow.dashboard import top
 from actorflow.dashboard.application import MOST_STREAMS, Dashboard
 from actorflow.dashboard.guard import Guard
-from actorflow.dashboard.sampler import MOST_LINKS, ClusterSource, Sampler, brief, changes, problems
+from actorflow.dashboard.sampler import LATE, MOST_LINKS, ClusterSource, Sampler, brief, changes, problems
 from actorflow.dashboard.serving import check_address
 from actorflow.errors import InvalidArgumentError
 
@@ -275,6 +276,8 @@ async def test_recorded_steps_are_listed_and_their_timelines_are_drawn() -> None
             await session.run(y, {"x:0": 0.0})
         async with client(Dashboard(session, token="")) as script:
             rows = {row["number"]: row for row in (await script.get("/steps.json")).json()["steps"]}
+            (spent,) = (await script.get("/steps.json")).json()["busy"].values()
+            assert spent > 0
             assert rows["2"]["traced"] and "InvalidArgumentError" in rows["4"]["error"]
             picture = (await script.get("/step.json?number=2")).json()
             names = {one[1] for one in picture["slices"]}
@@ -307,6 +310,41 @@ async def test_the_steps_of_a_cluster_are_those_of_all_tasks(pair: list[Server])
     assert {process for process, _ in picture["lanes"]} >= {"worker 0", "worker 1", "critical path"}
 
 
+async def test_checkpoints_are_those_of_the_folder(tmp_path: Path) -> None:
+    with af.Graph().as_default():
+        af.Variable(1.0, name="v")
+        saver, init = af.train.Saver(), af.global_variables_initializer()
+        async with af.Session() as session:
+            await session.run(init)
+            for step in (1, 2):
+                await saver.save(session, tmp_path / "model" / "model.ckpt", global_step=step)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "checkpoint").write_bytes(b"\x00\xff")
+    async with client(Dashboard(Told(), token="", logdir=tmp_path)) as script:
+        told = (await script.get("/curves.json")).json()["checkpoints"]
+    names = [one["name"] for one in told]
+    assert [name for name in names if "broken" not in name] == ["model/model.ckpt-2", "model/model.ckpt-1"]
+    assert len(names) == 3 and all(one["saved"] > 1e9 for one in told)
+
+
+async def test_actors_are_counted_by_their_states(pair: list[Server]) -> None:
+    with af.Graph().as_default() as graph, af.device("/job:worker/task:0"):
+        take = af.FIFOQueue(1, [af.float32], [[]], name="empty").dequeue()
+    async with af.Session(pair[0].target, graph=graph) as session, anyio.create_task_group() as group:
+        group.start_soon(session.run, take)
+        await until(lambda: bool(pair[0].status()["actors"]))
+        told = (await ClusterSource(pair[0].address).ask())[pair[0].task]
+        assert told["actors"] == {"waits": 1} and told["loop_delay"] >= 0.0
+        group.cancel_scope.cancel()
+    async with af.Session(graph=graph) as session, client(Dashboard(session, token="")) as script:
+        assert (await script.get("/snapshot.json")).json()["tasks"]["session"]["actors"] == {}
+
+
+def test_an_event_loop_that_comes_late_is_a_problem() -> None:
+    told = {"a": {"state": "live", "loop_delay": 1.25}, "b": {"state": "live", "loop_delay": LATE}}
+    assert problems(told) == ["The event loop of a came 1.2 s late: something blocks it."]
+
+
 async def test_curves_are_those_of_the_event_files(tmp_path: Path) -> None:
     for run, length in (("a", 3), ("b", 1200)):
         with af.summary.Writer(tmp_path / run) as writer:
@@ -320,7 +358,7 @@ async def test_curves_are_those_of_the_event_files(tmp_path: Path) -> None:
             ("a", "loss", 3),
             ("b", "loss", 1000),
         ]
-        assert told["curves"][0]["points"][1] == [1, 0.5]
+        assert told["curves"][0]["points"][1] == [1, 0.5] and told["checkpoints"] == []
         with af.summary.Writer(tmp_path / "a") as writer:
             writer.scalar("loss", 9.0, 3)
         assert (await script.get("/curves.json")).json()["curves"][0]["points"][-1] == [3, 9.0]

@@ -57,6 +57,13 @@ FAMILIES: tuple[Family, ...] = (
     Family("actorflow_task_epoch", "gauge", "", "The epoch of the cluster that a task is in.", _one("epoch")),
     Family("actorflow_task_uptime_seconds", "gauge", _S, "For how long a task has run.", _one("uptime")),
     Family("actorflow_process_resident_bytes", "gauge", _B, "The memory of a task's process.", _one("resident_bytes")),
+    Family(
+        "actorflow_loop_delay_seconds",
+        "gauge",
+        _S,
+        "How late the event loop has come to a timer at most, within ten seconds.",
+        _one("loop_delay"),
+    ),
     Family("actorflow_sessions", "gauge", "", "Sessions whose master a task is.", _one("sessions")),
     Family("actorflow_steps", "counter", "", "Steps, or parts of them, that a task has begun.", _one("steps")),
     Family("actorflow_steps_failed", "counter", "", "Steps that ended with an error.", _one("steps_failed")),

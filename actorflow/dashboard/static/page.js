@@ -137,13 +137,13 @@ views.Overview = () => {
   ];
 };
 
-views.Tasks = () => [table("Tasks", ["task", "state", "address", "pid#", "epoch#", "up#", "devices#", "memory#", "steps#", "a second#", "in flight#", "failed#", "answers in#", ""],
-  tasks().map(([name, told]) => [name, stateOf(told), told.address, told.pid === undefined ? "" : String(told.pid), told.epoch, seconds(told.uptime), (told.devices || []).length, bytes(told.resident_bytes), told.steps, told.steps_per_second, told.steps_in_flight, told.steps_failed, seconds(told.answer_seconds), [told.error || "", "text bad"]]), "No task has answered yet.")];
+views.Tasks = () => [table("Tasks", ["task", "state", "address", "pid#", "epoch#", "up#", "devices#", "memory#", "steps#", "a second#", "in flight#", "failed#", "loop late#", "answers in#", ""],
+  tasks().map(([name, told]) => [name, stateOf(told), told.address, told.pid === undefined ? "" : String(told.pid), told.epoch, seconds(told.uptime), (told.devices || []).length, bytes(told.resident_bytes), told.steps, told.steps_per_second, told.steps_in_flight, told.steps_failed, [seconds(told.loop_delay), told.loop_delay > 0.5 ? "warm" : ""], seconds(told.answer_seconds), [told.error || "", "text bad"]]), "No task has answered yet.")];
 
 views.Steps = () => {
   const waiting = each("waiting");
-  const parts = [table("Steps of each task", ["task", "begun#", "in flight#", "failed#", "cancelled#", "abandoned#", "nodes run#", "kernels on threads now"],
-    tasks().filter(([, told]) => told.steps !== undefined).map(([name, told]) => [name, told.steps, told.steps_in_flight, told.steps_failed, told.steps_cancelled, told.steps_abandoned, told.nodes, [(told.kernels || []).join(", "), "text"]]), "No task has answered yet."),
+  const parts = [table("Steps of each task", ["task", "begun#", "in flight#", "failed#", "cancelled#", "abandoned#", "nodes run#", "actors ready#", "running#", "waiting#", "on threads#", "kernels on threads now"],
+    tasks().filter(([, told]) => told.steps !== undefined).map(([name, told]) => [name, told.steps, told.steps_in_flight, told.steps_failed, told.steps_cancelled, told.steps_abandoned, told.nodes, ...["ready", "runs", "waits", "on a thread"].map((state) => (told.actors || {})[state] || 0), [(told.kernels || []).join(", "), "text"]]), "No task has answered yet."),
     element("h2", {}, "Steps of the last seconds"), recordedSteps(), element("h2", {}, "What steps wait for")];
   if (!waiting.length) parts.push(element("p", {class: "quiet"}, "No step waits."));
   for (const [name, one] of waiting.slice(0, MOST_ROWS)) {
@@ -156,8 +156,10 @@ views.Steps = () => {
 function recordedSteps() {
   if (recorded === null) return element("p", {class: "quiet"}, "The tasks are being asked …");
   if (recorded.error) return element("p", {class: "quiet"}, recorded.error);
-  return table("Those that were traced, failed, or took longer than a millisecond", ["step", "took#", "tasks#", "traced", "error"],
-    recorded.steps.map((one) => [element("button", {class: "link", "data-key": `step ${one.number}`, onclick: () => openStep(one.number)}, one.number), seconds(one.seconds), one.tasks, one.traced ? "yes" : "", [one.error.split("\n")[0].slice(0, 200), "text bad"]]), "The tasks remember none.");
+  const spent = Object.entries(recorded.busy || {});
+  return element("div", {}, table("Those that were traced, failed, or took longer than a millisecond", ["step", "took#", "tasks#", "traced", "error"],
+    recorded.steps.map((one) => [element("button", {class: "link", "data-key": `step ${one.number}`, onclick: () => openStep(one.number)}, one.number), seconds(one.seconds), one.tasks, one.traced ? "yes" : "", [one.error.split("\n")[0].slice(0, 200), "text bad"]]), "The tasks remember none."),
+    spent.length ? table("The devices of the placement: the time of their kernels in a traced step", ["device", "time#"], spent.map(([device, time]) => [device, seconds(time)]), "") : null);
 }
 
 let asking = false;
@@ -255,13 +257,14 @@ async function askForCurves() {
 views.Training = () => {
   if (curves === null) return [element("p", {class: "quiet"}, "The event files are being read …")];
   if (curves.error) return [element("p", {class: "quiet"}, curves.error)];
-  if (!curves.curves.length) return [element("p", {class: "quiet"}, "There are no scalars in the event files yet.")];
+  const saved = table("Checkpoints, the newest first", ["saved", "checkpoint"], (curves.checkpoints || []).map((one) => [new Date(one.saved * 1000).toLocaleString(), [one.name, "text"]]), "There are no checkpoints in the folder.");
+  if (!curves.curves.length) return [element("p", {class: "quiet"}, "There are no scalars in the event files yet."), saved];
   return [element("div", {class: "curves"}, curves.curves.map(({run, tag, points}) => {
     const last = points[points.length - 1];
     const values = points.map(([, value]) => value);
     const told = `${tag}: ${last[1].toPrecision(4)} at step ${last[0]}; from ${Math.min(...values).toPrecision(3)} to ${Math.max(...values).toPrecision(3)}`;
     return element("figure", {}, element("figcaption", {}, element("b", {}, tag), element("span", {class: "quiet"}, ` ${run === "." ? "" : run}`)), curve(points, told), element("p", {class: "quiet"}, told));
-  })), curves.more ? element("p", {class: "quiet"}, `${curves.more} more curves are not shown.`) : null].filter((part) => part !== null);
+  })), curves.more ? element("p", {class: "quiet"}, `${curves.more} more curves are not shown.`) : null, saved].filter((part) => part !== null);
 };
 
 // ---- the graph: one scope at a time, in layers by the longest way from its beginning

@@ -2,6 +2,7 @@
 
 background_tasks.py   `BackgroundTasks`: tasks that belong to an object instead of a block, because it may be opened in one task
                       and closed in another
+delay.py              `LoopDelay`: how late an event loop comes to what is due
 driver.py             an event loop that its callers drive: how code without `await` runs coroutines at no cost of a second
                       thread
 polling.py            an event loop that looks again for a moment before it sleeps, where answers lately came within that moment
