@@ -135,6 +135,13 @@ def fresh_hex(size: int) -> str:
     return current().random_bytes(size).hex()
 
 
+def cores() -> int:
+    """How many cores this process may use; 0 on a simulated machine, where work takes none."""
+    if not current().is_real:
+        return 0
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def host() -> str:
     """The name of the machine that a process runs on, for people."""
     return socket.gethostname() if current().is_real else current().process

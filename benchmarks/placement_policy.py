@@ -136,9 +136,9 @@ def steps(seed: int, quick: bool) -> list[SearchProblem]:
     links = list(LINKS.values())
     size = 3 if quick else 6
     return [
-        problem(*layered(seed, 2 * size, 8), 4, links[seed % 2]),
-        problem(*nasnet(seed, size), 4, links[seed % 2]),
-        problem(*layered(seed + 1000, 4 * size, 4), 4, links[(seed + 1) % 2]),
+        problem(layered(seed, 2 * size, 8), 4, links[seed % 2]),
+        problem(nasnet(seed, size), 4, links[seed % 2]),
+        problem(layered(seed + 1000, 4 * size, 4), 4, links[(seed + 1) % 2]),
     ]
 
 

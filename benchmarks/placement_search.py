@@ -6,6 +6,7 @@ models place others, which have never run, and measured costs judge that.
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import time
@@ -18,15 +19,19 @@ import anyio.to_thread
 
 import actorflow as af
 from actorflow.placement.choose import best
+from actorflow.placement.search.memory import MemoryRule
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.search.search import search
 from actorflow.placement.simulation.simulator import Simulator
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.loop_lag import ticker
-from benchmarks.placement_graphs import LINKS, STEPS, layered, lstm, problem
+from benchmarks.placement_graphs import LINKS, PROFILES, STEPS, layered, lstm, problem, profile, tangle
+from benchmarks.placement_models import MODELS, model_problem
 from benchmarks.sides import our_library
 
 _DEVICES = 4
+_TWO = {name: LINKS[name] for name in ("bus", "memory")}
+"""The links between accelerators of one machine."""
 
 
 def _seconds(options: Options) -> float:
@@ -36,22 +41,67 @@ def _seconds(options: Options) -> float:
 def _against_greedy(options: Options) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for name, (_, make) in STEPS.items():
-        for link, links in LINKS.items():
-            asked = problem(*make(), _DEVICES, links)
+        for link, links in _TWO.items():
+            asked = problem(make(), _DEVICES, links)
             greedy = best(asked.work, asked.machine, asked.grouping).seconds
             result = search(asked, _seconds(options), seed=1, clock=time.process_time)
             found[f"{name}_{link}"] = result.seconds / greedy
     found["geometric_mean"] = statistics.geometric_mean(found.values())
-    for link, links in LINKS.items():
-        asked = problem(*lstm(), _DEVICES, links)
+    for link, links in _TWO.items():
+        asked = problem(lstm(), _DEVICES, links)
         result = search(asked, _seconds(options), seed=1, clock=time.process_time)
         found[f"lstm_{link}"] = result.seconds / Simulator(asked.work, asked.machine, asked.grouping.group).bound
     return found
 
 
+def _never_worse(options: Options) -> Mapping[str, float]:
+    """Searches of some trials only, on two and four devices, with three kinds of links, with and without budgets of memory. The
+    better one of the greedy walk and one device is what they have to reach; the worst of them counts."""
+    worst = dict.fromkeys(("random_worst", "profiles_worst", "models_worst"), 0.0)
+    for devices, links, budget in itertools.product((2, 4), LINKS.values(), (None, 0.6)):
+        random_ones = (problem(tangle(seed), devices, links, budget) for seed in range(20 if options.quick else 200))
+        profiles = (problem(profile(name), devices, links, budget) for name in PROFILES)
+        numbers = (problem(make(), devices, links, budget) for _, make in STEPS.values())
+        models = (model_problem(name, devices, links, budget) for name in MODELS)
+        for kind, some in (("random", random_ones), ("profiles", (*profiles, *numbers)), ("models", models)):
+            for asked in some:
+                worst[f"{kind}_worst"] = max(worst[f"{kind}_worst"], _by_the_better(asked))
+    return worst
+
+
+def _by_the_better(asked: SearchProblem) -> float:
+    """A searched step by the better one of the greedy walk and all on one device, of those that fit into the memory."""
+    rule, judge = MemoryRule(asked), Simulator(asked.work, asked.machine, asked.grouping.group)
+    alone = [[d if d in some else some[0] for some in asked.grouping.options] for d in range(len(asked.machine.names))]
+    others = [best(asked.work, asked.machine, asked.grouping).at, *alone]
+    fitting = [judge.run(at, keep=False).seconds for at in others if rule.fits(at)]
+    found = search(asked, trials=20, seed=1)
+    return found.seconds / min(fitting, default=math.inf)
+
+
+def _models_by_greedy(options: Options) -> Mapping[str, float]:
+    """Models of our own ops on four devices: the searched step by the greedy one."""
+    found: dict[str, float] = {}
+    for name in MODELS:
+        asked = model_problem(name, _DEVICES, LINKS["bus"])
+        greedy = best(asked.work, asked.machine, asked.grouping).seconds
+        found[f"{name}_by_greedy"] = search(asked, _seconds(options), seed=1, clock=time.process_time).seconds / greedy
+    return found
+
+
+def _large(options: Options) -> Mapping[str, float]:
+    """How many placements of 10,000 nodes a search simulates."""
+    asked = problem(layered(5, 1000, 10), _DEVICES, LINKS["bus"])
+    result = search(asked, _seconds(options), seed=1, clock=time.process_time)
+    return {
+        "large_trials_a_second": result.trials / result.took,
+        "large_by_greedy": result.seconds / result.starts["greedy"],
+    }
+
+
 async def _beside_a_loop(options: Options) -> Mapping[str, float]:
     """A search of 1,000 nodes by a session's own way, and how late a ticker in the same event loop gets meanwhile."""
-    asked = problem(*layered(3, 100, 10), _DEVICES, LINKS["bus"])
+    asked = problem(layered(3, 100, 10), _DEVICES, LINKS["bus"])
     study = af.PlacementStudy(asked)
     delays: list[float] = []
     idle: list[float] = []
@@ -134,6 +184,34 @@ async def _learned(options: Options) -> Mapping[str, float]:
 
 BENCHMARKS = (
     Measurement(
+        "never_worse",
+        ours=_never_worse,
+        processes=1,
+        figures=(
+            Figure("random_worst", "200 random steps: by the better one of greedy and one device, at worst", "×"),
+            Figure("profiles_worst", "profiles of networks, cells and layers: the same", "×"),
+            Figure("models_worst", "models of our own ops: the same", "×"),
+        ),
+    ),
+    Measurement(
+        "models",
+        ours=_models_by_greedy,
+        processes=1,
+        figures=tuple(
+            Figure(f"{name}_by_greedy", f"{work}, four devices: the searched placement by the greedy one", "×")
+            for name, (work, _) in MODELS.items()
+        ),
+    ),
+    Measurement(
+        "large",
+        ours=_large,
+        processes=1,
+        figures=(
+            Figure("large_trials_a_second", "placements of 10,000 nodes that are simulated in a second", "1/s"),
+            Figure("large_by_greedy", "the one that is found in 10 s, by the greedy one", "×"),
+        ),
+    ),
+    Measurement(
         "greedy",
         ours=_against_greedy,
         processes=1,
@@ -141,12 +219,12 @@ BENCHMARKS = (
             *(
                 Figure(f"{name}_{link}", f"{work}, link {link}: the searched placement by the greedy one", "×")
                 for name, (work, _) in STEPS.items()
-                for link in LINKS
+                for link in _TWO
             ),
             Figure("geometric_mean", "geometric mean of these", "×"),
             *(
                 Figure(f"lstm_{link}", f"a grid of 8 × 40 LSTM cells, link {link}: by the lower bound", "×")
-                for link in LINKS
+                for link in _TWO
             ),
         ),
     ),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import machine
 from actorflow.device.base import Allocator, BlockSource, DeviceStatistics
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.device_spec import DeviceSpec
@@ -38,6 +39,8 @@ class CpuDevice:
         self.name = name
         self.spec = DeviceSpec.parse(name)
         self.xp: Any = np
+        self.cores = machine.cores()
+        """How many cores the devices of this host share."""
         self.allocator: Allocator = allocator or make_allocator(memory_budget, owner=name, source=source)
         self._inline = 0
         self._threaded = 0

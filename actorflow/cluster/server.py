@@ -349,6 +349,7 @@ class Server:
                 "version": VERSION,
                 "epoch": self.epoch,
                 "data": self.links.data_address,
+                "cores": machine.cores(),
                 "devices": [[d.name, d.type, d.allocator.statistics().budget] for d in self.worker.devices],
             }
 

@@ -96,11 +96,15 @@ class Measurements:
     bytes: of each of the node's outputs.
     devices: the full name of the device on which the node was measured. If that is missing, the time is for a device of
         speed 1.
+    idle: the part of the seconds in which the node took no core.
+    hops: the seconds of a hop to the device's thread or back, where that ran it.
     """
 
     seconds: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     bytes: Mapping[str, Sequence[int]] = field(default_factory=lambda: MappingProxyType({}))
     devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    idle: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    hops: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
 UNMEASURED = Measurements()

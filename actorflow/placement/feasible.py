@@ -16,8 +16,8 @@ class Candidate(Protocol):
     """The facts that placement needs of a device, be it one of this process or a record of another task's.
 
     It may say more: `budget`, the bytes that its tensors may take; `speed`, relative to a current core; `host`, anything that is
-    equal for the tasks of one host; and `asynchronous`, true where kernels are only launched, as on a GPU, so that each one
-    takes the device's own time, however short it is.
+    equal for the tasks of one host; `cores`, how many its tasks share; and `asynchronous`, true where kernels are only launched,
+    as on a GPU, so that each one takes the device's own time, however short it is, and no core.
     """
 
     @property

@@ -14,7 +14,8 @@ class NodeMeasurement(NamedTuple):
     """The measurements by runs of a node, or of several that run as one.
 
     names: of the graph's nodes. nanoseconds: for one execution of all of them, on `device`. samples: how many runs were
-    timed. sizes: the bytes of outputs whose shapes the graph does not tell.
+    timed. sizes: the bytes of outputs whose shapes the graph does not tell. idle: the part of the nanoseconds in which no core
+    was taken. hop: the nanoseconds of a hop from the event loop to the device's thread, or back, where that ran it.
     """
 
     names: tuple[str, ...]
@@ -22,11 +23,15 @@ class NodeMeasurement(NamedTuple):
     nanoseconds: float
     samples: int
     sizes: tuple[tuple[TensorId, int], ...] = ()
+    idle: float = 0.0
+    hop: float = 0.0
 
 
 def encode_observed(found: Iterable[NodeMeasurement]) -> list[list[Any]]:
     """In msgpack's types."""
-    return [[list(o.names), o.device, o.nanoseconds, o.samples, [[*e, n] for e, n in o.sizes]] for o in found]
+    return [
+        [list(o.names), o.device, o.nanoseconds, o.samples, [[*e, n] for e, n in o.sizes], o.idle, o.hop] for o in found
+    ]
 
 
 def decode_observed(rows: Any) -> list[NodeMeasurement]:
@@ -38,8 +43,10 @@ def decode_observed(rows: Any) -> list[NodeMeasurement]:
             max(0.0, float(nanoseconds)),
             int(samples),
             tuple((TensorId(str(node), int(port)), int(size)) for node, port, size in sizes),
+            max(0.0, float(idle)),
+            max(0.0, float(hop)),
         )
-        for names, device, nanoseconds, samples, sizes in rows
+        for names, device, nanoseconds, samples, sizes, idle, hop in rows
     ]
 
 
@@ -50,6 +57,8 @@ def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node])
     seconds: dict[str, float] = {}
     devices: dict[str, str] = {}
     sizes: dict[str, list[int]] = {}
+    idle: dict[str, float] = {}
+    hops: dict[str, float] = {}
     for found in sorted(observed, key=lambda o: (o.samples, -len(o.names), o.names, o.device)):
         members = [nodes[name] for name in found.names if name in nodes]
         expected = [node_cost(node, whole) if node.op != "Const" else 0.0 for node in members]
@@ -58,9 +67,11 @@ def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node])
             share = cost / total if total else 1.0 / len(members)
             seconds[node.name] = found.nanoseconds * share * 1e-9
             devices[node.name] = found.device
+            idle[node.name] = found.idle * share * 1e-9
+            hops[node.name] = found.hop / len(members) * 1e-9
         for tensor_id, size in found.sizes:
             maker = nodes.get(tensor_id.node)
             if maker is not None and tensor_id.port < len(maker.dtypes):
                 known = sizes.setdefault(maker.name, [expected_bytes(s, d) for s, d in zip(maker.shapes, maker.dtypes)])
                 known[tensor_id.port] = size
-    return Measurements(seconds, sizes, devices)
+    return Measurements(seconds, sizes, devices, idle, hops)

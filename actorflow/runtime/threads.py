@@ -14,7 +14,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from actorflow import machine
@@ -159,6 +159,7 @@ class _Work:
     """
 
     __slots__ = (
+        "_asked",
         "_beside",
         "_context",
         "_cost",
@@ -186,8 +187,9 @@ class _Work:
         self._beside = executor.step.in_line.setdefault(device.name, [])
         self._line = _in_line.setdefault(device, set())
         self._line.add(id(self))
+        self._asked = 0
         self.done: asyncio.Future[None] = asyncio.Future(loop=executor.dispatcher)  # type: ignore[arg-type]
-        self._took: list[tuple[PlanNode, Cost, int, int]] = []
+        self._took: list[tuple[PlanNode, Cost, int, int, int]] = []
         self.chain = chain
         self.running = node
         self.result: Any = None
@@ -198,6 +200,8 @@ class _Work:
     def submit(self) -> None:
         """Gives it to the device's thread; `done` tells of its end."""
         heapq.heappush(self._beside, (-self._node.rank, next(_numbers), self))
+        if len(at_work) == 1:
+            self._asked = perf_counter_ns()
         turn = _Turn(self._beside)
         self._executor.plan.device.submit(turn.run, turn.done)
 
@@ -258,7 +262,7 @@ class _Work:
 
     def _kernel(self, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
         """The result of a kernel; what it raises becomes the `failure`."""
-        begun = perf_counter_ns()
+        begun, busy = perf_counter_ns(), thread_time_ns()
         try:
             if node.region is None:
                 return self._context.run(node.launch, *inputs)
@@ -268,7 +272,7 @@ class _Work:
             faults.remember_inputs(error, inputs)
             return None
         finally:
-            self._took.append((node, cost, begun, perf_counter_ns()))
+            self._took.append((node, cost, begun, perf_counter_ns(), thread_time_ns() - busy))
             inputs.clear()  # the loop may be at the variable's update before this thread gets to run again
 
     def complete(self) -> None:
@@ -284,8 +288,13 @@ class _Work:
         executor.launched += max(0, len(self._took) - 1)  # the first one is counted by its task
         if step.stopped:
             return
-        for node, cost, begun, ended in self._took:
-            cost.add(ended - begun)
+        is_real = machine.current().is_real
+        if is_real and self._took:
+            self._cost.hopped(perf_counter_ns() - self._took[-1][3])
+            if self._asked:  # the thread was at rest
+                self._cost.hopped(self._took[0][2] - self._asked)
+        for node, cost, begun, ended, busy in self._took:
+            cost.add(ended - begun, busy if is_real else None)
             if node.costs is not None and self.chain is None:
                 node.costs.saw(self.result)
             if step.trace is not None:

@@ -1,11 +1,16 @@
 """`measure_links`: what transfers between the tasks of a cluster cost, by steps that do nothing else.
 
 A tensor goes to and fro between two devices, in a chain within one step. That counts all that a transfer costs: its Send, its
-Recv, and turns of the event loops. Small tensors that go at one time count what an event loop works for each of them.
+Recv, and turns of the event loops. Small tensors that go at one time count what an event loop works for each of them. A step that
+does nothing on a device counts how long a step takes to begin and to end there.
+
+The loops are at rest before each step. Where kernels take milliseconds, as in the steps that are worth placing, they sleep, and
+a message has to wake them: between steps in a row it would find them awake, and in a third of the time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import statistics
 import time
@@ -22,7 +27,10 @@ from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts, task_
 from actorflow.public import public
 from actorflow.session.session import Session
 
-_HOPS = 8
+_HOPS = 2
+"""More hops in a row would find event loops that are awake already."""
+_REST = 3e-3
+"""Seconds without a message before each step: loops that were busy look for more for a moment before they sleep."""
 _LARGE = 1 << 18
 """Elements of the tensor by which bandwidth is measured: 1 MB."""
 _FAN = 32
@@ -53,14 +61,15 @@ async def measure_links(target: str, *, rounds: int = 21, credentials: Any = Non
     pairs = list(itertools.combinations(devices, 2))
     if len(pairs) > _MOST_PAIRS:
         pairs = [(devices[0], other) for other in devices[1:]]
+    steps = await _steps(target, credentials, [device.name for device in devices], rounds)
     between: dict[tuple[str, str], LinkCost] = {}
     for one, other in pairs:
         found = await _measured(target, credentials, one.name, other.name, rounds)
         between[one.name, other.name] = between[other.name, one.name] = found
     if not between:
-        return LinkCosts()
+        return LinkCosts(steps=steps)
     usual = _typical(list(between.values()))
-    return LinkCosts(host=usual, network=usual, between=between)
+    return LinkCosts(host=usual, network=usual, between=between, steps=steps)
 
 
 async def _measured(target: str, credentials: Any, one: str, other: str, rounds: int) -> LinkCost:
@@ -69,14 +78,7 @@ async def _measured(target: str, credentials: Any, one: str, other: str, rounds:
         small, large = (_chain(one, other, elements) for elements in (1, _LARGE))
         fan = _fan(one, other)
     steps = [step for chain in (small, large, fan) for step in chain]
-    took: dict[int, list[float]] = {k: [] for k in range(len(steps))}
-    async with Session(target, graph, credentials=credentials) as session:
-        for number in range(_WARM + rounds):
-            for k, step in enumerate(steps):
-                begun = time.perf_counter()
-                await session.run(step)
-                if number >= _WARM:
-                    took[k].append(time.perf_counter() - begun)
+    took = await _timed(target, graph, credentials, steps, rounds)
     # differences within a round: what slows the machine for a while slows both
     hop, far, more = (
         statistics.median(b - a for a, b in zip(took[2 * k], took[2 * k + 1])) / count
@@ -87,9 +89,40 @@ async def _measured(target: str, credentials: Any, one: str, other: str, rounds:
     return LinkCost(max(hop - 2 * overhead, _SHORTEST), 4 * _LARGE / seconds, overhead)
 
 
-def _chain(one: str, other: str, elements: int) -> tuple[Operation, Operation]:
-    """A step that makes a tensor, and one whose tensor also goes to and fro."""
-    ends: list[Operation] = []
+async def _steps(target: str, credentials: Any, devices: Sequence[str], rounds: int) -> dict[str, float]:
+    """The seconds of steps that do nothing: on the first device, and on all, which each of the others is taken to need."""
+    graph = Graph()
+    with graph.as_default():
+        made: list[Operation] = []
+        for name in devices:
+            with device_scope(name):
+                made.append(group(random_uniform([1])))
+    took = await _timed(target, graph, credentials, [made[:1], made], rounds)
+    first, others = (statistics.median(some) for some in took)
+    return {name: others if k else first for k, name in enumerate(devices)}
+
+
+async def _timed(
+    target: str, graph: Graph, credentials: Any, steps: Sequence[Sequence[Operation]], rounds: int
+) -> list[list[float]]:
+    """The seconds of each step in each round."""
+    took: list[list[float]] = [[] for _ in steps]
+    async with Session(target, graph, credentials=credentials) as session:
+        for number in range(_WARM + rounds):
+            for k, step in enumerate(steps):
+                await asyncio.sleep(_REST)
+                begun = time.perf_counter()
+                await session.run(list(step))
+                if number >= _WARM:
+                    took[k].append(time.perf_counter() - begun)
+    return took
+
+
+def _chain(one: str, other: str, elements: int) -> tuple[list[Operation], list[Operation]]:
+    """A step that makes a tensor, and one whose tensor also goes to and fro. Both tasks have a part in either."""
+    with device_scope(other):
+        beside = group(random_uniform([1]))
+    ends: list[list[Operation]] = []
     for hops in (0, _HOPS):
         with device_scope(one):
             value = random_uniform([elements])
@@ -97,18 +130,18 @@ def _chain(one: str, other: str, elements: int) -> tuple[Operation, Operation]:
             with device_scope(one if k % 2 else other):
                 value = identity(value)
         with device_scope(one):
-            ends.append(group(value))
+            ends.append([group(value), beside])
     return ends[0], ends[1]
 
 
-def _fan(one: str, other: str) -> tuple[Operation, Operation]:
+def _fan(one: str, other: str) -> tuple[list[Operation], list[Operation]]:
     """Steps in which one tensor goes to the other device, and in which many do, all at one time."""
-    ends: list[Operation] = []
+    ends: list[list[Operation]] = []
     for count in (1, _FAN):
         with device_scope(one):
             values = [random_uniform([1]) for _ in range(count)]
         with device_scope(other):
-            ends.append(group(*[identity(value) for value in values]))
+            ends.append([group(*[identity(value) for value in values])])
     return ends[0], ends[1]
 
 

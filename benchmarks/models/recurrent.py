@@ -96,12 +96,14 @@ def classifier(
     return [*inputs, labels], [*columns, m.ints(10, batch)], loss, m.descent(loss, 0.1)
 
 
-def translator(m: Model, batch: int, steps: int = 12, units: int = 48, words: int = 200) -> Parts:
-    """An encoder in a loop and an unrolled decoder, which looks at all of the encoder's outputs in each step."""
+def translator(
+    m: Model, batch: int, steps: int = 12, units: int = 48, words: int = 200, unrolled: bool = False
+) -> Parts:
+    """An encoder, in a loop or `unrolled`, and an unrolled decoder, which looks at all of the encoder's outputs in each step."""
     lib = m.lib
     source, target = lib.placeholder(lib.int32, [steps, batch]), lib.placeholder(lib.int32, [steps, batch])
     table = m.weights(words, units, scale=0.1)
-    read = run(m, Lstm(m, units, units), lib.gather(table, source), steps, batch)
+    read = run(m, Lstm(m, units, units), lib.gather(table, source), steps, batch, unrolled=unrolled)
     memory = lib.transpose(read, [1, 0, 2])
     cell = Lstm(m, 2 * units, units)
     state, context = cell.zeros(batch), lib.zeros([batch, units])

@@ -44,6 +44,17 @@ def test_a_change_that_stays_is_learnt() -> None:
     assert cost.nanoseconds == 50_000.0
 
 
+def test_a_wait_for_a_core_is_no_part_of_what_a_kernel_takes() -> None:
+    """A kernel that computes for 2 ms and sleeps for 3; others have the cores for 4 ms more in six of nine runs."""
+    cost = Cost(100.0)
+    assert cost.alone() == (100.0, 0.0)
+    for k in range(9):
+        cost.add(9e6 if k % 3 else 5e6, busy=2e6)
+    assert cost.nanoseconds == 9e6 and cost.alone() == (5e6, 3e6)
+    cost.add(7e6)
+    assert cost.alone() == (5e6, 3e6), "a run on the loop says nothing of that"
+
+
 def test_costs_of_open_shapes_go_by_size() -> None:
     costs = Costs(1_000.0, 10)
     small, large = costs.of([np.zeros(10)]), costs.of([np.zeros(10_000)])

@@ -9,7 +9,7 @@ import pytest
 from workloads import LINKS, Record, posed, random_problem, step
 
 from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.simulator import Simulator
+from actorflow.placement.simulation.simulator import Simulator, Timeline
 
 MS = 1e-3
 FREE = LinkCosts(host=LinkCost(0.0))
@@ -61,7 +61,8 @@ def test_f43_a_tensor_goes_once_to_each_device_and_takes_time_of_both_loops() ->
 @pytest.mark.parametrize("number", range(40))
 def test_f43_a_part_of_a_simulation_gives_what_the_whole_gives(number: int) -> None:
     rng = random.Random(number)
-    problem = random_problem(number, rng.randint(5, 120), rng.choice((2, 4)), LINKS[rng.choice([*LINKS])], together=0.2)
+    count, devices, link, cores = rng.randint(5, 120), rng.choice((2, 4)), rng.choice([*LINKS]), rng.choice((None, 1, 3))
+    problem = random_problem(number, count, devices, LINKS[link], together=0.2, cores=cores)
     simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
     simulator._every = 7
     groups, devices = len(problem.grouping.options), len(problem.machine.names)
@@ -83,10 +84,45 @@ def test_f43_a_part_of_a_simulation_gives_what_the_whole_gives(number: int) -> N
 
 def test_f43_no_placement_goes_below_the_bound() -> None:
     for number in range(20):
-        problem = random_problem(number, 6, 2, LINKS["bus"])
+        problem = random_problem(number, 6, 2, LINKS["bus"], cores=(None, 1)[number % 2])
         simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
         for code in range(64):
             assert simulator.run([code >> g & 1 for g in range(6)]).seconds >= simulator.bound * (1 - 1e-12)
+
+
+def on_cores(cores: int | None, seconds: list[float], idle: list[float], hosts: str = "aaa") -> Timeline:
+    """Independent nodes, each on a device of its own; the devices' hosts have so many cores."""
+    records = [Record(i, host=host, cores=cores) for i, host in enumerate(hosts)]
+    problem = posed(step(seconds, [], idle=idle), records, FREE)
+    return Simulator(problem.work, problem.machine, problem.grouping.group).run(range(len(seconds)))
+
+
+def test_f43_devices_of_a_host_share_its_cores() -> None:
+    six = [6 * MS] * 3
+    assert on_cores(None, six, []).seconds == pytest.approx(6 * MS), "nothing is known of cores"
+    two = on_cores(2, six, [])
+    assert sorted(two.begun) == pytest.approx([0.0, 0.0, 6 * MS]) and two.seconds == pytest.approx(12 * MS)
+    last = max(range(3), key=lambda i: two.begun[i])
+    assert two.critical() == [last, two.before[last]], "it waited for a core, and says for whose"
+    assert on_cores(1, six, []).seconds == pytest.approx(18 * MS)
+    assert on_cores(2, six, [], hosts="aab").ended == pytest.approx([6 * MS, 6 * MS, 6.3 * MS]), "another host has its own"
+
+
+def test_f43_a_kernel_that_waits_holds_its_thread_and_no_core() -> None:
+    assert on_cores(1, [6 * MS] * 3, [6 * MS] * 3).seconds == pytest.approx(6 * MS)
+    found = on_cores(1, [6 * MS] * 3, [4 * MS] * 3)
+    assert sorted(found.begun) == pytest.approx([0.0, 2 * MS, 4 * MS]) and found.seconds == pytest.approx(10 * MS)
+
+
+def test_f43_an_accelerator_takes_no_core() -> None:
+    """Its kernels are only launched."""
+
+    class Accelerator(Record):
+        asynchronous = True
+
+    problem = posed(step([6 * MS] * 3, []), [Accelerator(i, cores=1) for i in range(3)], FREE)
+    found = Simulator(problem.work, problem.machine, problem.grouping.group).run(range(3))
+    assert found.seconds == pytest.approx(6 * MS)
 
 
 def test_f43_tensors_on_one_link_follow_each_other() -> None:

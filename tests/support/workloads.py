@@ -28,6 +28,7 @@ class Record:
     budget: float | None = None
     type: str = "CPU"
     host: str = "one"
+    cores: int | None = None
 
     @property
     def name(self) -> str:
@@ -43,6 +44,7 @@ def step(
     edges: Sequence[tuple[int, int]],
     nbytes: Sequence[float] | None = None,
     state: Sequence[float] | None = None,
+    idle: Sequence[float] = (),
 ) -> Workload:
     """A step of nodes n0, n1, ... with these costs; `edges` go from a lower number to a higher one."""
     count = len(seconds)
@@ -54,7 +56,8 @@ def step(
         users[source].append(user)
     names = [f"n{i}" for i in range(count)]
     none = [0.0] * count
-    return Workload(names, seconds, nbytes, none if state is None else state, none, inputs, users, range(count))
+    held = none if state is None else state
+    return Workload(names, seconds, nbytes, held, none, inputs, users, range(count), idle)
 
 
 def posed(
@@ -69,13 +72,21 @@ def posed(
 
 
 def random_problem(
-    seed: int, count: int, devices: int, links: LinkCosts, *, budget: float | None = None, together: float = 0.0
+    seed: int,
+    count: int,
+    devices: int,
+    links: LinkCosts,
+    *,
+    budget: float | None = None,
+    together: float = 0.0,
+    cores: int | None = None,
 ) -> SearchProblem:
     """`count` nodes that each need one to three earlier ones, on `devices` of three speeds.
 
     Args:
         budget: what part of the bytes of all variables each device has room for; None is without bounds.
         together: how likely a node is in the group of an earlier one.
+        cores: how many the devices share; then some nodes wait for a part of their time.
     """
     rng = random.Random(seed)
     seconds = [rng.choice((1e-5, 3e-4, 1e-3, 3e-3, 1e-2)) for _ in range(count)]
@@ -92,5 +103,6 @@ def random_problem(
     for _ in range(count):
         group.append(rng.choice(group) if group and rng.random() < together else max(group, default=-1) + 1)
     room = None if budget is None else budget * sum(state) + 1e6
-    records = [Record(i, rng.choice((1.0, 1.0, 2.0, 0.5)), room) for i in range(devices)]
-    return posed(step(seconds, edges, nbytes, state), records, links, group)
+    records = [Record(i, rng.choice((1.0, 1.0, 2.0, 0.5)), room, cores=cores) for i in range(devices)]
+    idle = [] if cores is None else [s * rng.choice((0.0, 0.0, 0.5, 1.0)) for s in seconds]
+    return posed(step(seconds, edges, nbytes, state, idle), records, links, group)

@@ -25,6 +25,7 @@ class RemoteDevice:
     budget: int | None = None
     speed: float = 1.0
     asynchronous: bool = False
+    cores: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

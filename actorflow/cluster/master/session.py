@@ -14,6 +14,7 @@ import anyio
 import msgpack
 from anyio.abc import TaskGroup
 
+from actorflow import machine
 from actorflow.cluster.master.graph_partitioner import PartitionedGraph, RemoteDevice, by_task, task_of
 from actorflow.cluster.master.node_states import NodeStates, keeps_state
 from actorflow.cluster.master.registration import MasterPlan, RegisteredPartition, Registrar, Tasks
@@ -84,14 +85,14 @@ class MasterSession:
     async def open(self, options: Options, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
         devices = [
-            RemoteDevice(d.name, d.type, d.spec, self._tasks.me, d.allocator.statistics().budget)
+            RemoteDevice(d.name, d.type, d.spec, self._tasks.me, d.allocator.statistics().budget, cores=machine.cores())
             for d in self._worker.devices
         ]
         for link in links.values():
             if link is not None:
                 host = link.task if link.tokens.reach is Reach.ANY else self._tasks.me
                 devices += [
-                    RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget)
+                    RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget, cores=link.about["cores"])
                     for name, kind, budget in link.about["devices"]
                 ]
         mine = self._worker.devices

@@ -18,9 +18,11 @@ def encode_problem(problem: SearchProblem) -> bytes:
     links = [[[link.latency, link.bandwidth, link.overhead] for link in row] for row in machine.links]
     packed: bytes = msgpack.packb(
         [
-            [list(column) for column in (work.names, work.seconds, work.output, work.state, work.fed)],
+            [list(column) for column in (work.names, work.seconds, work.output, work.state, work.fed)]
+            + [list(work.idle), list(work.hop)],
             [work.inputs, work.users, list(work.order)],
-            [machine.names, machine.speed, machine.budget, links, machine.queues, machine.loop, machine.threaded],
+            [machine.names, machine.speed, machine.budget, links, machine.queues, machine.loop, machine.threaded]
+            + [machine.host, machine.cores, machine.begin, machine.end],
             [list(grouping.group), [list(some) for some in grouping.options], grouping.stateful, list(grouping.used)],
             list(problem.present),
         ]
@@ -32,8 +34,8 @@ def decode_problem(packed: bytes) -> SearchProblem:
     """The problem of `encode_problem`. Raises ValueError, TypeError where it is none."""
     columns, (inputs, users, order), facts, grouping, present = msgpack.unpackb(packed)
     edges = [[WorkloadEdge(*edge) for edge in some] for some in inputs]
-    names, costs, output, state, fed = columns
-    work = Workload(names, costs, output, state, fed, edges, users, order)
+    names, costs, output, state, fed, idle, hop = columns
+    work = Workload(names, costs, output, state, fed, edges, users, order, idle, hop)
     return SearchProblem(work, device_set(*facts), Grouping(*grouping), present)
 
 
@@ -45,17 +47,16 @@ def device_set(
     queues: int,
     loop: list[int],
     threaded: list[float],
+    host: list[int],
+    cores: list[int],
+    begin: list[float],
+    end: list[float],
 ) -> DeviceSet:
     """Devices as these columns say."""
     made = DeviceSet((), DEFAULT_LINKS)
-    made.names, made.speed, made.budget, made.queues, made.loop, made.threaded = (
-        names,
-        speed,
-        budget,
-        queues,
-        loop,
-        threaded,
-    )
+    made.names, made.speed, made.budget = names, speed, budget
+    made.queues, made.loop, made.threaded, made.host, made.cores = queues, loop, threaded, host, cores
+    made.begin, made.end = begin, end
     made.links = [[LinkCost(*link) if isinstance(link, list) else link for link in row] for row in links]
     made.index = {name: i for i, name in enumerate(names)}
     return made

@@ -108,7 +108,7 @@ class _Simulation:
             if device >= 0:
                 self.used[device] += self.held[g]
         self.queues = [_Queue() for _ in range(machine.queues)]
-        self.starts = [machine.links[0][d].latency for d in range(len(machine.names))]
+        self.starts = machine.begin
         self.now = 0.0
         self.committed = [0.0] * len(machine.names)
         self.received: dict[tuple[int, int, bool], float] = {}
@@ -161,10 +161,11 @@ class _Simulation:
         for end, i in sorted(sinks):
             device = self.at[self.group[i]]
             if device and self.work.output[i]:
-                end = self._transfer(end, device, 0, self.work.output[i])
-            elif device:
-                end += self.machine.links[device][0].latency
-            last = max(last, end)
+                link = self.machine.links[device][0]
+                end = (
+                    self._reserved(self.machine.loop[device], end, link.overhead) + self.work.output[i] / link.bandwidth
+                )
+            last = max(last, end + self.machine.end[device])
         return last
 
     def _transfer(self, ready: float, source: int, destination: int, nbytes: float) -> float:
@@ -197,7 +198,7 @@ class _Simulation:
                 there = device if device in self.options[g] else self.options[g][0]
                 when = max(when, self.starts[there])
             if self.work.fed[source]:  # the client gives it to each device that wants it
-                when = self.machine.links[0][device].seconds(self.work.fed[source])
+                when = self.starts[device] + self.work.fed[source] / self.machine.links[0][device].bandwidth
             elif there != device:
                 arrived = self.received.get((source, device, is_data))
                 if arrived is None:

@@ -39,6 +39,7 @@ class LinkCosts:
     host: between two processes of a host, over shared memory.
     network: between hosts.
     between: other links, by the full names of the device that sends and the one that receives.
+    steps: the seconds of a step that does nothing, by the device on which it does that, from the client's call to its return.
     """
 
     process: LinkCost = LinkCost(50e-6, overhead=5e-6)
@@ -46,6 +47,7 @@ class LinkCosts:
     host: LinkCost = LinkCost(150e-6, 8e9, 10e-6)
     network: LinkCost = LinkCost(300e-6, 1e9, 10e-6)
     between: Mapping[tuple[str, str], LinkCost] = field(default_factory=lambda: MappingProxyType({}))
+    steps: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def link(self, source: Candidate, destination: Candidate) -> LinkCost:
         """The link from one device to another. Two tasks are on one host if both devices say `host`, and say the same."""
@@ -76,12 +78,13 @@ def links_to_rows(links: LinkCosts) -> dict[str, Any]:
         return [link.latency, None if math.isinf(link.bandwidth) else link.bandwidth, link.overhead]
 
     made: dict[str, Any] = {name: row(getattr(links, name)) for name in _KINDS}
+    made["steps"] = dict(sorted(links.steps.items()))
     made["between"] = [[source, there, row(link)] for (source, there), link in sorted(links.between.items())]
     return made
 
 
 def links_from_rows(found: Mapping[str, Any]) -> LinkCosts:
-    """The way back. Raises ValueError, KeyError, TypeError where it is none."""
+    """The way back. Raises ValueError, KeyError, TypeError, AttributeError where it is none."""
 
     def link(row: Any) -> LinkCost:
         latency, bandwidth, overhead = row
@@ -91,4 +94,5 @@ def links_from_rows(found: Mapping[str, Any]) -> LinkCosts:
         for source, there, row in found["between"]:
             yield (str(source), str(there)), link(row)
 
-    return LinkCosts(**{name: link(found[name]) for name in _KINDS}, between=dict(between()))
+    steps = {str(name): float(seconds) for name, seconds in found["steps"].items()}
+    return LinkCosts(**{name: link(found[name]) for name in _KINDS}, between=dict(between()), steps=steps)

@@ -6,6 +6,10 @@ they come, and those that come at one time by the same rank. A tensor goes once 
 follow each other. A step begins on the first device, and ends when that one has what no node uses, to give it to the client. So
 another device costs two messages at least.
 
+Threads and event loops of a host share its cores: work that needs a core begins when one is free. A kernel that only waits,
+as for a disk, holds its thread and no core. Where runs have shown it, a hop from the loop to a thread at rest, and one back,
+take their time (`Workload.hop`).
+
 `Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch, and
 gives up as soon as the step can't end by a limit any more: a search tries thousands of placements by that. Its results are
 those of a whole simulation, to the bit.
@@ -23,9 +27,9 @@ from actorflow.placement.simulation.workload import DeviceSet, Workload
 
 _SNAPSHOTS = 16
 _PAUSE = 63
-_END, _ARRIVAL, _READY, _DISPATCH = range(4)
-"""The kinds of events, in the order in which those of one time are taken: what ends makes others ready, and all of these
-are in line before a thread takes the first of them."""
+_END, _HOME, _ARRIVAL, _READY, _DISPATCH = range(5)
+"""The kinds of events, in the order in which those of one time are taken: what ends makes others ready, once the event loop has
+its results (`_HOME`), and all of these are in line before a thread takes the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,15 @@ class Simulator:
         for i, g in enumerate(group):
             self.members[g].append(i)
         self._links = [[(link.latency, 1.0 / link.bandwidth, link.overhead) for link in row] for row in machine.links]
+        self._hop = work.hop or [0.0] * len(work.names)
+        self._busy = [s - idle for s, idle in zip(work.seconds, work.idle)] if work.idle else work.seconds
+        first = machine.queues + len(machine.names) ** 2
+        self._cores: list[range] = []
+        """The places of each host's cores behind those of queues and links."""
+        for count in machine.cores:
+            self._cores.append(range(first, first + count))
+            first += count
+        self._places = first
         self._every = max(2 * len(work.names) // _SNAPSHOTS, 64)
         """The number of events between two snapshots."""
 
@@ -104,7 +117,11 @@ class Simulator:
         work, machine = self.work, self.machine
         fastest = max(machine.speed)
         heavy = sum(s for s in work.seconds if machine.queue(0, s / fastest) < len(machine.names))
-        return max(max(self._least, default=0.0), heavy / sum(machine.speed))
+        found = max(max(self._least, default=0.0), heavy / sum(machine.speed))
+        if all(machine.cores[host] for host in machine.host):
+            cores = sum(machine.cores[host] for host in set(machine.host))
+            found = max(found, sum(self._busy) / fastest / cores)
+        return found
 
     def run(self, at: Sequence[int], *, keep: bool = True) -> Timeline:
         """The step with group g on device `at[g]`. Without `keep` there are no snapshots for `rerun`."""
@@ -133,13 +150,15 @@ class Simulator:
         seconds_of, fed, outputs, links = work.seconds, work.fed, self._outputs, self._links
         speed, loop, threads, threaded = machine.speed, machine.loop, len(machine.names), machine.threaded
         push, pop, wires = heapq.heappush, heapq.heappop, machine.queues
+        hop_of, end = self._hop, machine.end
+        busy_of, cores = self._busy, [self._cores[host] for host in machine.host]
         where = [at[g] for g in group]
         if base is None:
             count = len(where)
             waits, ready = self._waits.copy(), [0.0] * count
             begun, ended = [0.0] * count, [0.0] * count
             cause, before = [-1] * count, [-1] * count
-            free = [0.0] * (machine.queues + threads * threads)  # the links are behind the queues
+            free = [0.0] * self._places  # the links are behind the queues, and the cores behind these
             lines: list[list[tuple[float, int]]] = [[] for _ in range(threads)]
             last = [-1] * len(free)
             events = self._first_events(where, waits, ready, cause)
@@ -184,12 +203,14 @@ class Simulator:
                     continue
                 q = loop[device]
                 start = free[q] if took and free[q] > now else now
+                before[i] = last[q] if start > now else -1
+                if took and cores[q]:
+                    core = _core(cores[q], free, start)
+                    if free[core] > start:
+                        start, before[i] = free[core], last[core]
+                    free[core], last[core] = start + took, i
                 if start + least[i] >= limit:
                     return None
-                if start > now:
-                    before[i] = last[q]
-                else:
-                    before[i] = -1
                 begun[i] = start
                 if took:
                     free[q] = start + took
@@ -202,20 +223,28 @@ class Simulator:
                 if free[q] > now or not line:
                     continue
                 i = pop(line)[1]
-                if now + least[i] >= limit:
-                    return None
-                begun[i] = now
+                start = now
                 before[i] = last[q] if now > ready[i] else -1
+                if now == ready[i]:  # the thread was at rest
+                    start += hop_of[i]
+                if cores[q] and busy_of[i]:
+                    core = _core(cores[q], free, start)
+                    if free[core] > start:
+                        start, before[i] = free[core], last[core]
+                    free[core], last[core] = start + busy_of[i] / speed[q], i
+                if start + least[i] >= limit:
+                    return None
+                begun[i] = start
                 last[q] = i
-                free[q] = end = now + seconds_of[i] / speed[q]
-                push(events, (end, _END, -rank[i], i, q))
+                free[q] = ends = start + seconds_of[i] / speed[q]
+                push(events, (ends, _END, -rank[i], i, q))
                 continue
             elif kind == _ARRIVAL:
                 port, device = divmod(q, threads)
-                there = self._taken(free, last, loop[device], now, links[where[i]][device][2], i)
+                there = self._looped(free, last, loop[device], now, links[where[i]][device][2], i)
                 if port == len(outputs[i]):  # the client's
-                    if there > seconds:
-                        seconds, final = there, i
+                    if there + end[0] > seconds:
+                        seconds, final = there + end[0], i
                     continue
                 for user in outputs[i][port][1]:
                     if where[user] == device:
@@ -225,22 +254,24 @@ class Simulator:
                         if not waits[user]:
                             push(events, (ready[user], _READY, -rank[user], user, -1))
                 continue
-            ended[i] = now  # an _END, or what takes no time
             device = where[i]
-            if q >= 0 and lines[q]:
-                push(events, (now, _DISPATCH, 0.0, -1, q))
+            if kind != _HOME:  # an _END, or what takes no time
+                ended[i] = now
+                if q >= 0:
+                    if lines[q]:
+                        push(events, (now, _DISPATCH, 0.0, -1, q))
+                    if hop_of[i]:
+                        push(events, (now + hop_of[i], _HOME, -rank[i], i, -1))
+                        continue
             mine = outputs[i]
             if not mine:
-                if device:
-                    latency, per_byte, overhead = links[device][0]
-                    sent = self._taken(free, last, loop[device], now, overhead if work.output[i] else 0.0, i)
-                    if work.output[i]:
-                        sent = self._taken(free, last, wires + device * threads, sent, work.output[i] * per_byte, i)
-                        push(events, (sent + latency, _ARRIVAL, -rank[i], i, 0))
-                    elif sent + latency > seconds:
-                        seconds, final = sent + latency, i
-                elif now > seconds:
-                    seconds, final = now, i
+                if device and work.output[i]:
+                    _, per_byte, overhead = links[device][0]
+                    sent = self._looped(free, last, loop[device], now, overhead, i)
+                    sent = self._taken(free, last, wires + device * threads, sent, work.output[i] * per_byte, i)
+                    push(events, (max(sent, sent + end[device] - end[0]), _ARRIVAL, -rank[i], i, 0))
+                elif now + end[device] > seconds:
+                    seconds, final = now + end[device], i
                 continue
             if fed[i]:
                 continue
@@ -261,7 +292,7 @@ class Simulator:
                 if abroad is not None:
                     for there_ in abroad:
                         latency, per_byte, overhead = links[device][there_]
-                        sent = self._taken(free, last, loop[device], now, overhead, i)
+                        sent = self._looped(free, last, loop[device], now, overhead, i)
                         sent = self._taken(free, last, wires + device * threads + there_, sent, nbytes * per_byte, i)
                         push(events, (sent + latency, _ARRIVAL, -rank[i], i, port * threads + there_))
         if seconds >= limit:
@@ -272,10 +303,10 @@ class Simulator:
         self, where: Sequence[int], waits: list[int], ready: list[float], cause: list[int]
     ) -> list[tuple[float, int, float, int, int]]:
         """The events of nodes that wait for nothing, or for feeds, which the client brings to each device."""
-        work, links, rank = self.work, self._links[0], self.rank
+        work, links, rank, begin = self.work, self._links[0], self.rank, self.machine.begin
         events = []
         for i, edges in enumerate(work.inputs):
-            latency, per_byte, _ = links[where[i]]
+            latency, per_byte = begin[where[i]], links[where[i]][1]
             if not edges:
                 ready[i] = latency + work.fed[i] * per_byte
             for edge in edges:
@@ -288,14 +319,36 @@ class Simulator:
         heapq.heapify(events)
         return events
 
+    def _looped(self, free: list[float], last: list[int], queue: int, now: float, seconds: float, node: int) -> float:
+        """Takes time of an event loop, and of a core, for one end of a transfer; returns the end of it."""
+        if not seconds:
+            return now
+        start = max(free[queue], now)
+        if cores := self._cores[self.machine.host[queue]]:
+            core = _core(cores, free, start)
+            start = max(free[core], start)
+            free[core], last[core] = start + seconds, node
+        free[queue], last[queue] = start + seconds, node
+        return start + seconds
+
     @staticmethod
     def _taken(free: list[float], last: list[int], queue: int, now: float, seconds: float, node: int) -> float:
-        """Takes time of an event loop or a link for a transfer of what `node` gives; returns the end of it."""
+        """Takes time of a link for a transfer of what `node` gives; returns the end of it."""
         if not seconds:
             return now
         end = max(free[queue], now) + seconds
         free[queue], last[queue] = end, node
         return end
+
+
+def _core(cores: range, free: Sequence[float], start: float) -> int:
+    """The core that is free at `start` for the shortest time, or else the first one to be free."""
+    found, when = cores[0], free[cores[0]]
+    for core in cores[1:]:
+        other = free[core]
+        if (when < other <= start) if when <= start else other < when:
+            found, when = core, other
+    return found
 
 
 def ranks(work: Workload, machine: DeviceSet) -> list[float]:

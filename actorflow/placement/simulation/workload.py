@@ -41,6 +41,8 @@ class Workload:
     state: for each node, the bytes of the variable that it is.
     fed: for each node, the bytes that come from the client.
     order: the nodes' numbers, each after all that it waits for.
+    idle: for each node, the part of its seconds in which it takes no core, as one that waits for a disk; none unless given.
+    hop: for each node, the seconds from the event loop to the device's thread, and back; none unless given.
     """
 
     names: Sequence[str]
@@ -51,13 +53,17 @@ class Workload:
     inputs: Sequence[Sequence[WorkloadEdge]]
     users: Sequence[Sequence[int]]
     order: Sequence[int]
+    idle: Sequence[float] = ()
+    hop: Sequence[float] = ()
 
 
 class DeviceSet:
     """The devices as numbers: speeds, budgets, links, and which queue a kernel gets into. The first one begins each step.
 
     `loop` is the number of the queue of each device's event loop, `queues` that of all queues. `threaded` says how many seconds a
-    kernel has to take to get the device's own thread.
+    kernel has to take to get the device's own thread. Queues of a host share its cores: `cores` has their number for each host,
+    0 where it is not known or no limit, and `host` the number of each queue's host. `begin` is how long after the client's call a
+    device's first node may begin, `end` how long the word of its last one takes to the client.
     """
 
     def __init__(self, devices: Sequence[Candidate], links: LinkCosts) -> None:
@@ -69,7 +75,18 @@ class DeviceSet:
         tasks = list(dict.fromkeys(task_of(device.spec) for device in devices))
         self.queues = len(devices) + len(tasks)
         self.loop = [len(devices) + tasks.index(task_of(device.spec)) for device in devices]
+        self.host, self.cores = _hosts(devices, self.loop)
+        self.begin = self._ways_of_the_client(devices, links)
+        self.end = list(self.begin)
         self.threaded = [0.0 if getattr(device, "asynchronous", False) else INLINE for device in devices]
+
+    def _ways_of_the_client(self, devices: Sequence[Candidate], links: LinkCosts) -> list[float]:
+        """Half of a step that does nothing on a device: as measured, or else a message from the first device."""
+        first = links.steps.get(self.names[0], 0.0) if devices else 0.0
+        return [
+            links.steps.get(name, first + 2 * link.latency) / 2
+            for name, link in zip(self.names, self.links[0] if devices else ())
+        ]
 
     def queue(self, device: int, seconds: float) -> int:
         """The number of the queue in which a kernel of `seconds` waits: its device's, or that of the process's loop."""
@@ -80,6 +97,26 @@ class DeviceSet:
         pairs = [link for i, row in enumerate(self.links) for j, link in enumerate(row) if i != j]
         count = max(len(pairs), 1)
         return sum(p.latency for p in pairs) / count, sum(1.0 / p.bandwidth for p in pairs) / count
+
+
+def _hosts(devices: Sequence[Candidate], loop: Sequence[int]) -> tuple[list[int], list[int]]:
+    """For each queue the number of its host, and for each host its cores. A device whose kernels are only launched takes none."""
+    hosts: dict[object, int] = {}
+    cores: list[int] = [0]
+    """The first host has no limit."""
+    of_device: list[int] = []
+    of_loop: dict[int, int] = {}
+    for device, number in zip(devices, loop):
+        known = getattr(device, "cores", None)
+        host = getattr(device, "host", None)
+        if known and (key := host if host is not None else task_of(device.spec)) not in hosts:
+            hosts[key] = len(cores)
+            cores.append(known)
+        mine = hosts[key] if known else 0
+        of_loop[number] = mine
+        of_device.append(0 if getattr(device, "asynchronous", False) else mine)
+    host_of = [*of_device, *(of_loop[number] for number in sorted(of_loop))]
+    return host_of, [0 if host_of.count(h) <= count else count for h, count in enumerate(cores)]
 
 
 def budget_of(device: Candidate) -> float | None:
@@ -102,7 +139,7 @@ def workload(
     nothing. Nodes in `once` run before all steps, and cost nothing either."""
     index = {name: i for i, name in enumerate(names)}
     estimate = _Estimates(nodes)
-    seconds, output, state, fed = [], [], [], []
+    seconds, output, state, fed, idle, hop = [], [], [], [], [], []
     sizes: list[Sequence[float]] = []
     for name in yielding(names):
         node = nodes[name]
@@ -113,6 +150,8 @@ def workload(
         output.append(0.0 if held else float(sum(bytes_each)))
         fed.append(float(sum(bytes_each)) if node.op == "Placeholder" and name not in given else 0.0)
         seconds.append(0.0 if name in given or name in once else _seconds(node, estimate, machine, measured))
+        idle.append(min(seconds[-1], measured.idle.get(name, 0.0)))
+        hop.append(measured.hops.get(name, 0.0))
     inputs: list[list[WorkloadEdge]] = []
     users: list[list[int]] = [[] for _ in names]
     for i, name in yielding(enumerate(names)):
@@ -129,7 +168,7 @@ def workload(
         inputs.append(edges)
         for edge in edges:
             users[edge.source].append(i)
-    return Workload(names, seconds, output, state, fed, inputs, users, _ordered(inputs, users))
+    return Workload(names, seconds, output, state, fed, inputs, users, _ordered(inputs, users), idle, hop)
 
 
 class _Estimates:

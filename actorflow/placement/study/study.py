@@ -22,7 +22,7 @@ from actorflow.placement.study.comparison import MeasuredStep, StepComparison, c
 from actorflow.placement.study.what_if import bandwidth_of, with_links, with_workers
 from actorflow.public import public
 
-_MAGIC = b"actorflow placement study 1\n"
+_MAGIC = b"actorflow placement study 2\n"
 
 
 @public("af")
@@ -98,7 +98,7 @@ class PlacementStudy:
         """The same step on another machine. The placement stays; `search` finds one that makes use of the change.
 
         Args:
-            workers: how many more tasks there are, each with a device like the last one.
+            workers: how many more tasks there are, each on a host of its own with a device like the last one.
             bandwidth: of the links between tasks, in bytes a second or as "10Gb/s".
             latency: of the links between tasks, in seconds.
 

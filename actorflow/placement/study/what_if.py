@@ -13,7 +13,7 @@ from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost, task_of
 from actorflow.placement.simulation.workload import DeviceSet
 
-_FACTS = ("names", "speed", "budget", "links", "queues", "loop", "threaded")
+_FACTS = ("names", "speed", "budget", "links", "queues", "loop", "threaded", "host", "cores", "begin", "end")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _BANDWIDTH = re.compile(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kMG]?)(b|B|bit)(?:/s|ps)\s*")
 
@@ -48,11 +48,14 @@ def with_links(problem: SearchProblem, change: Callable[[LinkCost], LinkCost]) -
         [change(link) if tasks[a] != tasks[b] else link for b, link in enumerate(row)]
         for a, row in enumerate(machine.links)
     ]
-    return replace(problem, machine=_copy(machine, links=links))
+    begin = [seconds + links[0][d].latency - machine.links[0][d].latency for d, seconds in enumerate(machine.begin)]
+    end = [seconds + links[d][0].latency - machine.links[d][0].latency for d, seconds in enumerate(machine.end)]
+    return replace(problem, machine=_copy(machine, links=links, begin=begin, end=end))
 
 
 def with_workers(problem: SearchProblem, count: int) -> SearchProblem:
-    """The problem with `count` more tasks, each with a device like the last one. They are for whatever the last is for."""
+    """The problem with `count` more tasks, each on a host of its own with a device like the last one. They are for whatever the
+    last is for."""
     machine = problem.machine
     last = len(machine.names) - 1
     spec = DeviceSpec.parse(machine.names[last])
@@ -70,6 +73,11 @@ def with_workers(problem: SearchProblem, count: int) -> SearchProblem:
     loops = machine.queues - (last + 1)
     loop = [queue + count for queue in machine.loop]
     loop += [len(names) + loops + k for k in range(count)]
+    cores = [*machine.cores, *[machine.cores[machine.host[machine.loop[last]]]] * count]
+    added_hosts = range(len(machine.cores), len(cores))
+    takes_cores = machine.host[last] == machine.host[machine.loop[last]]
+    host = [*machine.host[: last + 1], *(added_hosts if takes_cores else [0] * count)]
+    host += [*machine.host[last + 1 :], *added_hosts]
     changed = _copy(
         machine,
         names=names,
@@ -79,6 +87,10 @@ def with_workers(problem: SearchProblem, count: int) -> SearchProblem:
         queues=len(names) + loops + count,
         loop=loop,
         threaded=[*machine.threaded, *[machine.threaded[last]] * count],
+        begin=machine.begin + [machine.begin[last] if last else machine.begin[0] + there.latency] * count,
+        end=machine.end + [machine.end[last] if last else machine.end[0] + there.latency] * count,
+        host=host,
+        cores=cores,
     )
     added = range(last + 1, len(names))
     grouping = problem.grouping

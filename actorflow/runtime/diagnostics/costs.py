@@ -20,17 +20,28 @@ _MOST_SIZES = 64
 class Cost:
     """One node's expected nanoseconds: a static guess, then the median of the last few measurements."""
 
-    __slots__ = ("_recent", "nanoseconds", "samples")
+    __slots__ = ("_hops", "_recent", "_threaded", "nanoseconds", "samples")
 
     def __init__(self, guess: float) -> None:
         self.nanoseconds = guess
         self.samples = 0
         self._recent: list[float] | None = None
+        self._threaded: list[tuple[float, float]] | None = None
+        self._hops: list[float] | None = None
 
-    def add(self, nanoseconds: float) -> None:
+    def add(self, nanoseconds: float, busy: float | None = None) -> None:
         """Takes one measurement in. Slow ones (a page fault, another process) count for nothing while they are fewer than half
-        of the last nine; the lower one of two in the middle counts, so the second corrects a first one that was slow."""
+        of the last nine; the lower one of two in the middle counts, so the second corrects a first one that was slow.
+
+        Args:
+            busy: of a run on a thread, the nanoseconds in which the thread had a core.
+        """
         self.samples += 1
+        if busy is not None:
+            threaded = self._threaded = [] if self._threaded is None else self._threaded
+            threaded.append((busy, max(0.0, nanoseconds - busy)))
+            if len(threaded) > _RECENT:
+                del threaded[0]
         recent = self._recent
         if recent is None:
             self._recent = [nanoseconds]
@@ -40,6 +51,30 @@ class Cost:
         if len(recent) > _RECENT:
             del recent[0]
         self.nanoseconds = sorted(recent)[(len(recent) - 1) // 2]
+
+    def hopped(self, nanoseconds: float) -> None:
+        """Takes the time of a hop from the loop to the device's thread, or back, with a run of this node."""
+        hops = self._hops = [] if self._hops is None else self._hops
+        hops.append(nanoseconds)
+        if len(hops) > 2 * _RECENT:
+            del hops[0]
+
+    @property
+    def hop(self) -> float:
+        """The usual nanoseconds of a hop to the device's thread or back; 0 where there was none."""
+        return sorted(self._hops)[(len(self._hops) - 1) // 2] if self._hops else 0.0
+
+    def alone(self) -> tuple[float, float]:
+        """The nanoseconds of a run that finds a core free as soon as it wants one, and the part in which it wants none.
+
+        A thread is without a core where its kernel sleeps, as for a disk, and where others have the cores. The latter comes
+        and goes: what is left in the best quarter of the last runs is the kernel's own.
+        """
+        if not self._threaded:
+            return self.nanoseconds, 0.0
+        busy, idle = (sorted(column) for column in zip(*self._threaded))
+        own = idle[(len(idle) - 1) // 4]
+        return busy[(len(busy) - 1) // 2] + own, own
 
     @property
     def settled(self) -> bool:
@@ -55,7 +90,7 @@ class LaunchCost(Cost):
     def __init__(self) -> None:
         super().__init__(0.0)
 
-    def add(self, nanoseconds: float) -> None:
+    def add(self, nanoseconds: float, busy: float | None = None) -> None:
         self.samples += 1
 
 

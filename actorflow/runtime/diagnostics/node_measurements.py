@@ -25,6 +25,7 @@ def node_measurements(plan: Plan) -> Iterator[NodeMeasurement]:
         if node.costs is not None:
             outputs = outputs or [TensorId(node.node.name, port) for port in range(len(node.costs.outputs))]
             sizes = tuple(zip(outputs, node.costs.outputs))
-        yield NodeMeasurement(tuple(names), plan.device.name, cost.nanoseconds, cost.samples, sizes)
+        nanoseconds, idle = cost.alone()
+        yield NodeMeasurement(tuple(names), plan.device.name, nanoseconds, cost.samples, sizes, idle, cost.hop)
     for loop in plan.loops.values():
         yield from node_measurements(loop)

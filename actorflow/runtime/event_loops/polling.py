@@ -13,6 +13,7 @@ from collections.abc import Callable
 from threading import active_count
 from time import perf_counter
 
+from actorflow import machine
 from actorflow.public import public
 
 POLL_SECONDS = 400e-6
@@ -35,7 +36,7 @@ class PollingSelector(selectors.DefaultSelector):
 
     def __init__(self, seconds: float = POLL_SECONDS, *, alone: bool = False) -> None:
         super().__init__()
-        self._seconds = seconds if _cores() > 1 else 0.0
+        self._seconds = seconds if machine.cores() > 1 else 0.0
         self._alone = alone
         self._trust = 0
 
@@ -74,10 +75,6 @@ def new_event_loop(*, alone: bool = False) -> asyncio.AbstractEventLoop:
     For example `asyncio.Runner(loop_factory=actorflow.new_event_loop)`.
     """
     return asyncio.SelectorEventLoop(PollingSelector(alone=alone))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _give_way: Callable[[], object] = getattr(os, "sched_yield", lambda: None)
