@@ -6,13 +6,15 @@ node, so the thread may run it: the loop learns of all results in the end, in on
 
 A chain ends when it has run all that it may, when a node becomes ready that is the loop's and that somebody else waits for (a
 Send, or what leads to one), when work of another step waits for the thread, or work of this one whose rank is as high, and when
-the step is stopped. Nodes that are ready then and that are small, such as updates of variables, the loop fires as always.
+the step is stopped. It ends before a heavy kernel, too, where a small node that others wait for became ready with it, which need
+not wait on the loop. Nodes that are ready then and that are small, such as updates of variables, the loop fires as always.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from actorflow.runtime.diagnostics.costs import INLINE_LIMIT_NS
 from actorflow.runtime.plan import PlanNode
 from actorflow.runtime.tokens import DEAD
 
@@ -69,7 +71,7 @@ class Chain:
         if not self.open or not self._ready:
             return None
         node = max(self._ready, key=_rank)  # of equal ones the first
-        if node.rank <= above:
+        if node.rank <= above or (node.cost.nanoseconds > INLINE_LIMIT_NS and self._keeps_others_waiting()):
             return None
         self._ready.remove(node)
         executor = self._executor
@@ -80,6 +82,11 @@ class Chain:
         slots[node.begin : node.end] = node.blank
         self._taken.add(node.index)
         return node, inputs
+
+    def _keeps_others_waiting(self) -> bool:
+        """Whether a small node is ready that somebody else waits for."""
+        urgent = self._executor.plan.urgent
+        return any(n.index in urgent and n.cost.nanoseconds <= INLINE_LIMIT_NS for n in self._ready)
 
     def hand_over(self) -> None:
         """Gives the executor what the chain has brought, and fires who is ready. On the loop, once."""

@@ -102,7 +102,7 @@ def test_f42_a_model_is_kept_in_a_file(tmp_path: Path) -> None:
     graph = products(64, 128)
     model = af.CostModel()
     model.learn(measured(graph, 3.0), graph)
-    model.links = LinkCosts(host=LinkCost(1e-4, 2e9, 1e-5), between={("a", "b"): LinkCost(5e-4)})
+    model.links = LinkCosts(host=LinkCost(1e-4, 2e9, 1e-5), between={("a", "b"): LinkCost(5e-4)}, steps={"a": 3e-4})
     model.save(tmp_path / "costs")
     again = af.CostModel.load(tmp_path / "costs")
     assert again.links == model.links and again.predicted(graph) == model.predicted(graph)
@@ -157,6 +157,8 @@ async def test_f42_learned_costs_and_measured_links_reach_a_master(graph: af.Gra
     async with servers({"worker": 2}) as found:
         model.links = await af.measure_links(found[0].target, rounds=3)
         assert len(model.links.between) == 2
+        here, there = model.links.steps.values()
+        assert 0 < here and 0 < there
         for link in (model.links.host, *model.links.between.values()):
             assert link.latency > 0 and link.bandwidth > 1e6 and link.overhead >= 0
         async with af.Session(found[0].target, graph) as session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from workloads import LINKS, Record, posed, random_problem, step
@@ -61,7 +62,12 @@ def test_f43_a_tensor_goes_once_to_each_device_and_takes_time_of_both_loops() ->
 @pytest.mark.parametrize("number", range(40))
 def test_f43_a_part_of_a_simulation_gives_what_the_whole_gives(number: int) -> None:
     rng = random.Random(number)
-    count, devices, link, cores = rng.randint(5, 120), rng.choice((2, 4)), rng.choice([*LINKS]), rng.choice((None, 1, 3))
+    count, devices, link, cores = (
+        rng.randint(5, 120),
+        rng.choice((2, 4)),
+        rng.choice([*LINKS]),
+        rng.choice((None, 1, 3)),
+    )
     problem = random_problem(number, count, devices, LINKS[link], together=0.2, cores=cores)
     simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
     simulator._every = 7
@@ -105,13 +111,33 @@ def test_f43_devices_of_a_host_share_its_cores() -> None:
     last = max(range(3), key=lambda i: two.begun[i])
     assert two.critical() == [last, two.before[last]], "it waited for a core, and says for whose"
     assert on_cores(1, six, []).seconds == pytest.approx(18 * MS)
-    assert on_cores(2, six, [], hosts="aab").ended == pytest.approx([6 * MS, 6 * MS, 6.3 * MS]), "another host has its own"
+    assert on_cores(2, six, [], hosts="aab").ended == pytest.approx([6 * MS, 6 * MS, 6.3 * MS]), (
+        "another host has its own"
+    )
 
 
 def test_f43_a_kernel_that_waits_holds_its_thread_and_no_core() -> None:
     assert on_cores(1, [6 * MS] * 3, [6 * MS] * 3).seconds == pytest.approx(6 * MS)
     found = on_cores(1, [6 * MS] * 3, [4 * MS] * 3)
     assert sorted(found.begun) == pytest.approx([0.0, 2 * MS, 4 * MS]) and found.seconds == pytest.approx(10 * MS)
+
+
+def test_f43_a_hop_to_a_thread_at_rest_and_one_back_take_their_time() -> None:
+    """n1 is in line while n0 runs, so the thread goes on with it at once; n2 waits for the loop to have n0's result."""
+    work = replace(step([3 * MS, 2 * MS, 1 * MS], [(0, 2)]), hop=[0.1 * MS] * 3)
+    problem = posed(work, [Record(0)], FREE)
+    found = Simulator(problem.work, problem.machine, problem.grouping.group).run([0] * 3)
+    assert found.begun == pytest.approx([0.1 * MS, 3.1 * MS, 5.1 * MS])
+    assert found.ready[2] == pytest.approx(3.2 * MS) and found.seconds == pytest.approx(6.2 * MS)
+
+
+def test_f43_a_step_takes_time_to_begin_and_to_end() -> None:
+    names = [Record(i).name for i in range(2)]
+    links = LinkCosts(host=LinkCost(1 * MS), steps={names[0]: 0.4 * MS, names[1]: 1 * MS})
+    problem = posed(step([3 * MS], []), [Record(0), Record(1)], links)
+    simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
+    assert [simulator.run([d]).seconds for d in (0, 1)] == pytest.approx([3.4 * MS, 4 * MS])
+    assert [simulator.run([d]).begun[0] for d in (0, 1)] == pytest.approx([0.2 * MS, 0.5 * MS])
 
 
 def test_f43_an_accelerator_takes_no_core() -> None:

@@ -88,7 +88,7 @@ def hops(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 @pytest.fixture(autouse=True)
 def costs_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """The costs stay as declared, whatever is measured."""
-    monkeypatch.setattr(Cost, "add", lambda self, nanoseconds: None)
+    monkeypatch.setattr(Cost, "add", lambda self, nanoseconds, busy=None: None)
 
 
 @pytest.fixture
@@ -173,15 +173,16 @@ async def test_small_nodes_and_those_with_state_stay_on_the_loop(
     assert len(hops) == 1
 
 
-@pytest.mark.parametrize("between", [0, 1])
+@pytest.mark.parametrize("between", ["nothing", "a short kernel", "one that could follow"])
 async def test_what_others_wait_for_is_not_held_up_by_a_chain(
-    graph: af.Graph, probe: Probe, hops: list[Any], between: int
+    graph: af.Graph, probe: Probe, hops: list[Any], between: str
 ) -> None:
     """A kernel that could follow waits until an asynchronous one has begun, which depends on the same result."""
     x = af.placeholder(af.float32, [4])
     first = heavy(x, tag="a")
-    sent = probes.wait(-first if between else first, tag="gate")
     value = heavy(first, tag="b")
+    behind = {"nothing": lambda: first, "a short kernel": lambda: -first}.get(between, lambda: medium(first, tag="c"))
+    sent = probes.wait(behind(), tag="gate")
     probe.does["b"] = lambda x: probe.release.wait(PATIENCE) or pytest.fail("the asynchronous kernel was not begun")
     async with session_of(graph) as session:
         running = asyncio.create_task(session.run([value, sent], {x: np.zeros(4)}))
