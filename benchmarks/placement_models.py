@@ -55,7 +55,7 @@ def inception(m: Model, batch: int = 32, side: int = 35) -> Parts:
         return lib.nn.relu(m.norm(value, outputs))
 
     def branch(value: Any, *layers: tuple[int, int, int], stride: int = 1) -> Any:
-        """Convolutions of so many channels and that size, the last one with the stride."""
+        """Convolutions of these channels, heights and widths, the last one with the stride."""
         inputs = channels
         for k, (outputs, high, wide) in enumerate(layers):
             value = conv(value, inputs, outputs, high, wide, stride if k == len(layers) - 1 else 1)

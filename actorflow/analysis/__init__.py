@@ -2,6 +2,7 @@
 
 ancestry.py      what may hold a node up or kill it: the asynchronous nodes, and the sources of dead tokens, among its ancestors
 cooperative.py   pauses for others: a plan of a large graph is made on a thread of its own, which gives the interpreter up often
+duplicates.py    duplicates: nodes that compute what an earlier one computes (paper section 5.1)
 feeding.py       what feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold
 frames.py        frames: which loop each node runs in, decided by the graph alone (paper section 4.4)
 prune.py         reverse reachability: a run executes exactly the ancestors of its fetches and targets (paper sections 2 and

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from actorflow.analysis.cooperative import yielding
+from actorflow.analysis.duplicates import divide_duplicates
 from actorflow.analysis.frames import PRIMITIVES
 from actorflow.graph.node import Node
 from actorflow.placement.cost_model import expected_bytes
@@ -22,6 +23,8 @@ INITIAL = "makes the initial value that goes to"
 SOURCE = "is a source for nothing but"
 ABOUT = "only asks for the shape of"
 VIEW = "is a view of"
+SAME = "computes the same as"
+_LARGE_ATTRIBUTE = 1024
 
 
 class Uses:
@@ -77,6 +80,11 @@ def lists(uses: Uses) -> Iterator[Joint]:
         for tensor_id in node.inputs:
             if uses.nodes[tensor_id.node].dtypes[tensor_id.port].kind == "V":
                 yield node.name, tensor_id.node, LISTS
+
+
+def same(nodes: Mapping[str, Node], names: Container[str]) -> dict[str, str]:
+    """The nodes that compute what an earlier one computes, and which one that is: on one device a pass lets only that run."""
+    return divide_duplicates([node for node in nodes.values() if node.name in names], (), _LARGE_ATTRIBUTE)[1]
 
 
 def run_once(uses: Uses, made: Container[str]) -> set[str]:

@@ -7,9 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from actorflow.analysis.cooperative import yielding
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
 from actorflow.placement import affinity
-from actorflow.placement.cost_model import Measurements, expected_bytes
+from actorflow.placement.cost_model import Measurements, expected_bytes, node_cost
 from actorflow.placement.feasible import Candidate, is_bound
 from actorflow.placement.groups import Choices, Joint, UnionFind
 from actorflow.placement.search.problem import SearchProblem
@@ -19,6 +20,7 @@ from actorflow.placement.simulation.simulator import Simulator
 from actorflow.placement.simulation.workload import DeviceSet, Workload, workload
 
 _TIE = 1e-9
+_LONGER_THAN_A_TRANSFER = 500e-6
 
 
 @dataclass(slots=True)
@@ -77,8 +79,10 @@ def choose(
     choices = Choices(groups, options, placed)
     initial = affinity.initial(uses, groups)
     once = affinity.run_once(uses, initial)
-    together = _gather(uses, choices, initial)
-    work = workload(nodes, work_names, given, once, machine, measured)
+    same = _worth_joining(affinity.same(nodes, set(work_names) - given), nodes, measured)
+    together = _gather(uses, choices, initial, same)
+    same = {name: first for name, first in same.items() if groups.find(name) == groups.find(first)}
+    work = workload(nodes, work_names, given, once, machine, measured, same)
     numbers: dict[str, int] = {}
     group: list[int] = []
     options_of: list[Sequence[int]] = []
@@ -171,9 +175,19 @@ def _too_small(work: Workload, machine: DeviceSet, grouping: Grouping, options: 
     return any(budget is not None and need + one > budget for budget, need, one in zip(machine.budget, needs, largest))
 
 
-def _gather(uses: affinity.Uses, choices: Choices, initial: Mapping[str, str]) -> list[Joint]:
+def _worth_joining(same: Mapping[str, str], nodes: Mapping[str, Node], measured: Measurements) -> dict[str, str]:
+    """Those of equal nodes that take longer than to send a result of theirs: to compute the others twice is as well."""
+    whole = Subgraph(nodes)
+
+    def seconds(name: str) -> float:
+        return measured.seconds.get(name) or node_cost(nodes[name], whole) * 1e-9
+
+    return {name: first for name, first in same.items() if max(seconds(name), seconds(first)) > _LONGER_THAN_A_TRANSFER}
+
+
+def _gather(uses: affinity.Uses, choices: Choices, initial: Mapping[str, str], same: Mapping[str, str]) -> list[Joint]:
     """Joins what is better off together; gives the joints."""
-    made = []
+    made = [(name, first, affinity.SAME) for name, first in same.items() if choices.share(name, first)]
     for members in affinity.loops(uses):
         first, *others = sorted(members, key=lambda name: (len(choices.of(name)), name))
         made += [(name, first, affinity.IN_LOOP) for name in others if choices.share(name, first)]

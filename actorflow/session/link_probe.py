@@ -4,8 +4,8 @@ A tensor goes to and fro between two devices, in a chain within one step. That c
 Recv, and turns of the event loops. Small tensors that go at one time count what an event loop works for each of them. A step that
 does nothing on a device counts how long a step takes to begin and to end there.
 
-The loops are at rest before each step. Where kernels take milliseconds, as in the steps that are worth placing, they sleep, and
-a message has to wake them: between steps in a row it would find them awake, and in a third of the time.
+The loops are at rest before each step. They sleep while kernels take milliseconds, as in the steps that are worth placing, and
+a message has to wake them. In steps that follow each other at once it would find them awake, and take half of the time.
 """
 
 from __future__ import annotations

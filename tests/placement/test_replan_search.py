@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import anyio
@@ -12,6 +12,7 @@ import anyio.lowlevel
 import numpy as np
 import pytest
 from clusters import servers
+from patience import PATIENCE
 from workloads import LINKS, Record, posed, random_problem, step
 
 import actorflow as af
@@ -63,6 +64,12 @@ def alone(session: af.Session) -> list[str]:
     """The pieces on the device of the long one."""
     homes = {name: session.placement(name) for name in LENGTHS}
     return [name for name in homes if homes[name] == homes["long"]]
+
+
+async def until(true: Callable[[], Any], do: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint) -> None:
+    with anyio.fail_after(PATIENCE):
+        while not true():
+            await do()
 
 
 async def adopted(session: af.Session, trial: PlacementTrial, fetch: Tensor, feeds: dict[Any, Any]) -> PlacementTrial:
@@ -222,6 +229,75 @@ async def test_f47_a_session_whose_master_is_lost_goes_on_and_searches_again(gra
         assert (await session.run(total, {x: BATCH})).tolist() == [4] * 4
         again = await session.replan(search=0.0)
         assert again.report.trials > 0
+
+
+@af.op("TestSurprise", shape=unchanged, gradient=None, work=lambda c: 1.0)
+def surprise(x: TensorLike, *, seconds: float, name: str | None = None) -> Tensor:  # type: ignore[empty-body]
+    """`x` itself after some seconds, though its work says that it takes none."""
+
+
+@af.kernel("TestSurprise")
+def _surprise(xp: Any, x: Any, *, seconds: float) -> Any:
+    time.sleep(seconds)
+    return x + 0
+
+
+async def lost(server: Server) -> None:
+    server.links.close()
+    await server.__aexit__(None, None, None)
+
+
+@pytest.mark.parametrize("when", ["while it searches", "before the trial", "on trial"])
+async def test_f47_a_training_goes_on_where_a_task_is_lost_that_only_the_search_wants(
+    graph: af.Graph, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """All runs on the first task, for nothing was known of costs; the search would have the second one, too."""
+    x = af.placeholder(af.float32, [4], name="x")
+    total = af.add_n([surprise(x, seconds=0.002 + i * 1e-4, name=f"n{i}") for i in range(4)])
+    searching, go_on = threading.Event(), threading.Event()
+
+    def waiting(problem: Any, seconds: float, *, seed: int, stop: threading.Event) -> Any:
+        searching.set()
+        assert go_on.wait(PATIENCE)
+        return search(problem, seconds, seed=seed)
+
+    monkeypatch.setattr("actorflow.session.planning.planner.search_apart", waiting)
+    async with servers({"worker": 2}) as found:
+        async with af.Session(found[0].target, graph) as session:
+
+            async def steps(count: int) -> None:
+                for _ in range(count):
+                    assert (await session.run(total, {x: BATCH})).tolist() == [4] * 4
+
+            await steps(5)
+            homes = {session.placement(f"n{i}") for i in range(4)}
+            assert homes == {"/job:worker/replica:0/task:0/device:CPU:0"}
+            trials: list[PlacementTrial] = []
+            async with anyio.create_task_group() as group:
+
+                async def replan() -> None:
+                    trials.append(await session.replan(search=0.0))
+
+                group.start_soon(replan)
+                await until(searching.is_set)
+                await steps(3)
+                if when == "while it searches":
+                    await lost(found[1])
+                    await steps(3)
+                go_on.set()
+            (trial,) = trials
+            assert trial.report.better and trial.adopted is None
+            if when == "before the trial":
+                await lost(found[1])
+            if when == "on trial":
+                await until(lambda: any(turns.twin for turns in trial._turns.values()), lambda: steps(1))
+                await lost(found[1])
+            while trial.adopted is None:
+                await steps(1)
+            assert trial.adopted is False, trial.verdict
+            await steps(5)
+            assert {session.placement(f"n{i}") for i in range(4)} == homes
+        await found[1].__aenter__()
 
 
 async def test_f47_a_node_tells_what_the_search_tried(graph: af.Graph) -> None:

@@ -97,7 +97,7 @@ def test_f43_no_placement_goes_below_the_bound() -> None:
 
 
 def on_cores(cores: int | None, seconds: list[float], idle: list[float], hosts: str = "aaa") -> Timeline:
-    """Independent nodes, each on a device of its own; the devices' hosts have so many cores."""
+    """Independent nodes, each on a device of its own; each of `hosts` has that number of cores."""
     records = [Record(i, host=host, cores=cores) for i, host in enumerate(hosts)]
     problem = posed(step(seconds, [], idle=idle), records, FREE)
     return Simulator(problem.work, problem.machine, problem.grouping.group).run(range(len(seconds)))

@@ -25,7 +25,7 @@ class Scripted(PollingSelector):
         self.now = self.comes = 0.0
         self.slept = self.looked = 0
         monkeypatch.setattr(polling, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(polling, "_cores", lambda: cores)
+        monkeypatch.setattr(polling.machine, "cores", lambda: cores)
         super().__init__(alone=alone)
 
     def after(self, seconds: float, timeout: float | None = None) -> list[Any]:

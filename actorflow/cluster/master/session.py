@@ -26,7 +26,7 @@ from actorflow.cluster.wire.messages import AbortStep, Costs, LinkTraffic, Relea
 from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.cluster.worker.task_partition import unknown_op
 from actorflow.cluster.worker.worker import Worker
-from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnknownNameError
+from actorflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnavailableError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
@@ -40,6 +40,7 @@ from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.partial_execution import StepCaller
 from actorflow.session.planning.builder import PlanBuilder
 from actorflow.session.planning.planner import Planner, SearchReport
+from actorflow.session.planning.trial import NOTHING_BEGUN
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.waiting.deadline import noted, noted_by, noting
 from actorflow.session.waiting.deadlock import WaitingStep, joined
@@ -258,7 +259,10 @@ class MasterSession:
         if not plan.current:
             async with self._lock:
                 if not plan.current:
-                    await self._registrar.register(plan)
+                    try:
+                        await self._registrar.register(plan)
+                    except UnavailableError as error:
+                        raise error.located(details=[NOTHING_BEGUN]) from error
 
     async def _all(
         self, plan: MasterPlan, step: int, run: Callable[[RegisteredPartition], Awaitable[Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from actorflow.graph.node import Node
-from actorflow.placement.affinity import Uses, initial, run_once
+from actorflow.placement.affinity import Uses, initial, run_once, same
 from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.feasible import Candidate
 from actorflow.placement.groups import UnionFind, required
@@ -35,5 +35,7 @@ def makespan(
         groups.join(name, other)
     uses = Uses(nodes, [nodes[name] for name in names])
     once = run_once(uses, initial(uses, groups))
-    work = workload(nodes, names, (), once, machine, measured)
+    found = same(nodes, set(names)).items()
+    merged = {name: first for name, first in found if placed[name] == placed[first]}
+    work = workload(nodes, names, (), once, machine, measured, merged)
     return Simulator(work, machine, range(len(names))).run([machine.index[placed[name]] for name in names])

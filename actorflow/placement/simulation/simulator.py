@@ -7,8 +7,8 @@ follow each other. A step begins on the first device, and ends when that one has
 another device costs two messages at least.
 
 Threads and event loops of a host share its cores: work that needs a core begins when one is free. A kernel that only waits,
-as for a disk, holds its thread and no core. Where runs have shown it, a hop from the loop to a thread at rest, and one back,
-take their time (`Workload.hop`).
+as for a disk, holds its thread and no core. A hop from the loop to a thread at rest and one back
+take the time that runs have shown (`Workload.hop`).
 
 `Simulator.rerun` simulates a changed placement from the last snapshot before the first event that the change can touch, and
 gives up as soon as the step can't end by a limit any more: a search tries thousands of placements by that. Its results are

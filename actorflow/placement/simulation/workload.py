@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from actorflow.analysis.cooperative import yielding
@@ -134,10 +135,13 @@ def workload(
     once: Container[str],
     machine: DeviceSet,
     measured: Measurements,
+    same: Mapping[str, str] = MappingProxyType({}),
 ) -> Workload:
     """The work of the nodes `names`, which are sorted. Those `given` are there already: their tensors are, and they cost
-    nothing. Nodes in `once` run before all steps, and cost nothing either."""
+    nothing. Nodes in `once` run before all steps, and cost nothing either. Those in `same` have what another node of their device
+    computes, and do nothing but wait for it."""
     index = {name: i for i, name in enumerate(names)}
+    merged = {name: index[first] for name, first in same.items() if first in index}
     estimate = _Estimates(nodes)
     seconds, output, state, fed, idle, hop = [], [], [], [], [], []
     sizes: list[Sequence[float]] = []
@@ -149,7 +153,8 @@ def workload(
         state.append(float(sum(bytes_each)) if held and not node.inputs else 0.0)
         output.append(0.0 if held else float(sum(bytes_each)))
         fed.append(float(sum(bytes_each)) if node.op == "Placeholder" and name not in given else 0.0)
-        seconds.append(0.0 if name in given or name in once else _seconds(node, estimate, machine, measured))
+        costs_nothing = name in given or name in once or name in merged
+        seconds.append(0.0 if costs_nothing else _seconds(node, estimate, machine, measured))
         idle.append(min(seconds[-1], measured.idle.get(name, 0.0)))
         hop.append(measured.hops.get(name, 0.0))
     inputs: list[list[WorkloadEdge]] = []
@@ -157,7 +162,9 @@ def workload(
     for i, name in yielding(enumerate(names)):
         node = nodes[name]
         edges: list[WorkloadEdge] = []
-        if name not in given:
+        if name in merged:
+            edges.append(WorkloadEdge(merged[name], 0.0, False))
+        elif name not in given:
             for tensor_id in dict.fromkeys(node.inputs):
                 source, maker = index.get(tensor_id.node), nodes[tensor_id.node]
                 if source is None or is_free(maker) or node.op == "Merge" and maker.op == "NextIteration":

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import comb
 from typing import Any
 
-from actorflow.errors import OpError
+from actorflow.errors import OpError, UnavailableError
 from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
 from actorflow.public import public
@@ -30,6 +30,8 @@ _LOOKS = (10, 14, 20, 30)
 _CHANCE = 0.0125
 """How likely equal placements may be to look so different at one of the looks."""
 
+NOTHING_BEGUN = "Nothing of the step had begun."
+"""A line of the error of a step whose tasks were not reached: it may run in another way."""
 _LOST = "The master was lost, and the placement on trial with it."
 
 
@@ -128,10 +130,15 @@ class PlacementTrial:
         try:
             result = await self._run(turns.twin if is_new else plan, feeds, timeout, trace, begun)
         except Exception as error:
-            if is_new and self.adopted is None:
-                self._decide(False, f"A step failed by it: {error!s:.200}. The former placement is back.")
-                if isinstance(error, OpError):
-                    error.add_note("The step ran by a placement on trial; the former placement is back.")
+            if not is_new or self.adopted is not None:
+                raise
+            self._decide(False, f"A step failed by it: {error!s:.200}. The former placement is back.")
+            if isinstance(error, UnavailableError) and NOTHING_BEGUN in error.details:
+                return await self._run(
+                    plan, feeds, timeout, trace, begun
+                )  # a task is lost that the new one alone may need
+            if isinstance(error, OpError):
+                error.add_note("The step ran by a placement on trial; the former placement is back.")
             raise
         turns.took.setdefault(number, {})[is_new] = clock() - since
         if number >= _WARM and len(turns.took[number]) == 2 and self.adopted is None:
