@@ -36,7 +36,9 @@ def _run(arguments: argparse.Namespace) -> int:
     found = other.search(arguments.seconds, seed=arguments.seed, trials=arguments.trials)
     print(present)
     print(f"\nfound:\n{found}")
-    print(f"\n{found.seconds / present.seconds:.3f} of the time; {_moved(present.placement(), found.placement())}.")
+    print(
+        f"\nThe step takes {found.seconds / present.seconds:.3f} of the time; {_moved(present.placement(), found.placement())}."
+    )
     if arguments.svg is not None:
         arguments.svg.write_text(present.svg(found, titles=["before", "as found"]), encoding="utf-8")
     if arguments.json is not None:

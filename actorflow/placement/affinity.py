@@ -82,9 +82,9 @@ def lists(uses: Uses) -> Iterator[Joint]:
                 yield node.name, tensor_id.node, LISTS
 
 
-def same(nodes: Mapping[str, Node], names: Container[str]) -> dict[str, str]:
-    """The nodes that compute what an earlier one computes, and which one that is: on one device a pass lets only that run."""
-    return divide_duplicates([node for node in nodes.values() if node.name in names], (), _LARGE_ATTRIBUTE)[1]
+def same(uses: Uses) -> dict[str, str]:
+    """The nodes that compute what another one computes, and which one that is: on one device a pass lets only that run."""
+    return divide_duplicates(_order(uses), (), _LARGE_ATTRIBUTE)[1]
 
 
 def run_once(uses: Uses, made: Container[str]) -> set[str]:

@@ -79,7 +79,7 @@ def choose(
     choices = Choices(groups, options, placed)
     initial = affinity.initial(uses, groups)
     once = affinity.run_once(uses, initial)
-    same = _worth_joining(affinity.same(nodes, set(work_names) - given), nodes, measured)
+    same = _worth_joining(affinity.same(uses), nodes, measured)
     together = _gather(uses, choices, initial, same)
     same = {name: first for name, first in same.items() if groups.find(name) == groups.find(first)}
     work = workload(nodes, work_names, given, once, machine, measured, same)

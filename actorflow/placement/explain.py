@@ -25,11 +25,13 @@ def explain(
     *,
     reasons: Mapping[str, Reason] | None = None,
     refused: Mapping[str, OpError] | None = None,
+    searched: bool = False,
 ) -> str:
     """Says where node `name` is and why: the nodes that share its device and what joined them, with the user's lines; what
     they ask for; and of each device what it would have cost, or what ruled it out.
 
-    `nodes`, `placed`, `reasons` and `refused` are what `place` was given and gave.
+    `nodes`, `placed`, `reasons` and `refused` are what `place` was given and gave. `searched` says that a search has compared the
+    devices, and that its words follow.
 
     Raises:
         KeyError: there is no node of that name.
@@ -54,7 +56,7 @@ def explain(
     if reason.pulled in nodes:
         lines.append(f"It costs nothing by itself, and went where {_shown(nodes[reason.pulled])} uses it.")
     lines.append("The devices:")
-    lines += [f"  {d.name}: {_verdict(d, device, group, nodes, reason)}" for d in devices]
+    lines += [f"  {d.name}: {_verdict(d, device, group, nodes, reason, searched)}" for d in devices]
     if reason.spread is not None and reason.ends:
         lines.append(
             f"The step is expected to take {_time(reason.step)} with all that is free on one device, and "
@@ -78,7 +80,9 @@ def _group(
     return found, [nodes[member] for member in members if member in placed]
 
 
-def _verdict(device: Candidate, chosen: str, group: Sequence[Node], nodes: Mapping[str, Node], reason: Reason) -> str:
+def _verdict(
+    device: Candidate, chosen: str, group: Sequence[Node], nodes: Mapping[str, Node], reason: Reason, searched: bool
+) -> str:
     ends = reason.ends.get(device.name)
     prefix = "chosen; " if device.name == chosen else ""
     if ends is not None:
@@ -92,6 +96,8 @@ def _verdict(device: Candidate, chosen: str, group: Sequence[Node], nodes: Mappi
             return prefix + f"not what {member.name} asks for"
     if device.name == chosen:
         return "chosen"
+    if searched:
+        return "possible; the search has compared it, as told below"
     if any(member.op == "Placeholder" for member in group):
         return "possible, but what is fed comes in where a step begins"
     if any(is_bound(member) for member in group) and task_of(device.spec) != task_of(DeviceSpec.parse(chosen)):

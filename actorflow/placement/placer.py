@@ -138,8 +138,12 @@ class Placer:
         nodes = self._nodes
         if name not in nodes:
             return f"{name} has no device; it was not placed yet."
-        text = explain(name, nodes, self.placed, self._devices, reasons=self._reasons, refused=self._refused)
-        return text if self.searched is None else "\n".join([text, *self.searched.lines(name)])
+        found = self.searched
+        compared = found is not None and found.compared(name)
+        text = explain(
+            name, nodes, self.placed, self._devices, reasons=self._reasons, refused=self._refused, searched=compared
+        )
+        return text if found is None else "\n".join([text, *found.lines(name)])
 
 
 def _run_most(observed: Sequence[NodeMeasurement], nodes: Mapping[str, Node]) -> AbstractSet[str]:

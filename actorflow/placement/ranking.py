@@ -12,7 +12,7 @@ from dataclasses import replace
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
-from actorflow.placement.affinity import same
+from actorflow.placement.affinity import Uses, same
 from actorflow.placement.cost_model import Measurements
 from actorflow.placement.feasible import Candidate
 from actorflow.placement.simulation.link_costs import LinkCosts
@@ -39,7 +39,8 @@ def ranked(
     names = sorted(needed_by((name for part in parts.values() for name in part.nodes), nodes))
     machine = DeviceSet(devices, links)
     here = {name for part in parts.values() for name in part.nodes}
-    merged = {n: first for n, first in same(nodes, set(names)).items() if n not in here and first in here}
+    equal = same(Uses(nodes, [nodes[name] for name in names]))
+    merged = {name: first for name, first in equal.items() if name not in here and first in here}
     found = dict(zip(names, ranks(workload(nodes, names, (), (), machine, measured, merged), machine)))
     arriving: dict[str, float] = {}
     for part in parts.values():

@@ -103,7 +103,7 @@ def chains(width: int = 4, length: int = 5, size: int = 300) -> None:
     for i in range(width):
         y = x
         for j in range(length):
-            y = af.matmul(y, y, name=f"chain{i}_{j}")
+            y = af.matmul(y, y, bool(i >> 2 * j & 1), bool(i >> 2 * j & 2), name=f"chain{i}_{j}")  # no two are equal
 
 
 def chain(length: int = 20, size: int = 300) -> None:
@@ -248,6 +248,24 @@ def test_f42_a_measured_time_decides(graph: af.Graph) -> None:
     assert set(place(graph.nodes, devices, {}).values()) == {devices[0].name}
     placed = place(graph.nodes, devices, {}, measured=Measurements(dict.fromkeys("abc", 0.01)))
     assert [placed[name] for name in "abc"] == [d.name for d in devices], "ties go to the device named first"
+
+
+def test_f43_equal_nodes_share_a_device_and_cost_once(graph: af.Graph) -> None:
+    """A pass lets only the first of them run there."""
+    x = af.placeholder(af.float32, [500, 500], name="x")
+    for name, turned in (("a", False), ("b", False), ("c", True)):
+        af.matmul(x, x, transpose_b=turned, name=name)
+    devices = tasks(2)
+    measured = Measurements(dict.fromkeys("abc", 0.02))
+    placed = place(graph.nodes, devices, {}, measured=measured)
+    assert placed["a"] == placed["b"] != placed["c"]
+    assert makespan(graph.nodes, placed, devices, measured=measured).seconds < 0.03
+    on_one = dict.fromkeys(graph.nodes, devices[0].name)
+    assert makespan(graph.nodes, on_one, devices, measured=measured).seconds == pytest.approx(0.04)
+    apart = on_one | {"b": devices[1].name}
+    assert makespan(graph.nodes, apart, devices, measured=measured).seconds == pytest.approx(0.04), "and b beside them"
+    cheap = place(graph.nodes, devices, {}, measured=Measurements(dict.fromkeys("abc", 1e-5)))
+    assert set(cheap.values()) == {devices[0].name}
 
 
 def test_f43_short_kernels_of_a_process_share_its_loop(graph: af.Graph) -> None:

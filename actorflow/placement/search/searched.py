@@ -22,16 +22,21 @@ class Searched:
     result: SearchResult
     verdict: str
 
+    def compared(self, name: str) -> bool:
+        """Whether the search had a choice for the group of node `name`."""
+        g = self.numbers.get(name)
+        return g is not None and len(self.problem.grouping.options[g]) > 1
+
     def lines(self, name: str) -> list[str]:
         """Says what the search tried and found, and the step's length with the group of node `name` on each other device."""
         found = self.result
         lines = [described(found), self.verdict, *self._pictures()]
-        g = self.numbers.get(name)
-        if g is None or len(self.problem.grouping.options[g]) < 2:
+        if not self.compared(name):
             return [
                 *lines,
                 f"The search left {name} where it is: it has no choice, or is not in the steps that run most.",
             ]
+        g = self.numbers[name]
         simulator = Simulator(self.problem.work, self.problem.machine, self.problem.grouping.group)
         rule, best = MemoryRule(self.problem), simulator.run(found.at)
         lines.append("With its group on each device, and all else as the search has placed it:")
@@ -62,17 +67,19 @@ class Searched:
 
 
 def described(found: SearchResult) -> str:
-    """The starts, trials and gains of a search, in words."""
+    """The starts, trials and gains of a search, in lines of words."""
     way = "all placements, " if found.exhaustive else ""
     last = "; ".join(
         f"{_ms(seconds)} at trial {trial:,}" for trial, seconds in found.improvements[-_MOST_IMPROVEMENTS:]
     )
-    starts = ", ".join(f"{name} {_ms(seconds)}" for name, seconds in found.starts.items())
-    return (
+    lines = [
         f"A search simulated {way}{found.trials:,} steps in {found.took:.3g} s (seed {found.seed}). The best takes "
-        f"{_ms(found.seconds)}, and no placement less than {_ms(found.bound)}. It started from: {starts}. "
-        f"It found: {last}."
-    )
+        f"{_ms(found.seconds)}, and no placement less than {_ms(found.bound)}.",
+        "It started from:",
+        *(f"  {name}: {_ms(seconds)}" for name, seconds in found.starts.items()),
+        f"It found: {last}.",
+    ]
+    return "\n".join(lines)
 
 
 def _ms(seconds: float) -> str:

@@ -35,7 +35,6 @@ def makespan(
         groups.join(name, other)
     uses = Uses(nodes, [nodes[name] for name in names])
     once = run_once(uses, initial(uses, groups))
-    found = same(nodes, set(names)).items()
-    merged = {name: first for name, first in found if placed[name] == placed[first]}
+    merged = {name: first for name, first in same(uses).items() if placed[name] == placed[first]}
     work = workload(nodes, names, (), once, machine, measured, merged)
     return Simulator(work, machine, range(len(names))).run([machine.index[placed[name]] for name in names])
