@@ -126,7 +126,7 @@ def branches() -> tuple[Any, Any]:
     x = af.placeholder(af.float32, [96, 96], name="x")
     one = two = x
     for k in range(4):
-        one, two = af.matmul(one, x, name=f"one{k}"), af.matmul(two, x, name=f"two{k}")
+        one, two = af.matmul(one, x, name=f"one{k}"), af.matmul(two, x, transpose_b=True, name=f"two{k}")
     return x, af.reduce_sum(one) + af.reduce_sum(two)
 
 
