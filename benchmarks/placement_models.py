@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from actorflow.registry import plugins
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.placement.choose import Posed
 from actorflow.placement.place import place
@@ -152,13 +153,18 @@ def model_problem(name: str, devices: int, links: LinkCosts, budget: float | Non
     """The question where the nodes of a model's training step go.
 
     Args:
-        budget: the part of the bytes of all variables that each device has room for; None is without bounds.
+        budget: the part of the bytes of all variables that each device has room for, or else the largest that must be on one,
+            besides the largest output of a node. None is without bounds.
     """
+    plugins.load_kernels()
     graph, needed = step(name)
     free = _posed(graph, needed, devices, links, None)
     if budget is None:
         return free
-    return _posed(graph, needed, devices, links, budget * sum(free.work.state) + max(free.work.output))
+    held = [0.0] * len(free.grouping.options)
+    for state, g in zip(free.work.state, free.grouping.group):
+        held[g] += state
+    return _posed(graph, needed, devices, links, max(budget * sum(held), max(held)) + max(free.work.output))
 
 
 def _posed(graph: Any, needed: set[str], count: int, links: LinkCosts, budget: float | None) -> SearchProblem:

@@ -110,6 +110,8 @@ TARGETS: Mapping[str, Target] = {
     **{f"placement/{graph}_searched": _value(1.02) for graph in ("branches", "stages", "tangle")},
     "placement/predicted_within_10": Target(9, "value", "at least"),
     "placement_search/geometric_mean": _value(0.92),
+    **{f"placement_search/{graphs}_worst": _value(1) for graphs in ("random", "profiles", "models")},
+    "placement_search/large_trials_a_second": Target(34, "value", "at least"),
     **{f"placement_search/lstm_{link}": _value(1.05) for link in ("bus", "memory")},
     "placement_search/thousand_s": _value(10),
     "placement_search/hold_p99_ms": _value(5),
