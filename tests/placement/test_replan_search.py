@@ -138,6 +138,8 @@ async def test_f47_a_placement_that_only_seemed_faster_is_put_back(graph: af.Gra
 async def test_f47_no_choice_and_no_gain_are_told(graph: af.Graph) -> None:
     x, total = pieces()
     async with af.Session(graph=graph, devices={"CPU": 1}) as session:
+        trial = await session.replan(search=0.1)
+        assert trial.adopted is False and "no step to look at yet" in trial.verdict
         await session.run(total, {x: BATCH})
         trial = await session.replan(search=0.1)
         assert trial.adopted is False and trial.verdict == "No node has a choice of its device."
@@ -150,6 +152,15 @@ async def test_f47_no_choice_and_no_gain_are_told(graph: af.Graph) -> None:
         assert not trial.report.better or trial.report.found < trial.report.present
         with pytest.raises(ValueError, match="number of seconds"):
             await session.replan(search=-1.0)
+
+
+async def test_f47_a_search_goes_by_estimates_where_nothing_is_measured(graph: af.Graph) -> None:
+    """A plan is there, but no step has run."""
+    x, total = pieces()
+    async with af.Session(graph=graph, devices={"CPU": 2}) as session:
+        await session.warmup(total, [x])
+        trial = await session.replan(search=0.0)
+        assert trial.report.exhaustive and 0 < trial.report.found <= trial.report.present
 
 
 async def test_f47_a_step_that_fails_on_trial_ends_it(graph: af.Graph) -> None:

@@ -37,6 +37,8 @@ LARGE_GRAPH = 30
 
 KEPT = "It is not faster than the one in force, which was kept."
 ON_TRIAL = "Steps run by it and by the former one in turns, until one of them is seen to be faster."
+NO_CHOICE = "No node has a choice of its device."
+NO_STEP = "There is no step to look at yet: run one first, or call await session.warmup(fetches)."
 _LEAST_GAIN = 0.005
 """A placement that is expected to be faster by less is not worth a trial."""
 
@@ -157,7 +159,7 @@ class Planner(Generic[P]):
             stop.set()
         self._candidate = None
         if result is None or posed.problem is None:
-            return SearchReport(0.0, 0.0, 0.0, 0, seed, False, False, "No node has a choice of its device.")
+            return SearchReport(0.0, 0.0, 0.0, 0, seed, False, False, NO_CHOICE if self.placer.placed else NO_STEP)
         present = result.seconds if result.present is None else result.present
         better = result.seconds < present * (1 - _LEAST_GAIN)
         searched = self.placer.searched = Searched(posed.problem, posed.numbers, result, KEPT)
