@@ -48,7 +48,7 @@ help:
 	@echo 'make test-native  the kernels in C: for each set of instructions, and under AddressSanitizer and ThreadSanitizer; all ops without them'
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make docs    run all examples of the documentation, and make its site: build/docs/html'
-	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors'
+	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors; a million eager ops'
 	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
 	@echo 'make chaos   real processes that are killed, stopped and held up, and saves that are killed (CYCLES=500; CHAOS=0.01 is short)'
 	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events, RESULTS=file keeps the sums)'

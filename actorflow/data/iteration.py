@@ -242,6 +242,9 @@ class DatasetIterator(AsyncIterator[Any]):
         """The work of each stage so far, and what it waits for."""
         return self._pulling.statistics()
 
+    def __repr__(self) -> str:
+        return f"<iterator of {self._pulling.node}>\n{self.statistics()}"
+
     @property
     def is_busy(self) -> bool:
         """Whether it has tasks, which end when it is closed."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 from actorflow.data.node import Node
 from actorflow.data.spec import Element, Spec, fits
 from actorflow.data.stage import EndOfSequence, Running, Stage, read_state, write_state
-from actorflow.data.statistics import IteratorStatistics, statistics_of, waiting_of
+from actorflow.data.statistics import IteratorStatistics, PullWaits, statistics_of, waiting_of
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
 from actorflow.fair_lock import FairLock
 from actorflow.records.roots import FileRoots
@@ -27,6 +28,7 @@ class Pulling:
         self._stage: Stage | None = None
         self._saved: Any = None
         self._ended = False
+        self._waits = PullWaits()
 
     async def pull(self) -> Element:
         """The next element. Raises EndOfSequence, also where it was closed."""
@@ -34,8 +36,11 @@ class Pulling:
             if self._ended:
                 raise EndOfSequence
             running, stage = self._running, self._stage or self._opened()
+            began = perf_counter()
             try:
-                return await stage.pull()
+                element = await stage.pull()
+                self._waits.pulled(began, perf_counter(), stage)
+                return element
             except EndOfSequence:
                 if running is self._running:
                     self._ended = True
@@ -95,7 +100,7 @@ class Pulling:
 
     def statistics(self) -> IteratorStatistics:
         """The work of its stages so far."""
-        return statistics_of(self._stage)
+        return statistics_of(self._stage, self._waits.share)
 
     def reason(self) -> Wait:
         """For whom a pull waits now, as reports of steps tell it."""

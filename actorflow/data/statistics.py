@@ -6,11 +6,22 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.user_line import Where
 
+_LOG = get_logger("data")
+
 if TYPE_CHECKING:
     from actorflow.data.stage import Stage
+
+PERIOD = 10.0
+"""Seconds over which waits are added up."""
+SLOW = 0.3
+"""The part of a period from which on the log tells of waits."""
+_ALL = 0.98
+_PAUSE = 60.0
+_FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,8 @@ class StageStatistics:
 @public("af.data")
 @dataclass(frozen=True, slots=True)
 class IteratorStatistics:
-    """The stages of an iterator, the last one first. As text it is a table, with a mark at the slowest stage.
+    """The stages of an iterator, the last one first. As text it is a table, with a mark at the slowest stage. `waited` is the
+    part of the time, from 0 to 1, for which those who pull have waited lately; None where that is not known yet.
 
     Example:
         >>> numbers = af.data.Dataset.range(10).batch(5)
@@ -40,6 +52,7 @@ class IteratorStatistics:
     """
 
     stages: tuple[StageStatistics, ...]
+    waited: float | None = None
 
     @property
     def slowest(self) -> StageStatistics | None:
@@ -56,15 +69,62 @@ class IteratorStatistics:
             busy = "" if one.waiting is None else f"  (in a pull for {one.waiting:.3f} s)"
             name = "  " * one.depth + one.kind
             lines.append(f"{name:24}{one.elements:>10}{one.seconds:>10.3f}  {one.where or ''}{busy}{mark}")
+        if self.waited is not None and slowest is not None:
+            lines.append(f"those who pull wait {self.waited:.0%} of the time; the slowest stage is {slowest.kind}")
         return "\n".join(lines)
 
 
-def statistics_of(stage: Stage | None) -> IteratorStatistics:
+class PullWaits:
+    """For how long those who pull have waited, over periods of some seconds. A line of the log tells where it was much.
+
+    A program that does nothing but pull has no use for that line.
+    """
+
+    __slots__ = ("_pulls", "_since", "_told", "_waited", "share")
+
+    def __init__(self) -> None:
+        self.share: float | None = None
+        """The part of the last period that was waited for."""
+        self._since: float | None = None
+        self._told = float("-inf")
+        self._waited = 0.0
+        self._pulls = 0
+
+    def pulled(self, began: float, ended: float, stage: Stage | None) -> None:
+        """Notes a pull, and tells the log at the end of a period.
+
+        Args:
+            began, ended: the times of the pull, in seconds.
+            stage: the last stage.
+        """
+        if self._since is None:
+            self._since = ended  # the first element takes what opening files takes
+            return
+        self._waited += ended - began
+        self._pulls += 1
+        passed = ended - self._since
+        if passed < PERIOD or self._pulls < _FEWEST:
+            return
+        self.share = self._waited / passed
+        if SLOW <= self.share <= _ALL and ended - self._told >= _PAUSE:
+            self._told = ended
+            slowest = statistics_of(stage).slowest
+            _LOG.warning(
+                "steps wait for data",
+                share=round(self.share, 2),
+                seconds=round(passed, 1),
+                slowest=None if slowest is None else slowest.kind,
+                where=None if slowest is None else str(slowest.where or ""),
+            )
+        self._since, self._waited, self._pulls = ended, 0.0, 0
+
+
+def statistics_of(stage: Stage | None, waited: float | None = None) -> IteratorStatistics:
     """The statistics of a stage and all below it."""
     found: list[StageStatistics] = []
     if stage is not None:
         _collect(stage, 0, perf_counter(), found)
-    return IteratorStatistics(tuple(found))
+    return IteratorStatistics(tuple(found), waited)
 
 
 def _collect(stage: Stage, depth: int, now: float, found: list[StageStatistics]) -> None:

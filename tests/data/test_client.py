@@ -541,3 +541,34 @@ def test_each_kind_of_stage_is_in_the_table() -> None:
     import actorflow.data.stages  # noqa: F401
 
     assert {"map", "interleave", "shuffle", "generator", "records", "cache", "reduce"} <= STAGES.keys()
+
+
+def test_the_log_names_the_slow_stage_when_steps_wait_for_data(caplog: pytest.LogCaptureFixture) -> None:
+    from actorflow.data.statistics import PullWaits
+
+    dataset = af.data.Dataset.range(3).map(lambda x: x * x)
+    pulling = dataset.iterate()._pulling
+
+    async def opened() -> Any:
+        return pulling._opened()
+
+    stage = anyio.run(opened)
+    stage.seconds = 5.0
+    waits = PullWaits()
+    for second in range(30):  # a wait of half a second in each
+        waits.pulled(second + 0.5, second + 1.0, stage)
+    assert waits.share == pytest.approx(0.5)
+    assert caplog.text.count("steps wait for data") == 1 and "slowest=map" in caplog.text
+    caplog.clear()
+    alone = PullWaits()
+    for second in range(30):  # a program that does nothing else
+        alone.pulled(float(second), second + 1.0, stage)
+    assert alone.share == pytest.approx(1.0) and not caplog.text
+
+
+async def test_statistics_tell_for_how_long_others_wait() -> None:
+    elements = af.data.Dataset.range(3).iterate()
+    async with elements:
+        await elements.__anext__()
+        elements._pulling._waits.share = 0.25
+        assert "wait 25% of the time; the slowest stage is range" in repr(elements)

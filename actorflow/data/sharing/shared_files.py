@@ -20,6 +20,8 @@ from actorflow.ops.io import file_pools as ops
 from actorflow.public import public
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 
+_LOG = get_logger("data")
+
 _RENEWALS = 3
 """How often a lease is renewed in its time."""
 
@@ -107,4 +109,4 @@ class SharedFiles:
             try:
                 await session.run(self._renewed, {self._reader: reader})
             except OpError as error:  # the next file will tell, if it lasts
-                get_logger("data").warning("a lease of a file is not renewed", reader=reader, error=str(error))
+                _LOG.warning("a lease of a file is not renewed", reader=reader, error=str(error))

@@ -12,6 +12,8 @@ from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, stage
 from actorflow.errors import InvalidArgumentError, OpError
 from actorflow.logs import get_logger
 
+_LOG = get_logger("data")
+
 
 class Counted(OneInput):
     """A stage that counts what it has pulled."""
@@ -87,7 +89,7 @@ class IgnoreErrors(OneInput):
                 return await self.input.block(most)
             except OpError as error:
                 if self.node.options["log"]:
-                    get_logger("data").warning("an element is left out", stage=str(self.node), error=str(error))
+                    _LOG.warning("an element is left out", stage=str(self.node), error=str(error))
                 await asyncio.sleep(0)  # a source that fails again and again does not hold the event loop
 
 
