@@ -100,6 +100,7 @@ class EagerVariable(Variable):
         self._handle._operation = EagerOperation("VariableV2", attrs, (), (), self._state.name)
         _owners[self._state] = weakref.ref(self)
         self._is_new = bool(_waiting)
+        self._home: Any = None
         self.trainable = trainable
         self.constraint = constraint
         self._save_slice_info: Any = None
@@ -114,7 +115,21 @@ class EagerVariable(Variable):
         if self._is_new:
             self._settle()
         inside = eager_handle_graph()
-        return self._handle if inside is None else inside.handle_of(self)
+        if inside is not None:
+            return inside.handle_of(self)  # type: ignore[no-any-return]
+        self._check_home()
+        return self._handle
+
+    def _check_home(self) -> None:
+        """Raises RuntimeError where the variable lives on a task of a cluster, to which a function took it."""
+        if self._home is not None:
+            raise RuntimeError(
+                describe(
+                    f"The variable {self.name} lives on {self._home.target}, and can't be changed or watched here.",
+                    where=user_line(),
+                    hint="Change it in a function of that device.",
+                )
+            )
 
     def _settle(self) -> None:
         """Lets those who wait for new variables know of this one, before it is used for the first time."""
@@ -189,7 +204,7 @@ class EagerVariable(Variable):
             self._settle()
         if eager_handle_graph() is not None:
             return state.read_variable(self.handle, name="read")
-        made = EagerTensor(self._state.read(), self._state.dtype)
+        made = EagerTensor(self._state.read() if self._home is None else self._home.read(self), self._state.dtype)
         if tapes.recording():
             tapes.record(EagerOperation("ReadVariableOp", NO_ATTRS, (self._handle,), (made,)))
         return made
@@ -202,7 +217,7 @@ class EagerVariable(Variable):
         """The value now, as a read-only array or a numpy scalar. No later assignment changes it."""
         if self._is_new:
             self._settle()
-        found = self._state.read()
+        found = self._state.read() if self._home is None else self._home.read(self)
         return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 else found
 
     def set_shape(self, shape: ShapeLike) -> None:
@@ -212,6 +227,7 @@ class EagerVariable(Variable):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Assigns a value of Python."""
+        self._check_home()
         self._state.assign(convert_to_tensor(value, self.dtype, graph=GRAPH).numpy())  # type: ignore[attr-defined]
 
     def eval(self, session: Any = None, feed_dict: Any = None) -> Any:

@@ -3,5 +3,6 @@
 concrete.py     `ConcreteFunction`: one trace of a function, and the compiled plans that run it
 func_graph.py   `FuncGraph`: the graph of a function that is traced from an eager program
 function.py     `function`: a function of Python that runs as a compiled plan (`tf.function`)
+home.py         `Home`: the task of a cluster on which the variables of a function live that is sent there
 signature.py    what a call of an `af.function` is known by: types and shapes of its tensors, and its other arguments themselves
 """

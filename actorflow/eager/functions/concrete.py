@@ -15,6 +15,7 @@ from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.walk import differentiable
 from actorflow.dtypes import DType
 from actorflow.eager.functions.func_graph import FuncGraph
+from actorflow.eager.functions.home import Home
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor
@@ -49,6 +50,7 @@ class Plan:
         if call is None:
             session = self._owner.session
             with self._owner.lock:
+                self._owner.home.settle()
                 if self._call is None:
                     self._call = driver.call(lambda: session.make_callable(self._fetches, self._feeds))
             call = self._call
@@ -62,6 +64,7 @@ class Plan:
         loop = asyncio.get_running_loop()
         call = self._on_loops.get(loop)
         if call is None:
+            await self._owner.home.settled(self._owner.on(loop))
             call = self._on_loops[loop] = await self._owner.on(loop).make_callable(self._fetches, self._feeds)
         found: list[Any] = await call(*values)
         return found
@@ -103,6 +106,7 @@ class Plans:
         self._session: Session | None = None
         self._loop: _Loop | None = None
         self._on_loops: weakref.WeakKeyDictionary[Any, Session] = weakref.WeakKeyDictionary()
+        self.home = Home(graph, self)
 
     @property
     def session(self) -> Session:

@@ -6,7 +6,8 @@ the order of the program: each waits for those before it that touch the same var
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,17 @@ class FuncGraph(Graph):
 
     takes_values = True
 
-    def __init__(self, name: str, may_make: bool, ordered: bool = True) -> None:
+    def __init__(self, name: str, may_make: bool, ordered: bool = True, target: str | None = None) -> None:
         super().__init__()
         self.name = name
+        self.target = target
+        """The target of the sessions that run it; None is this process."""
         self.captures: dict[int, tuple[EagerTensor, Tensor]] = {}
         """Tensors of the program that have values, by identity, each with the placeholder that stands for it."""
         self.handles: dict[int, tuple[Any, Tensor]] = {}
         """Variables of the program, by identity, each with its handle here. They live as long as the graph."""
+        self.devices_of: dict[int, Any] = {}
+        """The devices that were asked for when each of them was first used, where it is to live on a task of a cluster."""
         self.made: list[Any] = []
         self.uses_randomness = False
         self.has_flows = False
@@ -66,6 +71,15 @@ class FuncGraph(Graph):
         self._ordered = ordered
         self._orders: dict[tuple[Any, Any], Order] = {}
         self._effects: dict[str, None] = {}
+
+    @contextmanager
+    def without_order(self) -> Iterator[None]:
+        """A block whose nodes are no part of the program: they wait for nothing, and nothing waits for them."""
+        before, self._ordered = self._ordered, False
+        try:
+            yield
+        finally:
+            self._ordered = before
 
     @property
     def home(self) -> Graph:
@@ -98,10 +112,22 @@ class FuncGraph(Graph):
                 "container": CONTAINER,
                 "shared_name": variable.unique_id,
             }
-            with scopes.changed(self, flow=None, controls=(), names="", devices=(), colocate=()):
+            home = variable._home
+            if home is not None and home.target != self.target:
+                raise RuntimeError(
+                    describe(
+                        f"The variable {variable.name} lives on {home.target}, where functions of that device use it.",
+                        where=user_line(),
+                        hint="Take its value along: x = w.numpy().",
+                    )
+                )
+            devices = () if self.target is None else scopes.of(self).devices if home is None else home.devices
+            with scopes.changed(self, flow=None, controls=(), names="", devices=devices, colocate=()):
                 handle = super().create_op("VariableV2", (), attrs, variable.name.partition(":")[0]).outputs[0]
             found = self.handles[id(variable)] = variable, handle
-            _publish(variable)
+            self.devices_of[id(variable)] = devices
+            if self.target is None:
+                _publish(variable)
         return found[1]
 
     def lifted(self, initial_value: Any) -> Any:

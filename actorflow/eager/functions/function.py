@@ -127,7 +127,7 @@ class Function:
 
     def _traced(self, call: Call) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function")
-        graph = FuncGraph(name, may_make=self._count == 0)
+        graph = FuncGraph(name, may_make=self._count == 0, target=self._target)
         symbols: list[Tensor] = []
         given = iter(call.tensors)
 
@@ -240,7 +240,10 @@ def function(
         numbers_are_tensors: whether numbers of Python become tensors, so that another number is no other trace. Truth values and
             texts stay as they are.
         static_argnames: names of arguments that stay values of Python in any case, such as an axis.
-        device: the target of a cluster's task that runs it, such as "tcp://machine:7070"; this process unless given.
+        device: the target of a cluster's task that runs it, such as "tcp://machine:7070"; this process unless given. Within the
+            function `af.device("/job:worker/task:1")` says on which tasks its nodes run. Variables that it uses live there from
+            its first call on, on the device of their first use: functions with this target change them, and reading one fetches
+            its value. The connection stays open as long as the process.
 
     Raises:
         ValueError: when it is called: it makes variables in a later call, or an argument does not fit `input_signature`.
