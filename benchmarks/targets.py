@@ -120,7 +120,7 @@ TARGETS: Mapping[str, Target] = {
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)
-        for load in ("digits", "mlp512", "eager", "dataset", "concurrent", "first_plan")
+        for load in ("digits", "mlp512", "eager", "eager_ops", "dataset", "concurrent", "first_plan")
     },
     **{f"loop_lag/{load}_max_ms": _value(25) for load in ("digits", "mlp512", "concurrent", "first_plan")},
 }
