@@ -76,8 +76,8 @@ class PlanNode:
     rank: float = 0.0
     """Of the nodes of a step that wait for a thread, the one with the highest rank is next; see `Subgraph.ranks`."""
 
-    label: tuple[str, str, str, tuple[str, ...]] = ("", "", "", ())
-    """The name, the op, the key of an edge, and the members' names where it is a region: what traces note in each run."""
+    label: tuple[str, str, str, tuple[str, ...], str] = ("", "", "", (), "")
+    """The name, the op, the key of an edge, the members' names where it is a region, and marks: what traces note in each run."""
 
     @property
     def members(self) -> tuple[Node, ...]:

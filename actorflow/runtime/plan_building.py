@@ -283,7 +283,7 @@ def _plan_node(
     width = 2 if node.op == "Merge" else len(node.inputs)
     open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
     members = members_of(node)
-    key = node.attrs.get("key", "") if node.op in ("_Send", "_Recv") else ""
+    names = () if members == (node,) else tuple([member.name for member in members])
     definitions = [opdef.lookup(m.op) for m in members]
     touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
     is_plain = not takes_step and not open_shapes
@@ -318,8 +318,19 @@ def _plan_node(
         may_follow=follows and launching is None and not any(d.stateful or d.emits_dead for d in definitions),
         primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
         rank=rank,
-        label=(node.name, node.op, key, () if members == (node,) else tuple([member.name for member in members])),
+        label=(node.name, node.op, *_of_edge(node, names)),
     )
+
+
+def _of_edge(node: Node, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
+    """The rest of a label. A transfer is `lossy` where the tensor goes in fewer bits, and `scheduled` where the Recv is put off
+    until its tensor is wanted soon."""
+    if node.op not in ("_Send", "_Recv"):
+        return "", names, ""
+    marks = ["lossy"] if node.attrs.get("lossy") else []
+    if node.op == "_Recv" and node.controls:
+        marks.append("scheduled")
+    return node.attrs.get("key", ""), names, " ".join(marks)
 
 
 def _shares_state(node: Node, graph: Subgraph) -> bool:

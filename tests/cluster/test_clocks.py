@@ -153,7 +153,9 @@ def test_f14_f96_no_token_comes_before_it_was_sent_and_no_time_leaves_its_bound(
             def there(time: int, ahead: int = ahead, drift: float = drift) -> int:
                 return round(time * (1 + drift)) + ahead
 
-            theirs = [[*r[:3], there(r[3]), there(r[4]), r[5], r[6] and there(r[6]), there(r[7]), r[8]] for r in some]
+            theirs = [
+                [*r[:3], there(r[3]), there(r[4]), r[5], r[6] and there(r[6]), there(r[7]), r[8], ""] for r in some
+            ]
             trace.take(theirs, ClockOffset(round(ahead + wrong), bound) if task else ClockOffset(ahead, 0))
         before = [(t.sent, t.received) for t in trace.transfers()]
         violated += sum(received < sent for sent, received in before)
@@ -176,7 +178,10 @@ def test_f96_a_task_that_says_nonsense_holds_nobody_up() -> None:
     for source, destination in (devices, devices[::-1]):
         key = f"{source};{destination};x:0"
         trace.take(
-            [["s", "_Send", source, 9, 10, False, 0, 9, key], ["r", "_Recv", destination, 1, 2, False, 0, 1, key]]
+            [
+                ["s", "_Send", source, 9, 10, False, 0, 9, key, ""],
+                ["r", "_Recv", destination, 1, 2, False, 0, 1, key, ""],
+            ]
         )
     trace.keep_causality()
     assert len(trace.transfers()) == 2

@@ -59,7 +59,7 @@ def a_step() -> Trace:
         device = f"/job:worker/replica:0/task:{task}/device:CPU:0"
         begun = 1_000_000_000 + 300_000 * task
         rows = [
-            [f"node{n}", "Tanh", device, begun + n * 50_000, begun + n * 50_000 + 40_000, False, begun, begun, ""]
+            [f"node{n}", "Tanh", device, begun + n * 50_000, begun + n * 50_000 + 40_000, False, begun, begun, "", ""]
             for n in range(5)
         ]
         take(trace, [[42, begun - 50_000, begun + 400_000, "", rows]], f"/job:worker/task:{task}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 from collections.abc import Iterator, Mapping
@@ -325,3 +326,26 @@ def test_f87_a_run_receives_late(graph: af.Graph) -> None:
     events = {event.node: event for event in trace.events}
     held = [recv for recv, source in late.items() if source in events]
     assert held and all(events[late[recv]].ended <= events[recv].begun for recv in held)
+
+
+async def test_f96_a_trace_marks_transfers_that_are_lossy_or_put_off(graph: af.Graph) -> None:
+    with af.lossy_sends():
+        x, state = chain_and_large_inputs()
+    with on(1):
+        plain = af.identity(af.cast(state, af.int32))
+    trace = af.Trace()
+    async with af.Session(graph=graph, devices={"CPU": 2}) as session:
+        await session.run(plain, {x: np.zeros((SIDE, SIDE))}, trace=trace)
+    marks = {event.op: set[str]() for event in trace.events if event.key}
+    for event in trace.events:
+        if event.key:
+            marks[event.op].add(event.marks)
+    assert any("lossy" in some for some in marks["_Recv"]) and "lossy" in marks["_Send"]
+    assert any("scheduled" in some for some in marks["_Recv"]) and not any(
+        "scheduled" in some for some in marks["_Send"]
+    )
+    taken = af.Trace()
+    taken.take(*trace.rows()[:1])
+    assert [event.marks for event in taken.events] == [event.marks for event in trace.events]
+    shown = [row for row in json.loads(trace.to_chrome())["traceEvents"] if row.get("cat") == "transfer"]
+    assert any("lossy" in row.get("args", {}).get("marks", "") for row in shown)

@@ -42,6 +42,8 @@ class Event(NamedTuple):
     ready: when the last of them did.
     key: of a Send and its Recv the edge that they carry, else empty.
     members: of a region, which runs several nodes of the graph as one, their names.
+    marks: of a Send or a Recv: `lossy` where the tensor went in fewer bits, `scheduled` where the Recv was put off until its
+        tensor was wanted soon.
     """
 
     node: str
@@ -55,6 +57,7 @@ class Event(NamedTuple):
     ready: int = 0
     key: str = ""
     members: tuple[str, ...] = ()
+    marks: str = ""
 
     @property
     def waiting(self) -> int:
@@ -244,9 +247,10 @@ class Trace:
             while notes:
                 note = notes.popleft()
                 if len(note) == _RUN:
-                    (name, op, key, members), device, begun, ended, thread, arrived, ready = note
+                    (name, op, key, members, marks), device, begun, ended, thread, arrived, ready = note
+                    place = len(events)
                     events.append(
-                        Event(name, op, device, begun, ended, len(events), thread, arrived, ready, key, members)
+                        Event(name, op, device, begun, ended, place, thread, arrived, ready, key, members, marks)
                     )
                 elif len(note) == _SPAN:
                     name, category, begun, ended = note
@@ -282,12 +286,10 @@ class Trace:
         self.clock_error = max(self.clock_error, ahead.error)
         by = ahead.offset
         mine, around = self.events, self.spans
-        for node, op, device, begun, ended, thread, arrived, ready, key, *members in events:
-            first = arrived - by if arrived else 0
-            inner = tuple(members)
-            mine.append(
-                Event(node, op, device, begun - by, ended - by, len(mine), thread, first, ready - by, key, inner)
-            )
+        for node, op, device, begun, ended, thread, arrived, ready, key, marks, *members in events:
+            first, place = arrived - by if arrived else 0, len(mine)
+            times = begun - by, ended - by, place, thread, first, ready - by
+            mine.append(Event(node, op, device, *times, key, tuple(members), marks))
         for name, category, of, begun, ended, about in spans:
             around.append(Span(name, category, of or task, begun - by, ended - by, about))
             self._last = max(self._last, ended - by)
@@ -314,7 +316,7 @@ class Trace:
     def rows(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         """The events and the spans in plain types."""
         events = [
-            (e.node, e.op, e.device, e.begun, e.ended, e.thread, e.arrived, e.ready, e.key, *e.members)
+            (e.node, e.op, e.device, e.begun, e.ended, e.thread, e.arrived, e.ready, e.key, e.marks, *e.members)
             for e in self.events
         ]
         return events, [(s.name, s.category, s.task, s.begun, s.ended, s.about) for s in self.spans]

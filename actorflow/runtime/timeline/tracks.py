@@ -167,6 +167,8 @@ class _Picture:
                     source, destination, tensor = one.key.split(";", 2)
                     waited: dict[str, Value] = {"asked_before_ns": max(0, one.begun - one.recv.begun)}
                     args: dict[str, Value] = {"from": source, "to": destination, "node": one.recv.node, **waited}
+                    if one.recv.marks:
+                        args["marks"] = one.recv.marks
                     self._add(lane, tensor, "transfer", one.begun, one.ended, args, ends=one.flow)
 
     def _counter(self, task: str, name: str, stretches: Iterable[tuple[int, int]], bound: str) -> None:
