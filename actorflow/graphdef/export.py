@@ -177,6 +177,14 @@ def _element_type(nodes: Mapping[str, Node], node: Node) -> DType:
 def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Writes a graph to a file (`tf.train.write_graph`); gives its path.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> with open(tf.io.write_graph(x.graph, "models", "graph.pbtxt")) as file:
+        ...     print(file.readline())
+        node {
+
+
     Args:
         graph_or_graph_def: a `Graph` or a `GraphDef`.
         logdir: the folder, which is made if it is not there.

@@ -33,7 +33,14 @@ class Dim(Message):
 
 @public("tf")
 class TensorShapeProto(Message):
-    """`tf.TensorShapeProto`: the sizes of a shape, or `unknown_rank`."""
+    """`tf.TensorShapeProto`: the sizes of a shape, or `unknown_rank`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> shape = tf.TensorShapeProto(dim=[tf.TensorShapeProto.Dim(size=2), tf.TensorShapeProto.Dim(size=3)])
+        >>> [dim.size for dim in tf.TensorShapeProto.FromString(shape.SerializeToString()).dim]
+        [2, 3]
+    """
 
     Dim = Dim
     FIELDS: ClassVar[dict[str, Field]] = {"dim": Field(2, Dim, repeated=True), "unknown_rank": Field(3, "bool")}
@@ -41,7 +48,14 @@ class TensorShapeProto(Message):
 
 @public("tf")
 class TensorProto(Message):
-    """`tf.TensorProto`: an array, its content in one piece or value by value. `tf.make_ndarray` gives the array."""
+    """`tf.TensorProto`: an array, its content in one piece or value by value. `tf.make_ndarray` gives the array.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> message = af.make_tensor_proto([1.0, 2.0]).SerializeToString()
+        >>> af.make_ndarray(tf.TensorProto.FromString(message))
+        [1. 2.]
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "dtype": _type(1),
@@ -85,7 +99,13 @@ class ListValue(Message):
 
 @public("tf")
 class AttrValue(Message):
-    """`tf.AttrValue`: the value of an attribute; `WhichOneof("value")` says of which kind."""
+    """`tf.AttrValue`: the value of an attribute; `WhichOneof("value")` says of which kind.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.AttrValue(i=7).WhichOneof("value")
+        'i'
+    """
 
     ListValue = ListValue
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -104,7 +124,14 @@ class AttrValue(Message):
 
 @public("tf")
 class NodeDef(Message):
-    """`tf.NodeDef`: a node, with `input` as `name`, `name:port` or `^control`."""
+    """`tf.NodeDef`: a node, with `input` as `name`, `name:port` or `^control`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> x.op.node_def.op, tf.NodeDef(name="y", op="Square", input=["x"]).input[0]
+        ('Placeholder', 'x')
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "name": Field(1, "string"),
@@ -141,6 +168,13 @@ class GraphDef(Message):
     graph_def = tf.GraphDef()
     graph_def.ParseFromString(open("model.pb", "rb").read())
     tf.import_graph_def(graph_def, name="")
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> graph_def = tf.GraphDef.FromString(x.graph.as_graph_def().SerializeToString())
+        >>> [(node.name, node.op) for node in graph_def.node]
+        [('x', 'Placeholder')]
     """
 
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -153,21 +187,41 @@ class GraphDef(Message):
 
 @public("tf.train")
 class JobDef(Message):
-    """`tf.train.JobDef`: the addresses of a job's tasks by their numbers."""
+    """`tf.train.JobDef`: the addresses of a job's tasks by their numbers.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.train.JobDef(name="worker").name
+        'worker'
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string"), "tasks": Field(2, "string", key="int")}
 
 
 @public("tf.train")
 class ClusterDef(Message):
-    """`tf.train.ClusterDef`: the jobs of a cluster, as `ClusterSpec.as_cluster_def` gives them and `ClusterSpec` takes them."""
+    """`tf.train.ClusterDef`: the jobs of a cluster, as `ClusterSpec.as_cluster_def` gives them and `ClusterSpec` takes them.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> definition = af.ClusterSpec({"worker": ["machine:7070"]}).as_cluster_def()
+        >>> [(job.name, dict(job.tasks)) for job in definition.job], isinstance(definition, tf.train.ClusterDef)
+        ([('worker', {0: 'machine:7070'})], True)
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {"job": Field(1, JobDef, repeated=True)}
 
 
 @public("tf.train")
 class ServerDef(Message):
-    """`tf.train.ServerDef`: a cluster, and which of its tasks a server is. The session's configuration is kept as it came."""
+    """`tf.train.ServerDef`: a cluster, and which of its tasks a server is. The session's configuration is kept as it came.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> definition = tf.train.ServerDef(job_name="worker", task_index=1, protocol="grpc")
+        >>> definition.job_name, definition.task_index
+        ('worker', 1)
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "cluster": Field(1, ClusterDef),
@@ -179,7 +233,13 @@ class ServerDef(Message):
 
 @public("tf.train")
 class SaverDef(Message):
-    """`tf.train.SaverDef`: which tensors and operations of a graph save and restore, and how many checkpoints are kept."""
+    """`tf.train.SaverDef`: which tensors and operations of a graph save and restore, and how many checkpoints are kept.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.train.SaverDef(filename_tensor_name="save/Const:0", max_to_keep=3).max_to_keep
+        3
+    """
 
     LEGACY, V1, V2 = 0, 1, 2
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -304,7 +364,14 @@ class CooSparse(Message):
 
 @public("tf")
 class TensorInfo(Message):
-    """`tf.TensorInfo`: a tensor of a graph by its name, with its type and shape, as signatures name it."""
+    """`tf.TensorInfo`: a tensor of a graph by its name, with its type and shape, as signatures name it.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> info = af.saved_model.build_tensor_info(af.placeholder(af.float32, [None, 3], name="x"))
+        >>> info.name, [dim.size for dim in info.tensor_shape.dim], isinstance(info, tf.TensorInfo)
+        ('x:0', [-1, 3], True)
+    """
 
     CooSparse = CooSparse
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -335,7 +402,15 @@ class AssetFileDef(Message):
 
 @public("tf")
 class MetaGraphDef(Message):
-    """`tf.MetaGraphDef`: a graph with its collections, its saver and its signatures, which is what a `.meta` file holds."""
+    """`tf.MetaGraphDef`: a graph with its collections, its saver and its signatures, which is what a `.meta` file holds.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> message = af.train.export_meta_graph().SerializeToString()
+        >>> [node.name for node in tf.MetaGraphDef.FromString(message).graph_def.node]
+        ['x']
+    """
 
     MetaInfoDef = MetaInfoDef
     FIELDS: ClassVar[dict[str, Field]] = {

@@ -23,6 +23,13 @@ VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDef:
     """The nodes that are needed to compute `dest_nodes`, which are names of nodes, in their order.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> y, z = af.square(x, name="y"), af.sqrt(x, name="z")
+        >>> [node.name for node in tf.graph_util.extract_sub_graph(x.graph.as_graph_def(), ["y"]).node]
+        ['x', 'y']
+
     Raises:
         TypeError: `dest_nodes` is a string.
         ValueError: there is no node of a name.
@@ -51,6 +58,16 @@ def convert_variables_to_constants(
     variable_names_blacklist: Sequence[str] | None = None,
 ) -> GraphDef:
     """The part of a graph that computes `output_node_names`, with the present values of variables as constants.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with af.Graph().as_default() as graph:
+        ...     y = af.multiply(af.placeholder(af.float32, name="x"), af.Variable(3.0, name="v"), name="y")
+        ...     with af.blocking.Session(graph=graph) as blocking:
+        ...         blocking.run(af.global_variables_initializer())
+        ...         frozen = tf.graph_util.convert_variables_to_constants(blocking, graph.as_graph_def(), ["y"])
+        >>> sorted({node.op for node in frozen.node})
+        ['Const', 'Identity', 'Mul', 'Placeholder']
 
     Args:
         sess: a blocking session that has the values.
@@ -166,6 +183,13 @@ _BY_VALUE: dict[str, tuple[str, dict[str, str]]] = {
 def remove_training_nodes(input_graph: GraphDef, protected_nodes: Sequence[str] | None = None) -> GraphDef:
     """The graph without checks of numbers (`CheckNumerics`) and copies (`Identity`) that only training needs.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> y = af.square(af.identity(x, name="copy"), name="y")
+        >>> [node.name for node in tf.graph_util.remove_training_nodes(x.graph.as_graph_def()).node]
+        ['x', 'y']
+
     Args:
         input_graph: the message.
         protected_nodes: names of nodes that stay.
@@ -205,7 +229,14 @@ def remove_training_nodes(input_graph: GraphDef, protected_nodes: Sequence[str] 
 
 @public("tf.graph_util")
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether a node (an operation or a NodeDef) is of a type that only a CPU has: strings, and int32 constants."""
+    """Whether a node (an operation or a NodeDef) is of a type that only a CPU has: strings, and int32 constants.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32)
+        >>> tf.graph_util.must_run_on_cpu(af.constant("text").op.node_def), tf.graph_util.must_run_on_cpu(x.op.node_def)
+        (True, False)
+    """
     message = node if isinstance(node, NodeDef) else node.node_def
     if pin_variables_on_cpu and message.op in VARIABLES:
         return True
@@ -214,7 +245,14 @@ def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
 
 @public("tf.graph_util")
 def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
-    """The static shape of the tensor that an input of a NodeDef names."""
+    """The static shape of the tensor that an input of a NodeDef names.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> x = af.placeholder(af.float32, [2, 3], name="x")
+        >>> tf.graph_util.tensor_shape_from_node_def_name(x.graph, "x").as_list()
+        [2, 3]
+    """
     return graph.get_tensor_by_name(input_name if ":" in input_name else f"{input_name}:0").get_shape()
 
 

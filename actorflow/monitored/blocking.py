@@ -21,8 +21,16 @@ class MonitoredSession(Monitored):
     """`actorflow.train.MonitoredSession` for code without `await`. It is open when it has been made.
 
     with af.blocking.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=1000)]) as session:
-        while not session.should_stop():
-            session.run(train_op)
+
+    Example:
+        >>> with af.Graph().as_default():
+        ...     step = af.train.create_global_step().assign_add(1)
+        ...     with af.blocking.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=3)]) as blocking:
+        ...         while not blocking.should_stop():
+        ...             print(blocking.run(step))
+        1
+        2
+        3
     """
 
     def __init__(
@@ -87,7 +95,15 @@ class MonitoredSession(Monitored):
 
 @public("af.blocking")
 class SingularMonitoredSession(MonitoredSession):
-    """`actorflow.train.SingularMonitoredSession` for code without `await`."""
+    """`actorflow.train.SingularMonitoredSession` for code without `await`.
+
+    Example:
+        >>> with af.Graph().as_default():
+        ...     v = af.Variable(3.0)
+        ...     with af.blocking.SingularMonitoredSession() as blocking:
+        ...         print(blocking.raw_session().run(v))
+        3.0
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """
@@ -105,6 +121,15 @@ class SingularMonitoredSession(MonitoredSession):
 @public("af.blocking")
 def MonitoredTrainingSession(*arguments: Any, **options: Any) -> MonitoredSession:
     """`actorflow.train.MonitoredTrainingSession` for code without `await`.
+
+    Example:
+        >>> with af.Graph().as_default():
+        ...     step = af.train.create_global_step().assign_add(1)
+        ...     with af.blocking.MonitoredTrainingSession(checkpoint_dir="run") as blocking:
+        ...         print(blocking.run(step))
+        1
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-1'
 
     Args:
         arguments, options: those of `actorflow.train.MonitoredTrainingSession`.

@@ -24,7 +24,19 @@ Face = Callable[[Session], Any]
 
 @public("af.train")
 class SessionCreator:
-    """Opens sessions for a `MonitoredSession`. Subclasses say how."""
+    """Opens sessions for a `MonitoredSession`. Subclasses say how.
+
+    Example:
+        >>> class Prepared(af.train.SessionCreator):
+        ...     async def create_session(self):
+        ...         opened = af.Session()
+        ...         await opened.run(v.initializer)
+        ...         return opened
+        >>> v = af.Variable(3.0)
+        >>> async with af.train.MonitoredSession(Prepared()) as session:
+        ...     print(await session.run(v))
+        3.0
+    """
 
     def create_session(self) -> Any:
         """A session whose variables have their values; or an awaitable of one."""
@@ -34,6 +46,13 @@ class SessionCreator:
 @public("af.train")
 class ChiefSessionCreator(SessionCreator):
     """The session of a chief: it restores or initialises variables, and takes them back after a loss.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> creator = af.train.ChiefSessionCreator(checkpoint_dir="run")
+        >>> async with af.train.MonitoredSession(creator) as session:
+        ...     print(await session.run(v))
+        3.0
 
     Args:
         scaffold: the parts that it needs; found or made unless given.
@@ -132,6 +151,11 @@ class ChiefSessionCreator(SessionCreator):
 @public("af.train")
 class WorkerSessionCreator(ChiefSessionCreator):
     """The session of a worker, which waits until the chief has given variables their values.
+
+    Example:
+        >>> creator = af.train.WorkerSessionCreator(master="tcp://worker1:7070", max_wait_secs=60)
+        >>> isinstance(creator, af.train.SessionCreator)
+        True
 
     Args:
         scaffold, master, config: see `ChiefSessionCreator`.

@@ -14,6 +14,12 @@ from actorflow.public import public
 class SessionRunArgs:
     """The fetches and feeds that a hook adds to a step.
 
+    Example:
+        >>> loss = af.placeholder(af.float32, name="loss")
+        >>> args = af.train.SessionRunArgs(fetches={"loss": loss}, feed_dict={loss: 0.5})
+        >>> await session.run(args.fetches, args.feed_dict)
+        {'loss': 0.5}
+
     Args:
         fetches: a tensor, an operation, a name, or a list, tuple or dict of these; None for nothing.
         feed_dict: values for tensors that no other hook and not the step itself feeds.
@@ -30,6 +36,11 @@ class SessionRunArgs:
 class SessionRunValues:
     """The results of a step for a hook.
 
+    Example:
+        >>> values = af.train.SessionRunValues(results={"loss": 0.5})
+        >>> values.results["loss"]
+        0.5
+
     Args:
         results: the values of the hook's `fetches`, in the same structure; None where it asked for none.
         options: the hook's options.
@@ -44,6 +55,23 @@ class SessionRunValues:
 @public("af.train")
 class SessionRunContext:
     """The step that a hook is called for.
+
+    Example:
+        >>> class StopWhenSmall(af.train.SessionRunHook):
+        ...     def before_run(self, run_context):
+        ...         return af.train.SessionRunArgs(loss)
+        ...     def after_run(self, run_context, run_values):
+        ...         if run_values.results < 0.1:
+        ...             run_context.request_stop()
+        >>> v = af.Variable(1.0)
+        >>> loss = v * v
+        >>> train = af.train.GradientDescentOptimizer(0.25).minimize(loss)
+        >>> async with af.train.MonitoredSession(hooks=[StopWhenSmall()]) as session:
+        ...     while not session.should_stop():
+        ...         await session.run(train)
+        ...         print(await session.run(v))
+        0.5
+        0.25
 
     Args:
         original_args: the step's own fetches and feeds, as `SessionRunArgs`.
@@ -70,15 +98,23 @@ class SessionRunContext:
 class SessionRunHook:
     """Takes part in a training, evaluation or prediction. Its methods may be `async def`, where the training is awaited.
 
-        class Losses(af.train.SessionRunHook):
-            def before_run(self, run_context):
-                return af.train.SessionRunArgs(loss)
-
-            def after_run(self, run_context, run_values):
-                print(run_values.results)
-
     In a training with `await`, `session.run` gives an awaitable: a hook that runs something is an `async def`. In a
     blocking one the hook is called in the user's thread, and `session.run` gives the values.
+
+    Example:
+        >>> class Losses(af.train.SessionRunHook):
+        ...     def before_run(self, run_context):
+        ...         return af.train.SessionRunArgs(loss)
+        ...     def after_run(self, run_context, run_values):
+        ...         print(run_values.results)
+        >>> v = af.Variable(3.0)
+        >>> loss = v * v
+        >>> train = af.train.GradientDescentOptimizer(0.1).minimize(loss)
+        >>> async with af.train.MonitoredSession(hooks=[Losses()]) as session:
+        ...     for _ in range(2):
+        ...         await session.run(train)
+        9.0
+        5.76
     """
 
     def begin(self) -> Any:

@@ -164,11 +164,16 @@ class _Later:
 class MonitoredSession(Monitored):
     """A session whose runs are steps of a training: hooks take part in each, and after a loss a step is done again.
 
-        async with af.train.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=1000)]) as session:
-            while not session.should_stop():
-                await session.run(train_op)
-
     The end of the input, an `OutOfRangeError`, ends the block without an error. The graph is finalized.
+
+    Example:
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> async with af.train.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=3)]) as session:
+        ...     while not session.should_stop():
+        ...         print(await session.run(step))
+        1
+        2
+        3
 
     Args:
         session_creator: opens the session; a `ChiefSessionCreator` unless given.
@@ -222,6 +227,12 @@ class MonitoredSession(Monitored):
 class SingularMonitoredSession(MonitoredSession):
     """A `MonitoredSession` whose session can be had, and used by a `Saver` for example: `raw_session()`.
 
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> async with af.train.SingularMonitoredSession() as session:
+        ...     print(await session.raw_session().run(v))
+        3.0
+
     Args:
         hooks: take part in the steps.
         scaffold: the parts of the graph that it needs; found or made unless given.
@@ -270,6 +281,16 @@ def MonitoredTrainingSession(
     save_graph_def: bool = True,
 ) -> MonitoredSession:
     """A `MonitoredSession` with the hooks of a usual training: checkpoints, summaries, and a count of steps.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> train = af.train.GradientDescentOptimizer(0.1).minimize(v * v, global_step=af.train.create_global_step())
+        >>> stop = af.train.StopAtStepHook(last_step=10)
+        >>> async with af.train.MonitoredTrainingSession(checkpoint_dir="run", hooks=[stop]) as session:
+        ...     while not session.should_stop():
+        ...         await session.run(train)
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-10'
 
     Args:
         master: the target, or a `LocalCluster`; the environment's `ACTORFLOW_TARGET` unless given, or else this

@@ -38,6 +38,13 @@ class Scaffold:
     """Initial values, checks, summaries and the saver of a training. A part that is not given is found in the graph's
     collections, or made by `finalize`.
 
+    Example:
+        >>> v, w = af.Variable(3.0), af.Variable(0.0)
+        >>> scaffold = af.train.Scaffold(init_op=af.group(v.initializer, w.assign(10.0)))
+        >>> async with af.train.MonitoredSession(af.train.ChiefSessionCreator(scaffold)) as session:
+        ...     print(*await session.run([v, w]))
+        3.0 10.0
+
     Args:
         init_op: gives variables their initial values, where there is no checkpoint.
         init_feed_dict: values that are fed to it.

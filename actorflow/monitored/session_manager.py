@@ -29,8 +29,12 @@ class SessionManager:
     """Opens sessions, and restores or initialises their variables. With `blocking=True` the sessions are blocking ones, and the
     methods give their results at once; otherwise these are awaited.
 
-        manager = af.train.SessionManager(ready_op=af.report_uninitialized_variables())
-        session = await manager.prepare_session("", init_op=init, saver=saver, checkpoint_dir="models")
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> manager = af.train.SessionManager(ready_op=af.report_uninitialized_variables())
+        >>> async with await manager.prepare_session("", init_op=v.initializer) as session:
+        ...     print(await session.run(v))
+        3.0
 
     Args:
         local_init_op: run on each session that is opened.

@@ -20,7 +20,14 @@ class PluginData(Message):
 
 @public("tf")
 class SummaryMetadata(Message):
-    """`tf.SummaryMetadata`: how a tag is shown. Readers take the first one of each tag."""
+    """`tf.SummaryMetadata`: how a tag is shown. Readers take the first one of each tag.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> made = tf.Summary.FromString(await session.run(af.summary.text("note", af.constant("Begun."))))
+        >>> made.value[0].metadata.plugin_data.plugin_name, isinstance(made.value[0].metadata, tf.SummaryMetadata)
+        ('text', True)
+    """
 
     PluginData = PluginData
     FIELDS: ClassVar[dict[str, Field]] = {
@@ -45,7 +52,14 @@ class SummaryDescription(Message):
 
 @public("tf")
 class HistogramProto(Message):
-    """`tf.HistogramProto`: counts of buckets, each with its upper limit."""
+    """`tf.HistogramProto`: counts of buckets, each with its upper limit.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> made = tf.Summary.FromString(await session.run(af.summary.histogram("weights", [1.0, 2.0, 4.0])))
+        >>> isinstance(made.value[0].histo, tf.HistogramProto), made.value[0].histo.max
+        (True, 4.0)
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "min": Field(1, "double"),
@@ -265,7 +279,19 @@ class StepStats(Message):
 
 @public("tf")
 class RunMetadata(Message):
-    """`tf.RunMetadata`: what ran when in one step. `FileWriter.add_run_metadata` shows it to TensorBoard."""
+    """`tf.RunMetadata`: what ran when in one step. `FileWriter.add_run_metadata` shows it to TensorBoard.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> told = tf.RunMetadata()
+        >>> with af.Graph().as_default(), tf.Session() as blocking:
+        ...     y = af.square(af.placeholder(af.float32), name="y")
+        ...     full = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        ...     blocking.run(y, {y.op.inputs[0]: 3.0}, options=full, run_metadata=told)
+        9.0
+        >>> [node.node_name for device in told.step_stats.dev_stats for node in device.node_stats]
+        ['y']
+    """
 
     FIELDS: ClassVar[dict[str, Field]] = {
         "step_stats": Field(1, StepStats),

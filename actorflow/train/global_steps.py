@@ -17,6 +17,13 @@ from actorflow.variables.variable import Variable
 def get_global_step(graph: Graph | None = None) -> Variable | None:
     """The global step of `graph` (the default one), or None where it has none.
 
+    Example:
+        >>> af.train.get_global_step() is None
+        True
+        >>> step = af.train.create_global_step()
+        >>> af.train.get_global_step() is step
+        True
+
     Raises:
         ValueError: the collection GLOBAL_STEP holds several.
         TypeError: what it holds is no integer scalar.
@@ -36,7 +43,14 @@ def get_global_step(graph: Graph | None = None) -> Variable | None:
 
 @public("af.train")
 def create_global_step(graph: Graph | None = None) -> Variable:
-    """Makes the global step, an int64 scalar that starts at 0. Raises ValueError where there is one."""
+    """Makes the global step, an int64 scalar that starts at 0. Raises ValueError where there is one.
+
+    Example:
+        >>> step = af.train.create_global_step()
+        >>> await session.run(step.initializer)
+        >>> await session.run(step.assign_add(1))
+        1
+    """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -56,14 +70,29 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 @public("af.train")
 def get_or_create_global_step(graph: Graph | None = None) -> Variable:
-    """The global step, made where there is none."""
+    """The global step, made where there is none.
+
+    Example:
+        >>> with af.Graph().as_default():
+        ...     step = af.train.get_or_create_global_step()
+        ...     print(step.name, af.train.get_or_create_global_step() is step)
+        global_step:0 True
+    """
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
 @public("af.train")
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raises TypeError unless it is a variable (or tensor) that holds one integer."""
+    """Raises TypeError unless it is a variable (or tensor) that holds one integer.
+
+    Example:
+        >>> af.train.assert_global_step(af.train.get_or_create_global_step())
+        >>> af.train.assert_global_step(af.placeholder(af.float32, [2]))
+        Traceback (most recent call last):
+            ...
+        TypeError: Existing "global_step" does not have integer type: float32
+    """
     if not hasattr(global_step_tensor, "dtype") or not hasattr(global_step_tensor, "static_shape"):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r:.80}.')
     if not global_step_tensor.dtype.base_dtype.is_integer:
@@ -74,5 +103,14 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 @public("af.train")
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The number of steps so far, read through a blocking session."""
+    """The number of steps so far, read through a blocking session.
+
+    Example:
+        >>> with af.Graph().as_default() as graph:
+        ...     step = af.train.create_global_step()
+        ...     with af.blocking.Session(graph=graph) as blocking:
+        ...         blocking.run(step.initializer)
+        ...         print(af.train.global_step(blocking, step))
+        0
+    """
     return int(sess.run(global_step_tensor))

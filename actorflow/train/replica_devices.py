@@ -45,6 +45,13 @@ class GreedyLoadBalancingStrategy:
 
     `load_fn(op)` says how much a variable adds to its server's load: see `byte_size_load_fn`. The order in which variables
     are made decides which is where, so each worker has to make them in the same one.
+
+    Example:
+        >>> strategy = af.train.GreedyLoadBalancingStrategy(2, af.train.byte_size_load_fn)
+        >>> with af.Graph().as_default(), af.device(af.train.replica_device_setter(ps_tasks=2, ps_strategy=strategy)):
+        ...     large, small, other = (af.Variable(af.zeros([size])) for size in (1000, 10, 10))
+        ...     print([v.device for v in (large, small, other)])
+        ['/job:ps/task:0', '/job:ps/task:1', '/job:ps/task:1']
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Operation], float]) -> None:
@@ -63,7 +70,13 @@ class GreedyLoadBalancingStrategy:
 def byte_size_load_fn(op: Operation) -> float:
     """How many bytes the variable of the node `op` takes; strings count eight each.
 
-    Raises ValueError where its shape is not fully known, or the node has not one output."""
+    Raises ValueError where its shape is not fully known, or the node has not one output.
+
+    Example:
+        >>> with af.Graph().as_default():
+        ...     print(af.train.byte_size_load_fn(af.Variable(af.zeros([10, 2])).op))
+        80.0
+    """
     if len(op.outputs) != 1:
         raise ValueError(f"Op {op.name} has {len(op.outputs)} outputs; the size of one variable was expected.")
     shape, dtype = op.outputs[0].static_shape, op.outputs[0].dtype.base_dtype
@@ -83,6 +96,12 @@ def replica_device_setter(
     ps_strategy: Strategy | None = None,
 ) -> DeviceFunction | None:
     """A function for `af.device` that puts variables on parameter servers and other nodes on a worker.
+
+    Example:
+        >>> with af.Graph().as_default(), af.device(af.train.replica_device_setter(ps_tasks=2)):
+        ...     v, w = af.Variable(1.0), af.Variable(2.0)
+        ...     print(v.device, w.device, (v + w).device)
+        /job:ps/task:0 /job:ps/task:1 /job:worker
 
     Args:
         ps_tasks: how many parameter servers there are. The answer is None, which asks for nothing, where there are none.

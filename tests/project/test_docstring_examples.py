@@ -34,8 +34,6 @@ NOT_YET = [
     "dashboard",
     "estimator",
     "export",
-    "graphdef",
-    "monitored",
     "nest",
     "onnx",
     "ops.declare",
@@ -45,9 +43,7 @@ NOT_YET = [
     "saved_model",
     "serving",
     "session",
-    "summary",
     "supervisor",
-    "train",
 ]
 """The modules whose names have no examples yet."""
 

@@ -82,8 +82,12 @@ async def run_example(example: Example) -> list[str]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         async with _scope(example) as names:
             for statement in example.statements:
-                with anyio.fail_after(SECONDS):
-                    printed.append(await _output(example, statement, names))
+                try:
+                    with anyio.fail_after(SECONDS):
+                        printed.append(await _output(example, statement, names))
+                except TimeoutError:
+                    raise ExampleError(f"{example.where(statement)} did not end within {SECONDS} seconds") from None
+            af.summary.FileWriterCache.clear()  # their files are in the folder
     return printed
 
 

@@ -30,19 +30,22 @@ _RENEWALS = 3
 class SharedFiles:
     """Files that several workers read together: whoever is ready takes the next one, and each is read once an epoch.
 
-        with af.device("/job:ps/task:0"):  # the task that knows who reads what; all workers name the same one
-            files = af.data.SharedFiles(af.matching_files("/data/*.tfrecord"))
-        ...
-        await session.run(files.initializer)
-        async for record in files.read(session, af.data.TFRecordDataset):
-            ...
-
-    Each worker's program makes this object in its own graph, under the same `shared_name`, and runs the initializer; the first
+    Each worker's program makes this object in its own graph, under the same `shared_name` and within the `af.device` of the same
+    task, such as "/job:ps/task:0", which knows who reads what; and runs the initializer; the first
     one counts. A file counts as read when its reader asks for the next one. A worker that is lost stops renewing its lease; once
     other workers have nothing else to read, one of them reads that file, from its beginning. So no file is left out, and a file
     is read a second time only if its reader is lost, or is held up for longer than the lease.
 
     Checkpoints of sessions on that task have the files that are not read yet.
+
+    Example:
+        >>> for name in ["a.txt", "b.txt"]:
+        ...     with open(name, "w") as file:
+        ...         print("line of", name, file=file)
+        >>> files = af.data.SharedFiles(["a.txt", "b.txt"])
+        >>> await session.run(files.initializer)
+        >>> sorted([line async for line in files.read(session, af.data.TextLineDataset)])
+        [b'line of a.txt', b'line of b.txt']
 
     Args:
         names: the names, a vector of strings. Each is there once.

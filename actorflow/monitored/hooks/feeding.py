@@ -18,6 +18,14 @@ _LOG = get_logger("training")
 class FeedFnHook(SessionRunHook):
     """Feeds each step what a function gives.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [])
+        >>> y = x * 10.0
+        >>> numbers = iter([1.0, 2.0])
+        >>> async with af.train.MonitoredSession(hooks=[af.train.FeedFnHook(lambda: {x: next(numbers)})]) as session:
+        ...     print(await session.run(y), await session.run(y))
+        10.0 20.0
+
     Args:
         feed_fn: a function without arguments that gives a dict of values by tensor, or (as an `async def`) an awaitable
             of it.
@@ -38,6 +46,15 @@ async def _awaited(feeds: Any) -> SessionRunArgs:
 @public("af.train")
 class FinalOpsHook(SessionRunHook):
     """Runs something at the end; `final_ops_values` has its values then.
+
+    Example:
+        >>> total = af.Variable(0)
+        >>> hook = af.train.FinalOpsHook(total)
+        >>> add = total.assign_add(5)
+        >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...     _ = await session.run(add)
+        >>> hook.final_ops_values
+        5
 
     Args:
         final_ops: a tensor, a list or a dict of these.

@@ -22,6 +22,13 @@ _WARNINGS = 5
 class LoggingTensorHook(SessionRunHook):
     """Writes tensors to the log, every few steps or seconds, or at the end.
 
+    Example:
+        >>> loss = af.placeholder_with_default(0.25, [], name="loss")
+        >>> hook = af.train.LoggingTensorHook({"loss": loss}, every_n_iter=10, formatter=lambda values: print(values) or "")
+        >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...     _ = await session.run(loss)
+        {'loss': np.float32(0.25)}
+
     Args:
         tensors: a dict from tags to tensors or their names, or several tensors or names.
         every_n_iter: after how many steps of this training the values are written again.
@@ -90,6 +97,16 @@ class LoggingTensorHook(SessionRunHook):
 @public("af.train")
 class StepCounterHook(SessionRunHook):
     """Counts steps a second, in the log and in summaries.
+
+    Example:
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> with af.summary.FileWriter("run") as writer:
+        ...     hook = af.train.StepCounterHook(every_n_steps=2, summary_writer=writer)
+        ...     async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...         for _ in range(5):
+        ...             _ = await session.run(step)
+        >>> [value.tag for event in af.summary.read_events("run") for value in event.summary.value]
+        ['global_step/sec', 'global_step/sec']
 
     Args:
         every_n_steps: after how many steps they are counted again.

@@ -25,7 +25,21 @@ _LOG = get_logger("training")
 
 @public("af.train")
 class CheckpointSaverListener:
-    """Told of the checkpoints of a training. Its methods may be `async def`, where the training is awaited."""
+    """Told of the checkpoints of a training. Its methods may be `async def`, where the training is awaited.
+
+    Example:
+        >>> class Told(af.train.CheckpointSaverListener):
+        ...     def after_save(self, session, global_step_value):
+        ...         print("saved at", global_step_value)
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> hook = af.train.CheckpointSaverHook("run", save_steps=2, listeners=[Told()])
+        >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...     for _ in range(3):
+        ...         _ = await session.run(step)
+        saved at 0
+        saved at 2
+        saved at 3
+    """
 
     def begin(self) -> Any:
         """Called before the session is there; the graph may still be added to."""
@@ -58,6 +72,15 @@ class CheckpointSaverListener:
 @public("af.train")
 class CheckpointSaverHook(SessionRunHook):
     """Saves checkpoints: at the begin, every few steps or seconds, and at the end.
+
+    Example:
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> hook = af.train.CheckpointSaverHook("run", save_steps=2)
+        >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...     for _ in range(5):
+        ...         _ = await session.run(step)
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-5'
 
     Args:
         checkpoint_dir: the folder of the checkpoints.

@@ -23,6 +23,15 @@ _TOLD_STEPS = 1000
 class StopAtStepHook(SessionRunHook):
     """Ends a training after a number of steps, or at a global step.
 
+    Example:
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> async with af.train.MonitoredSession(hooks=[af.train.StopAtStepHook(num_steps=3)]) as session:
+        ...     while not session.should_stop():
+        ...         print(await session.run(step))
+        1
+        2
+        3
+
     Args:
         num_steps: the number of steps to make from now on.
         last_step: the global step to end at. One of the two is given.
@@ -67,7 +76,16 @@ class StopAtStepHook(SessionRunHook):
 
 @public("af.train")
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss of a step is no number."""
+    """The loss of a step is no number.
+
+    Example:
+        >>> loss = af.placeholder_with_default(np.nan, [])
+        >>> async with af.train.MonitoredSession(hooks=[af.train.NanTensorHook(loss)]) as session:
+        ...     await session.run(loss)
+        Traceback (most recent call last):
+            ...
+        actorflow.monitored.hooks.stopping.NanLossDuringTrainingError: NaN loss during training: ...
+    """
 
     def __init__(self, message: str = "NaN loss during training.") -> None:
         super().__init__(message)
@@ -76,6 +94,14 @@ class NanLossDuringTrainingError(RuntimeError):
 @public("af.train")
 class NanTensorHook(SessionRunHook):
     """Ends a training whose loss is NaN.
+
+    Example:
+        >>> loss = af.placeholder_with_default(np.nan, [])
+        >>> hook = af.train.NanTensorHook(loss, fail_on_nan_loss=False)
+        >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...     _ = await session.run(loss)
+        ...     print(session.should_stop())
+        True
 
     Args:
         loss_tensor: the loss, a scalar.
@@ -115,6 +141,12 @@ def _is_nan(value: Any) -> bool:
 @public("af.train")
 class GlobalStepWaiterHook(SessionRunHook):
     """Holds up the first step until the global step, which others count, is far enough.
+
+    Example:
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> async with af.train.MonitoredSession(hooks=[af.train.GlobalStepWaiterHook(wait_until_step=0)]) as session:
+        ...     print(await session.run(step))
+        1
 
     Args:
         wait_until_step: the global step to wait for.

@@ -20,6 +20,16 @@ from actorflow.summary.protos import Summary
 class SummarySaverHook(SessionRunHook):
     """Writes summaries every few steps or seconds.
 
+    Example:
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> loss = af.summary.scalar("loss", 1.0 / af.cast(step, af.float32))
+        >>> hook = af.train.SummarySaverHook(save_steps=2, output_dir="run", summary_op=loss)
+        >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+        ...     for _ in range(4):
+        ...         _ = await session.run(step)
+        >>> [event.step for event in af.summary.read_events("run") for value in event.summary.value if value.tag == "loss"]
+        [1, 3]
+
     Args:
         save_steps: after how many steps they are written again.
         save_secs: after how many seconds they are. One of the two is given.
@@ -86,6 +96,15 @@ class SummarySaverHook(SessionRunHook):
 @public("af.train")
 class ProfilerHook(SessionRunHook):
     """Writes what ran when in a step, every few steps or seconds: `timeline-<step>.json`, for Chrome's trace viewer.
+
+    Example:
+        >>> import glob
+        >>> step = af.train.create_global_step().assign_add(1)
+        >>> async with af.train.MonitoredSession(hooks=[af.train.ProfilerHook(save_steps=1, output_dir="run")]) as session:
+        ...     for _ in range(2):
+        ...         _ = await session.run(step)
+        >>> sorted(glob.glob("run/timeline-*"))[:1]
+        ['run/timeline-2.json']
 
     Args:
         save_steps: after how many steps the next one is traced.

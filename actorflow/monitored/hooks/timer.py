@@ -15,6 +15,16 @@ from actorflow.variables.variable import Variable
 class SecondOrStepTimer:
     """Triggers every few seconds or steps, as given, and at the first step that it is asked for.
 
+    Example:
+        >>> timer = af.train.SecondOrStepTimer(every_steps=10)
+        >>> due = []
+        >>> for step in range(25):
+        ...     if timer.should_trigger_for_step(step):
+        ...         due.append(step)
+        ...         _ = timer.update_last_triggered_step(step)
+        >>> due
+        [0, 10, 20]
+
     Args:
         every_secs: the number of seconds between two triggers.
         every_steps: the number of steps between two triggers. One of the two is given.

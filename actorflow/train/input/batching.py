@@ -38,10 +38,18 @@ def batch(
 ) -> Any:
     """Batches of the examples that `tensors` give run by run (`tf.train.batch`).
 
-        image, label = decode(reader.read(files))
-        images, labels = af.train.batch([image, label], batch_size=32, shapes=[[28, 28], []])
-
     A queue runner fills the batches' queue: start it with `af.train.start_queue_runners`.
+
+    Example:
+        >>> number = af.train.range_input_producer(6, num_epochs=1, shuffle=False).dequeue()
+        >>> numbers = af.train.batch([number], batch_size=4, allow_smaller_final_batch=True)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, numbers):
+        ...         print(batch)
+        [0 1 2 3]
+        [4 5]
 
     Args:
         tensors: one example, as a sequence or a dict of tensors; with `enqueue_many` several examples.
@@ -86,6 +94,16 @@ def maybe_batch(
 ) -> Any:
     """`batch` of the examples for which `keep_input` is true (`tf.train.maybe_batch`).
 
+    Example:
+        >>> number = af.train.range_input_producer(8, num_epochs=1, shuffle=False).dequeue()
+        >>> odd = af.train.maybe_batch([number], keep_input=af.equal(number % 2, 1), batch_size=4)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, odd):
+        ...         print(batch)
+        [1 3 5 7]
+
     Args:
         tensors: see `batch`.
         keep_input: a bool scalar that tells whether to keep the examples of a run; with `enqueue_many` also a bool
@@ -112,6 +130,16 @@ def batch_join(
     name: str | None = None,
 ) -> Any:
     """`batch` over several sources, each run by a loop of its own (`tf.train.batch_join`).
+
+    Example:
+        >>> sources = [[af.train.range_input_producer(4, num_epochs=1).dequeue()] for _ in range(2)]
+        >>> numbers = af.train.batch_join(sources, batch_size=8)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, numbers):
+        ...         print(np.sort(batch))
+        [0 0 1 1 2 2 3 3]
 
     Args:
         tensors_list: a list of sources, each a sequence or a dict of tensors, with the same types. Each source has a
@@ -143,6 +171,16 @@ def maybe_batch_join(
 ) -> Any:
     """`batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_batch_join`).
 
+    Example:
+        >>> numbers = [af.train.range_input_producer(4, num_epochs=1).dequeue() for _ in range(2)]
+        >>> odd = af.train.maybe_batch_join([[n] for n in numbers], keep_input=af.constant(True), batch_size=8)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, odd):
+        ...         print(np.sort(batch))
+        [0 0 1 1 2 2 3 3]
+
     Args:
         tensors_list: see `batch_join`.
         keep_input: see `maybe_batch`.
@@ -169,6 +207,16 @@ def shuffle_batch(
     name: str | None = None,
 ) -> Any:
     """`batch` in random order (`tf.train.shuffle_batch`).
+
+    Example:
+        >>> number = af.train.range_input_producer(6, num_epochs=1, shuffle=False).dequeue()
+        >>> numbers = af.train.shuffle_batch([number], batch_size=6, capacity=32, min_after_dequeue=6)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, numbers):
+        ...         print(np.sort(batch))
+        [0 1 2 3 4 5]
 
     Args:
         tensors, batch_size: see `batch`.
@@ -204,6 +252,16 @@ def maybe_shuffle_batch(
 ) -> Any:
     """`shuffle_batch` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch`).
 
+    Example:
+        >>> number = af.train.range_input_producer(8, num_epochs=1).dequeue()
+        >>> odd = af.train.maybe_shuffle_batch([number], 4, 32, 0, keep_input=af.equal(number % 2, 1))
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, odd):
+        ...         print(np.sort(batch))
+        [1 3 5 7]
+
     Args:
         tensors, batch_size: see `batch`.
         capacity, min_after_dequeue, seed: see `shuffle_batch`.
@@ -232,6 +290,16 @@ def shuffle_batch_join(
 ) -> Any:
     """`shuffle_batch` over several sources, each run by a loop of its own (`tf.train.shuffle_batch_join`).
 
+    Example:
+        >>> sources = [[af.train.range_input_producer(4, num_epochs=1).dequeue()] for _ in range(2)]
+        >>> numbers = af.train.shuffle_batch_join(sources, batch_size=8, capacity=32, min_after_dequeue=0)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, numbers):
+        ...         print(np.sort(batch))
+        [0 0 1 1 2 2 3 3]
+
     Args:
         tensors_list: see `batch_join`.
         batch_size: see `batch`.
@@ -259,6 +327,16 @@ def maybe_shuffle_batch_join(
     name: str | None = None,
 ) -> Any:
     """`shuffle_batch_join` of the examples for which `keep_input` is true (`tf.train.maybe_shuffle_batch_join`).
+
+    Example:
+        >>> numbers = [af.train.range_input_producer(4, num_epochs=1).dequeue() for _ in range(2)]
+        >>> mixed = af.train.maybe_shuffle_batch_join([[n] for n in numbers], 8, 32, 0, keep_input=af.constant(True))
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for batch in af.train.prefetch(session, mixed):
+        ...         print(np.sort(batch))
+        [0 0 1 1 2 2 3 3]
 
     Args:
         tensors_list: see `batch_join`.

@@ -27,26 +27,22 @@ class Coordinator:
 
     With threads, and blocking sessions:
 
-        coord = af.train.Coordinator()
-        threads = af.train.start_queue_runners(session, coord)
-        try:
-            while not coord.should_stop():
-                session.run(train)
-        except Exception as error:
-            coord.request_stop(error)
-        finally:
-            coord.request_stop()
-            coord.join(threads)
-
     With tasks, and async sessions:
-
-        async with af.train.Coordinator() as coord:
-            af.train.start_queue_runners(session, coord)
-            while not coord.should_stop():
-                await session.run(train)
 
     The end of the block asks all tasks to stop, waits for them, and raises the first error. An `OutOfRangeError`, the end of
     the input, is no error but a reason to stop, in the block too.
+
+    Example:
+        >>> number = af.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     for _ in range(3):
+        ...         print(await session.run(number))
+        ...     coord.request_stop()
+        0
+        1
+        2
     """
 
     __reduce_ex__ = unpicklable(

@@ -33,6 +33,16 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
 
     The count is a local variable, `epochs`, so `local_variables_initializer()` has to run first. Raises ValueError where
     `num_epochs` is not above 0.
+
+    Example:
+        >>> x = af.train.limit_epochs(af.constant(7), num_epochs=2)
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(x), await session.run(x)
+        (7, 7)
+        >>> await session.run(x)
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.OutOfRangeError: Reached limit of 2: the variable 'limit_epochs/epochs' is not ...
     """
     if num_epochs is None:
         return tensor
@@ -50,6 +60,13 @@ def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variab
     """The files that match a pattern, looked up once and kept (`tf.train.match_filenames_once`).
 
     It is a local variable, so `local_variables_initializer()` has to run first.
+
+    Example:
+        >>> open("a.csv", "w").close()
+        >>> names = af.train.match_filenames_once("*.csv")
+        >>> await session.run(af.local_variables_initializer())
+        >>> await session.run(names)
+        [b'./a.csv']
 
     Args:
         pattern: a pattern of file names, or a vector of them; see `af.matching_files`.
@@ -81,6 +98,16 @@ def input_producer(
     cancel_op: Operation | None = None,
 ) -> FIFOQueue:
     """A queue of the rows of `input_tensor`, with a runner that fills it (`tf.train.input_producer`).
+
+    Example:
+        >>> queue = af.train.input_producer([[1, 2], [3, 4]], num_epochs=1, shuffle=False)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for row in af.train.prefetch(session, queue.dequeue()):
+        ...         print(row)
+        [1 2]
+        [3 4]
 
     Args:
         input_tensor: a tensor of rank 1 or more; its rows along dimension 0 are the elements of the queue.
@@ -129,8 +156,15 @@ def string_input_producer(
 ) -> FIFOQueue:
     """A queue of strings, such as file names (`tf.train.string_input_producer`).
 
-        files = af.train.string_input_producer(["a.tfrecord", "b.tfrecord"], num_epochs=2)
-        key, record = af.TFRecordReader().read(files)
+    Example:
+        >>> files = af.train.string_input_producer(["a.tfrecord", "b.tfrecord"], num_epochs=1, shuffle=False)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for name in af.train.prefetch(session, files.dequeue()):
+        ...         print(name)
+        b'a.tfrecord'
+        b'b.tfrecord'
 
     Args:
         string_tensor: a vector of strings, or a list of them.
@@ -163,6 +197,17 @@ def range_input_producer(
 ) -> FIFOQueue:
     """A queue of the integers from 0 to `limit` - 1 (`tf.train.range_input_producer`).
 
+    Example:
+        >>> number = af.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for value in af.train.prefetch(session, number):
+        ...         print(value)
+        0
+        1
+        2
+
     Args:
         limit: an int32 scalar.
         num_epochs, shuffle, seed, capacity, shared_name: see `input_producer`.
@@ -182,6 +227,16 @@ def slice_input_producer(
     name: str | None = None,
 ) -> list[Tensor]:
     """One row of each tensor, the same row of all, another one in each run (`tf.train.slice_input_producer`).
+
+    Example:
+        >>> image, label = af.train.slice_input_producer([[[1, 2], [3, 4]], ["a", "b"]], num_epochs=1, shuffle=False)
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for pair in af.train.prefetch(session, [image, label]):
+        ...         print(*pair)
+        [1 2] b'a'
+        [3 4] b'b'
 
     Args:
         tensor_list: tensors with the same size in dimension 0.
@@ -214,10 +269,18 @@ def prefetch(session: Session, tensors: Any, depth: int = 2, parallel: int = 1) 
     """An async iterator over the results of running `tensors` in `session`, which starts runs before the loop asks for
     them.
 
-        async for images, labels in af.train.prefetch(session, [images, labels], depth=4):
-            ...
-
     It ends where a run raises OutOfRangeError, the end of the input. See `Prefetch` for other ways to end it.
+
+    Example:
+        >>> number = af.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for value in af.train.prefetch(session, number * 10):
+        ...         print(value)
+        0
+        10
+        20
 
     Args:
         session: an async session.

@@ -16,13 +16,19 @@ from actorflow.unpicklable import unpicklable
 class LooperThread(threading.Thread):
     """A daemon thread that calls `run_loop` until its coordinator is to stop, whose `join` waits for it.
 
-        looper = af.train.LooperThread.loop(coord, 60, target=report)
-        ...
-        coord.request_stop()
-        coord.join([looper])
-
     An error of a call asks the coordinator to stop, and is raised where its threads are joined. A subclass may bring
     `start_loop`, `run_loop` and `stop_loop`.
+
+    Example:
+        >>> coord, seen = af.train.Coordinator(), []
+        >>> def report():
+        ...     seen.append(len(seen))
+        ...     if len(seen) == 3:
+        ...         coord.request_stop()
+        >>> looper = af.train.LooperThread.loop(coord, 0.001, target=report)
+        >>> coord.join([looper])
+        >>> seen
+        [0, 1, 2]
     """
 
     __reduce_ex__ = unpicklable("A looper is not pickled: it is a thread of this process.")

@@ -33,6 +33,19 @@ class QueueRunner:
     A loop ends when its operation raises one of `queue_closed_exception_types`: its input is at its end. The last loop to
     end so closes the queue, whose consumers drain it. Any other error goes to the coordinator and stops all. A stop closes
     the queue and cancels what waits to enqueue.
+
+    Example:
+        >>> queue = af.FIFOQueue(10, af.float32, [[]])
+        >>> count = af.train.limit_epochs(af.constant(1.0), 3)
+        >>> af.train.add_queue_runner(af.train.QueueRunner(queue, [queue.enqueue(count)]))
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     async for value in af.train.prefetch(session, queue.dequeue()):
+        ...         print(value)
+        1.0
+        1.0
+        1.0
     """
 
     def __init__(
@@ -247,7 +260,15 @@ class QueueRunner:
 
 @public("af.train")
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Adds a runner to a collection of the default graph, for `start_queue_runners`."""
+    """Adds a runner to a collection of the default graph, for `start_queue_runners`.
+
+    Example:
+        >>> queue = af.FIFOQueue(10, af.float32, [[]])
+        >>> runner = af.train.QueueRunner(queue, [queue.enqueue(af.placeholder(af.float32, []))] * 4)
+        >>> af.train.add_queue_runner(runner)
+        >>> af.get_collection(af.GraphKeys.QUEUE_RUNNERS) == [runner], runner.queue is queue
+        (True, True)
+    """
     add_to_collection(collection, qr)
 
 
@@ -260,6 +281,15 @@ def start_queue_runners(
     collection: str = GraphKeys.QUEUE_RUNNERS,
 ) -> list[threading.Thread]:
     """Starts all queue runners of the session's graph (`tf.train.start_queue_runners`).
+
+    Example:
+        >>> number = af.train.range_input_producer(3, shuffle=False).dequeue()
+        >>> await session.run(af.local_variables_initializer())
+        >>> async with af.train.Coordinator() as coord:
+        ...     loops = af.train.start_queue_runners(session, coord)
+        ...     print(*[await session.run(number) for _ in range(4)])
+        ...     coord.request_stop()
+        0 1 2 0
 
     Args:
         sess: a blocking session, whose runners get threads; or an async one, whose runners become tasks of `coord`. The

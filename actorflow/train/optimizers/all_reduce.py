@@ -30,6 +30,11 @@ def ring_all_reduce(
     Each element's sum begins at one device and goes once round the ring, so its bits are the same in all results and in
     each run. They are not those of another way to sum, except for numbers whose sums are exact.
 
+    Example:
+        >>> sums = af.train.ring_all_reduce([af.constant([1.0, 2.0]), af.constant([10.0, 20.0])])
+        >>> await session.run(sums)
+        [[11. 22.], [11. 22.]]
+
     Args:
         tensors: two or more of one type and one static shape, one on each device (with a single one it is its own sum).
         devices: where they are; what their nodes ask for unless given.

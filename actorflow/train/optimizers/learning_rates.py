@@ -37,9 +37,11 @@ def exponential_decay(
 ) -> Tensor:
     """learning_rate · decay_rate ^ (global_step / decay_steps).
 
-        step = af.train.get_or_create_global_step()
-        rate = af.train.exponential_decay(0.1, step, decay_steps=1000, decay_rate=0.96)
-        train_op = af.train.GradientDescentOptimizer(rate).minimize(loss, global_step=step)
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.exponential_decay(0.1, step, decay_steps=1000, decay_rate=0.5)
+        >>> [await session.run(rate, {step: n}) for n in (0, 1000, 2000)]
+        [0.1, 0.05, 0.025]
 
     Args:
         learning_rate: the rate at step 0, a floating-point scalar.
@@ -65,6 +67,12 @@ def piecewise_constant(
     x: TensorLike, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
     """values[0] while x <= boundaries[0], values[1] while x <= boundaries[1], ..., then the last value.
+
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.piecewise_constant(step, boundaries=[1000, 2000], values=[0.1, 0.01, 0.001])
+        >>> [await session.run(rate, {step: n}) for n in (1000, 1001, 5000)]
+        [0.1, 0.01, 0.001]
 
     Args:
         x: the position, a scalar, usually the global step.
@@ -101,6 +109,12 @@ def polynomial_decay(
     name: str | None = None,
 ) -> Tensor:
     """From `learning_rate` to `end_learning_rate` in `decay_steps` steps, by (1 - part done) ^ power.
+
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.polynomial_decay(0.1, step, decay_steps=1000, end_learning_rate=0.0)
+        >>> [await session.run(rate, {step: n}) for n in (0, 500, 1000)]
+        [0.1, 0.05, 0.0]
 
     Args:
         learning_rate: the rate at step 0, a floating-point scalar.
@@ -139,6 +153,12 @@ def natural_exp_decay(
 ) -> Tensor:
     """learning_rate · e ^ (-decay_rate · global_step / decay_steps).
 
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.natural_exp_decay(0.1, step, decay_steps=1000, decay_rate=1.0)
+        >>> [await session.run(rate, {step: n}) for n in (0, 1000, 2000)]
+        [0.1, 0.0368, 0.0135]
+
     Args:
         learning_rate: the rate at step 0, a floating-point scalar.
         global_step: the number of steps done, an integer scalar.
@@ -170,6 +190,12 @@ def inverse_time_decay(
 ) -> Tensor:
     """learning_rate / (1 + decay_rate · global_step / decay_steps).
 
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.inverse_time_decay(0.1, step, decay_steps=1000, decay_rate=1.0)
+        >>> [await session.run(rate, {step: n}) for n in (0, 1000, 3000)]
+        [0.1, 0.05, 0.025]
+
     Args:
         learning_rate: the rate at step 0, a floating-point scalar.
         global_step: the number of steps done, an integer scalar.
@@ -199,6 +225,12 @@ def cosine_decay(
     name: str | None = None,
 ) -> Tensor:
     """Half a cosine, from `learning_rate` to alpha times that, in `decay_steps` steps (Loshchilov and Hutter 2016).
+
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.cosine_decay(0.1, step, decay_steps=1000)
+        >>> [await session.run(rate, {step: n}) for n in (0, 500, 1000)]
+        [0.1, 0.05, 0.0]
 
     Args:
         learning_rate: the rate at step 0, a floating-point scalar.
@@ -230,6 +262,12 @@ def cosine_decay_restarts(
     name: str | None = None,
 ) -> Tensor:
     """`cosine_decay` that starts again when it is done (SGDR, Loshchilov and Hutter 2016).
+
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.cosine_decay_restarts(0.1, step, first_decay_steps=1000)
+        >>> [await session.run(rate, {step: n}) for n in (0, 500, 999, 1000)]
+        [0.1, 0.05, 2.47e-07, 0.1]
 
     Args:
         learning_rate: the rate at step 0, a floating-point scalar.
@@ -274,6 +312,12 @@ def linear_cosine_decay(
     """learning_rate · ((alpha + linear) · wave + beta): `linear` falls from 1 to 0 in `decay_steps` steps, and `wave`
     is a cosine between 1 and 0 (Bello et al. 2017).
 
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.linear_cosine_decay(0.1, step, decay_steps=1000)
+        >>> [await session.run(rate, {step: n}) for n in (0, 500, 1000)]
+        [0.1001, 0.0251, 0.0001]
+
     Args:
         learning_rate: the factor of all, a floating-point scalar.
         global_step: the number of steps done, an integer scalar.
@@ -306,6 +350,12 @@ def noisy_linear_cosine_decay(
     name: str | None = None,
 ) -> Tensor:
     """`linear_cosine_decay` with normal noise on `linear`, of variance initial_variance / (1 + step) ^ variance_decay.
+
+    Example:
+        >>> step = af.placeholder(af.int64, [])
+        >>> rate = af.train.noisy_linear_cosine_decay(0.1, step, decay_steps=1000, initial_variance=0.0)
+        >>> [await session.run(rate, {step: n}) for n in (0, 500, 1000)]
+        [0.1001, 0.0251, 0.0001]
 
     Args:
         learning_rate: the factor of all, a floating-point scalar.

@@ -30,11 +30,17 @@ class ExponentialMovingAverage:
     """Keeps averages of variables and tensors: average -= (1 - decay) · (average - value) each time that what `apply`
     returns is run.
 
-        ema = af.train.ExponentialMovingAverage(0.999)
-        with af.control_dependencies([train_op]):
-            train_op = ema.apply(af.trainable_variables())
-
     The average of a variable starts at its initial value, that of a tensor at zero.
+
+    Example:
+        >>> v = af.Variable(0.0)
+        >>> ema = af.train.ExponentialMovingAverage(0.9)
+        >>> with af.control_dependencies([v.assign(10.0)]):
+        ...     update = ema.apply([v])
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(update)
+        >>> await session.run(ema.average(v))
+        1.0
     """
 
     def __init__(

@@ -39,6 +39,16 @@ class Optimizer:
     A subclass gives `_apply_dense(grad, var)` and `_apply_sparse(grad, var)`, which return the operation that changes
     one variable; `_create_slots(var_list)`, which makes what it keeps for each; and `_prepare()`, which makes tensors
     of its parameters. Each variable is changed by one atomic operation on its own device, in no order among them.
+
+    Example:
+        >>> v = af.Variable([3.0, 4.0])
+        >>> optimizer = af.train.GradientDescentOptimizer(1.0)
+        >>> ((slope, _),) = optimizer.compute_gradients(af.nn.l2_loss(v), [v])
+        >>> step = optimizer.apply_gradients([(af.clip_by_norm(slope, 1.0), v)])
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        [2.4 3.2]
     """
 
     GATE_NONE: ClassVar[int] = 0

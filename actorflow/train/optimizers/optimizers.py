@@ -68,7 +68,16 @@ class Fused(Optimizer):
 
 @public("af.train")
 class GradientDescentOptimizer(Fused):
-    """var -= learning_rate · gradient."""
+    """var -= learning_rate · gradient.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> step = af.train.GradientDescentOptimizer(learning_rate=0.1).minimize(v * v)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)  # 3 - 0.1 · 6
+        2.4
+    """
 
     _row = training.gradient_descent
 
@@ -93,6 +102,17 @@ class MomentumOptimizer(Fused):
 
     With `use_nesterov` the step is learning_rate · (gradient + momentum · accumulation): the gradient as it is,
     momentum looked ahead (Sutskever et al. 2013). Slot: `momentum`, zeros at first.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> step = af.train.MomentumOptimizer(learning_rate=0.1, momentum=0.9).minimize(2.0 * v)
+        >>> await session.run(af.global_variables_initializer())
+        >>> for _ in range(3):
+        ...     await session.run(step)
+        ...     print(await session.run(v))
+        2.8
+        2.42
+        1.878
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
@@ -124,6 +144,15 @@ class AdagradOptimizer(Fused):
     """accumulator += gradient²; var -= learning_rate · gradient / √accumulator (Duchi et al. 2011).
 
     Slot: `accumulator`.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> step = af.train.AdagradOptimizer(learning_rate=1.0).minimize(v * v)
+        >>> await session.run(af.global_variables_initializer())
+        >>> for _ in range(2):
+        ...     await session.run(step)
+        >>> await session.run(v)
+        1.447
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
@@ -164,6 +193,14 @@ class AdadeltaOptimizer(Fused):
 
     Slots: `accum` and `accum_update`, zeros at first. TensorFlow's learning rate is 0.001; the paper's is 1.
 
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> step = af.train.AdadeltaOptimizer(learning_rate=100.0).minimize(v * v)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        2.9553
+
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
             these.
@@ -196,6 +233,14 @@ class RMSPropOptimizer(Fused):
 
     `centered` subtracts the square of the mean gradient from rms under the root. Slots: `rms`, ones at first,
     `momentum`, zeros, and `mg` where it is centered, zeros.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> step = af.train.RMSPropOptimizer(learning_rate=0.1).minimize(v * v)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        2.7172
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
@@ -237,12 +282,16 @@ class AdamOptimizer(Fused):
     """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient²; in step t
     var -= learning_rate · √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + epsilon) (Kingma and Ba 2014, before section 2.1).
 
-        loss = af.reduce_mean(af.square(model(x) - y))
-        train_op = af.train.AdamOptimizer(learning_rate=0.001).minimize(loss)
-        ...
-        await session.run(train_op, {x: examples, y: labels})
-
     Slots: `m` and `v`, zeros at first. All variables share the variables `beta1_power` and `beta2_power`.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> step = af.train.AdamOptimizer(learning_rate=0.1).minimize((v - 1.0) ** 2)
+        >>> await session.run(af.global_variables_initializer())
+        >>> for _ in range(100):
+        ...     await session.run(step)
+        >>> abs(await session.run(v) - 1.0) < 0.01
+        True
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of

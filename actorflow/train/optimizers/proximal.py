@@ -22,6 +22,14 @@ class ProximalGradientDescentOptimizer(Fused):
     """near = var - rate · gradient; var = sign(near) · max(|near| - rate · l1, 0) / (1 + rate · l2)
     (Duchi and Singer 2009, FOBOS).
 
+    Example:
+        >>> v = af.Variable([3.0, 0.01])
+        >>> step = af.train.ProximalGradientDescentOptimizer(0.1, l1_regularization_strength=0.1).minimize(af.nn.l2_loss(v))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        [2.69 0.  ]
+
     Args:
         learning_rate: the step size (`rate`): a number, a scalar tensor, or a function without arguments that returns
             one of these.
@@ -56,6 +64,14 @@ class ProximalAdagradOptimizer(Fused):
     """accumulator += gradient²; then as `ProximalGradientDescentOptimizer`, with rate = learning_rate / √accumulator.
 
     Slot: `accumulator`.
+
+    Example:
+        >>> v = af.Variable([3.0, 0.01])
+        >>> step = af.train.ProximalAdagradOptimizer(0.1, l1_regularization_strength=0.1).minimize(af.nn.l2_loss(v))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        [2.8972 0.    ]
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
@@ -104,6 +120,15 @@ class AdagradDAOptimizer(Fused):
 
     Weights start at zero in effect: the value that a variable has before the first step does not count. Slots:
     `gradient_accumulator`, zeros at first, and `gradient_squared_accumulator`.
+
+    Example:
+        >>> v, count = af.Variable([3.0, 0.01]), af.train.create_global_step()
+        >>> optimizer = af.train.AdagradDAOptimizer(0.1, count, l1_regularization_strength=0.1)
+        >>> step = optimizer.minimize(af.nn.l2_loss(v), global_step=count)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        [-0.0961  0.    ]
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of
@@ -163,6 +188,14 @@ class FtrlOptimizer(Fused):
     var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) where |linear| > l1, else 0.
 
     Slots: `accum`, and `linear`, zeros at first.
+
+    Example:
+        >>> v = af.Variable([3.0, 0.01])
+        >>> step = af.train.FtrlOptimizer(0.1, l1_regularization_strength=0.1).minimize(af.nn.l2_loss(v))
+        >>> await session.run(af.global_variables_initializer())
+        >>> await session.run(step)
+        >>> await session.run(v)
+        [2.5828 0.    ]
 
     Args:
         learning_rate: the step size: a number, a scalar tensor, or a function without arguments that returns one of

@@ -37,13 +37,6 @@ from actorflow.variables.variable import Variable
 class SyncReplicasOptimizer(Optimizer):
     """Wraps an optimizer so that it applies the mean of the gradients of several workers, once for all of them.
 
-        opt = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=2)
-        train_op = opt.minimize(loss, global_step=af.train.get_or_create_global_step())
-        ...                                                       # each worker, in its session:
-        session.run(opt.chief_init_op if is_chief else opt.local_step_init_op)
-        if is_chief: opt.get_chief_queue_runner().create_threads(session, coord, start=True)
-        while ...: session.run(train_op)                          # waits until the step of all is done
-
     The workers' graphs are built by one program, each in the device scope of its worker (see `replica_device_setter`), and
     the accumulators, which have names of the variables, lie where these are: on shared devices they are shared.
 
@@ -55,6 +48,19 @@ class SyncReplicasOptimizer(Optimizer):
     TensorFlow hands out tokens through a queue, from which a quick worker may take one too many and go on with
     variables of before. Workers here wait for the step itself: each gives as many gradients for a step as are needed,
     one unless `replicas_to_aggregate` is larger than `total_num_replicas`, and a late one goes on at the present step.
+
+    Example:
+        >>> v, count = af.Variable(3.0), af.train.create_global_step()
+        >>> optimizer = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
+        >>> train = optimizer.minimize(v * v, global_step=count)  # in each worker's graph; its run waits for the step of all
+        >>> await session.run(af.group(af.global_variables_initializer(), af.local_variables_initializer()))
+        >>> await session.run(optimizer.chief_init_op)
+        >>> async with af.train.Coordinator() as coord:
+        ...     optimizer.get_chief_queue_runner().start(session, coord)
+        ...     await session.run(train)
+        ...     print(*await session.run([v, count]))
+        ...     coord.request_stop()
+        2.4 1
     """
 
     def __init__(

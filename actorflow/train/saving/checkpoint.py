@@ -32,16 +32,21 @@ _COUNTER = "save_counter"
 class Checkpoint:
     """The variables of objects, saved and restored by the names of attributes that lead to them (`tf.train.Checkpoint`).
 
-        with af.eager():
-            checkpoint = af.train.Checkpoint(model=model, optimizer=optimizer)
-            path = checkpoint.save("models/run")          # models/run-1
-            checkpoint.restore(path).assert_consumed()
-
     Objects are those of any class, lists, dicts, variables, optimizers, and iterators of datasets, which go on at their place;
     another attribute may be added at any time. Two
     programs that reach equal variables in equal ways read each other's files; one may be eager, and the other build graphs. The
     format and its promises are those of `af.train.Saver`: a checkpoint appears at once when all of it is on the disk, and damage
     is found.
+
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> checkpoint = af.train.Checkpoint(v=v)
+        >>> path = checkpoint.save("models/run")
+        >>> v.assign(0.0)
+        0.0
+        >>> status = checkpoint.restore(path)
+        >>> path, v
+        ('models/run-1', 3.0)
 
     Args:
         kwargs: the objects by the names with which the ways begin.

@@ -35,6 +35,20 @@ def init_from_checkpoint(
     made by `get_variable`; a scope (with `/` at its end; `/` is all) to a scope. Variables of such a scope that the
     checkpoint lacks are a mistake.
 
+    Example:
+        >>> async with af.Session(graph=af.Graph()) as session:
+        ...     with session.graph.as_default():
+        ...         old = af.get_variable("old", initializer=3.0)
+        ...         await session.run(old.initializer)
+        ...         path = await af.train.Saver().save(session, "model")
+        >>> async with af.Session(graph=af.Graph()) as session:
+        ...     with session.graph.as_default():
+        ...         v = af.get_variable("v", [], initializer=af.zeros_initializer())
+        ...         af.train.init_from_checkpoint(path, {"old": "v"})
+        ...         await session.run(v.initializer)
+        ...         print(await session.run(v))
+        3.0
+
     Raises:
         NotFoundError: there is no checkpoint, or it lacks variables; all are listed.
         InvalidArgumentError: shapes or types differ; all are listed.

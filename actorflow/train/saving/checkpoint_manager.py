@@ -29,6 +29,14 @@ class CheckpointManager:
     checkpoint.restore(manager.latest_checkpoint)
     ...
     manager.save()
+
+    Example:
+        >>> checkpoint = af.train.Checkpoint(v=af.Variable(3.0))
+        >>> manager = af.train.CheckpointManager(checkpoint, "models", max_to_keep=2)
+        >>> for _ in range(3):
+        ...     path = manager.save()
+        >>> manager.latest_checkpoint, len(manager.checkpoints)
+        ('models/ckpt-3', 2)
     """
 
     __reduce_ex__ = unpicklable("A manager of checkpoints is not pickled: hand over its folder.")

@@ -23,7 +23,13 @@ from actorflow.public import public
 @public("af.train")
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """The content of the file `checkpoint` of a folder: the latest checkpoint, and all that are kept, oldest first."""
+    """The content of the file `checkpoint` of a folder: the latest checkpoint, and all that are kept, oldest first.
+
+    Example:
+        >>> state = af.train.CheckpointState("models/run-2", ["models/run-1", "models/run-2"])
+        >>> state.model_checkpoint_path
+        'models/run-2'
+    """
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: Sequence[str] = field(default=())
@@ -48,6 +54,15 @@ def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
     """The state in the folder's file `checkpoint`, None if there is none (`tf.train.get_checkpoint_state`).
+
+    Example:
+        >>> v = af.Variable(1.0)
+        >>> await session.run(v.initializer)
+        >>> saver = af.train.Saver()
+        >>> for step in range(2):
+        ...     path = await saver.save(session, "models/run", global_step=step)
+        >>> af.train.get_checkpoint_state("models").all_model_checkpoint_paths
+        ['models/run-0', 'models/run-1']
 
     Raises:
         DataLossError: it is damaged. Taken for none, it would make a program begin again that has checkpoints.
@@ -105,6 +120,13 @@ def update_checkpoint_state(
     """Writes the folder's file `checkpoint`, which names the latest checkpoint, by one atomic step
     (`tf.train.update_checkpoint_state`). Paths in the folder are written without it, so that the folder may be moved.
 
+    Example:
+        >>> import os
+        >>> os.mkdir("models")
+        >>> af.train.update_checkpoint_state("models", "models/run-2", ["models/run-1", "models/run-2"])
+        >>> af.train.get_checkpoint_state("models").all_model_checkpoint_paths
+        ['models/run-1', 'models/run-2']
+
     Args:
         save_dir: the folder.
         model_checkpoint_path: the path of the latest checkpoint.
@@ -125,7 +147,15 @@ def update_checkpoint_state(
 
 @public("af.train")
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
-    """The path of the latest checkpoint of a folder, None where there is none (`tf.train.latest_checkpoint`)."""
+    """The path of the latest checkpoint of a folder, None where there is none (`tf.train.latest_checkpoint`).
+
+    Example:
+        >>> v = af.Variable(1.0)
+        >>> await session.run(v.initializer)
+        >>> path = await af.train.Saver().save(session, "models/run", global_step=7)
+        >>> af.train.latest_checkpoint("models"), af.train.latest_checkpoint("elsewhere")
+        ('models/run-7', None)
+    """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
@@ -137,19 +167,45 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
 
 @public("af.train")
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Whether there is a checkpoint of that path (`tf.train.checkpoint_exists`)."""
+    """Whether there is a checkpoint of that path (`tf.train.checkpoint_exists`).
+
+    Example:
+        >>> v = af.Variable(1.0)
+        >>> await session.run(v.initializer)
+        >>> path = await af.train.Saver().save(session, "model", global_step=5)
+        >>> af.train.checkpoint_exists(path), af.train.checkpoint_exists("model-6")
+        (True, False)
+    """
     return installed.at(os.fspath(checkpoint_prefix)) is not None
 
 
 @public("af.train")
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When those of the checkpoints that exist were saved, in seconds since 1970 (`tf.train.get_checkpoint_mtimes`)."""
+    """When those of the checkpoints that exist were saved, in seconds since 1970 (`tf.train.get_checkpoint_mtimes`).
+
+    Example:
+        >>> import time
+        >>> v = af.Variable(1.0)
+        >>> await session.run(v.initializer)
+        >>> path = await af.train.Saver().save(session, "model")
+        >>> [time.time() - saved < 60 for saved in af.train.get_checkpoint_mtimes([path])]
+        [True]
+    """
     return [installed.of(path).open(path).saved_at for path in checkpoint_prefixes if checkpoint_exists(path)]
 
 
 @public("af.train")
 def remove_checkpoint(checkpoint_prefix: str | os.PathLike[str]) -> None:
-    """Removes a checkpoint (`tf.train.remove_checkpoint`)."""
+    """Removes a checkpoint (`tf.train.remove_checkpoint`).
+
+    Example:
+        >>> v = af.Variable(1.0)
+        >>> await session.run(v.initializer)
+        >>> path = await af.train.Saver().save(session, "model")
+        >>> af.train.remove_checkpoint(path)
+        >>> af.train.checkpoint_exists(path)
+        False
+    """
     path = os.fspath(checkpoint_prefix)
     (installed.at(path) or installed.find(installed.STANDARD)).remove(path, (".meta",))
 
@@ -170,27 +226,58 @@ def find_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 @public("af.train")
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> Reader:
-    """A reader of a checkpoint, or of the latest one in a folder (`tf.train.load_checkpoint`)."""
+    """A reader of a checkpoint, or of the latest one in a folder (`tf.train.load_checkpoint`).
+
+    Example:
+        >>> v = af.Variable(3.0, name="v")
+        >>> await session.run(v.initializer)
+        >>> path = await af.train.Saver().save(session, "models/run")
+        >>> af.train.load_checkpoint("models").get_tensor("v")
+        3.0
+    """
     path = find_checkpoint(ckpt_dir_or_file)
     return installed.of(path).open(path)
 
 
 @public("af.train")
 def NewCheckpointReader(filepattern: str | os.PathLike[str]) -> Reader:
-    """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError where there is none."""
+    """A reader of a checkpoint (`tf.train.NewCheckpointReader`). Raises NotFoundError where there is none.
+
+    Example:
+        >>> v = af.Variable([1.0, 2.0], name="v")
+        >>> await session.run(v.initializer)
+        >>> reader = af.train.NewCheckpointReader(await af.train.Saver().save(session, "model"))
+        >>> reader.get_variable_to_shape_map(), reader.get_tensor("v")
+        ({'v': [2]}, [1. 2.])
+    """
     path = os.fspath(filepattern)
     return installed.of(path).open(path)
 
 
 @public("af.train")
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """The value of a variable in a checkpoint (`tf.train.load_variable`). `name` may end in `:0`."""
+    """The value of a variable in a checkpoint (`tf.train.load_variable`). `name` may end in `:0`.
+
+    Example:
+        >>> v = af.Variable(3.0, name="v")
+        >>> await session.run(v.initializer)
+        >>> path = await af.train.Saver().save(session, "models/run")
+        >>> af.train.load_variable("models", "v")
+        3.0
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
 @public("af.train")
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """(name, shape) of each variable in a checkpoint, by name (`tf.train.list_variables`)."""
+    """(name, shape) of each variable in a checkpoint, by name (`tf.train.list_variables`).
+
+    Example:
+        >>> v, w = af.Variable([1.0, 2.0], name="v"), af.Variable(3.0, name="w")
+        >>> await session.run(af.global_variables_initializer())
+        >>> af.train.list_variables(await af.train.Saver().save(session, "model"))
+        [('v', [2]), ('w', [])]
+    """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 

@@ -65,16 +65,23 @@ def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -
 class Saver:
     """Nodes that save and restore variables, and the bookkeeping of checkpoints.
 
-        saver = af.train.Saver()
-        path = await saver.save(session, "models/model.ckpt", global_step=step)     # models/model.ckpt-100
-        await saver.restore(session, path)
-
     With a blocking session the same calls do without `await`.
 
     A save takes the values of all variables at one instant, without a copy, and writes them on a thread while steps go
     on; a variable that is updated meanwhile gets a fresh buffer. One save goes on at a time; another one waits. The
     checkpoint appears at once, when all of it is on the disk. It also has the counters of random numbers and the places of
     readers, so that a run that is resumed goes on with the same numbers.
+
+    Example:
+        >>> v = af.Variable(3.0, name="v")
+        >>> saver = af.train.Saver()
+        >>> await session.run(v.initializer)
+        >>> path = await saver.save(session, "models/run", global_step=1)
+        >>> await session.run(v.assign(0.0))
+        0.0
+        >>> await saver.restore(session, path)
+        >>> await session.run(v)
+        3.0
     """
 
     __reduce_ex__ = unpicklable(
