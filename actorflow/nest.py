@@ -20,7 +20,13 @@ Rebuild: TypeAlias = "Callable[[Sequence[Any]], Any]"
 
 @public("tf.nest")
 def flatten(structure: Any, expand_composites: bool = True) -> list[Any]:
-    """The leaves of `structure`; dicts go by sorted keys. Things made of tensors count as these, unless told otherwise."""
+    """The leaves of `structure`; dicts go by sorted keys. Things made of tensors count as these, unless told otherwise.
+
+    Example:
+        >>> from actorflow.compat.v1 import nest
+        >>> nest.flatten({"b": [2, 3], "a": 1})
+        [1, 2, 3]
+    """
     return parse(structure, expand_composites)[0]
 
 
@@ -66,7 +72,13 @@ def _sequence(parts: Sequence[Any], expand_composites: bool) -> tuple[list[Any],
 
 @public("tf.nest")
 def pack_sequence_as(structure: Any, flat: Sequence[Any]) -> Any:
-    """`flat` in the form of `structure`. Raises ValueError where there are more or fewer leaves."""
+    """`flat` in the form of `structure`. Raises ValueError where there are more or fewer leaves.
+
+    Example:
+        >>> from actorflow.compat.v1 import nest
+        >>> nest.pack_sequence_as({"a": 0, "b": (0, 0)}, [1, 2, 3])
+        {'a': 1, 'b': (2, 3)}
+    """
     leaves, rebuild = parse(structure)
     if len(leaves) != len(flat):
         raise ValueError(f"The structure has {len(leaves)} leaves, but {len(flat)} values were given.")
@@ -75,7 +87,13 @@ def pack_sequence_as(structure: Any, flat: Sequence[Any]) -> Any:
 
 @public("tf.nest")
 def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
-    """`function` of the leaves at each place, in the form of the first structure. Raises as `assert_same_structure`."""
+    """`function` of the leaves at each place, in the form of the first structure. Raises as `assert_same_structure`.
+
+    Example:
+        >>> from actorflow.compat.v1 import nest
+        >>> nest.map_structure(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+        {'a': 11, 'b': (22, 33)}
+    """
     for other in structures[1:]:
         assert_same_structure(structures[0], other)
     leaves, rebuild = parse(structures[0], expand_composites=False)
@@ -86,6 +104,14 @@ def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
 @public("tf.nest")
 def assert_same_structure(left: Any, right: Any, check_types: bool = True) -> None:
     """Raises an error where two structures differ.
+
+    Example:
+        >>> from actorflow.compat.v1 import nest
+        >>> nest.assert_same_structure([1, (2, 3)], ["a", ("b", "c")])
+        >>> nest.assert_same_structure([1, 2], [1, (2, 3)])
+        Traceback (most recent call last):
+            ...
+        ValueError: The structures differ: . and (., .).
 
     Args:
         left, right: nested lists, tuples and dicts, or single values.
@@ -120,7 +146,13 @@ def assert_same_structure(left: Any, right: Any, check_types: bool = True) -> No
 
 @public("tf.nest")
 def is_nested(value: Any) -> bool:
-    """Whether `value` is a container that this module looks into."""
+    """Whether `value` is a container that this module looks into.
+
+    Example:
+        >>> from actorflow.compat.v1 import nest
+        >>> nest.is_nested([1, 2]), nest.is_nested("ab")
+        (True, False)
+    """
     return isinstance(value, (list, tuple, Mapping))
 
 

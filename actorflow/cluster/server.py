@@ -108,7 +108,11 @@ def _queues(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
 class Server:
     """One task: it owns the task's devices, runs parts of steps for any master, and is a master for its clients.
 
-    `async with Server(cluster, "worker", 0) as server: await server.join()`.
+    Example:
+        >>> cluster = {"worker": ["local://worker0:7070", "local://worker1:7070"]}
+        >>> async with af.Server(cluster, "worker", 0, transport="local") as server:  # here `await server.join()` serves
+        ...     print(server.target)
+        local://worker0:7070
 
     Args:
         cluster: all tasks.

@@ -40,10 +40,14 @@ MOST_STREAMS = 16
 class Dashboard:
     """The live page of a cluster or a session as an ASGI application, to serve by itself or to mount in another one.
 
-        app = Starlette(routes=[Mount("/actorflow", af.dashboard.Dashboard(session))])
-
     It only shows: each request is a GET, and none changes anything. Requests have to bring the `token`, come from the page itself
     and name one of `hosts`. Values, feeds and keys are not shown, except that the texts of steps' errors may carry values.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> page = af.dashboard.Dashboard(session, token="secret")  # Starlette(routes=[Mount("/actorflow", page)])
+        >>> type(page).__name__
+        'Dashboard'
 
     Args:
         shown: the address of a task of a cluster, or a `Session` of this process and loop.

@@ -22,13 +22,20 @@ from actorflow.session.session import Session
 class Estimator(Core):
     """`actorflow.estimator.Estimator` for code without `await`; the arguments and methods are the same.
 
-        estimator = af.blocking.Estimator(model_fn, "models/line")
-        estimator.train(batches, steps=2000)
-        for answer in estimator.predict(questions):
-            print(answer["y"])
-
     A hook or a listener may run something by its session, and may call `estimator.evaluate`. Within `with estimator` sessions
     are kept from call to call.
+
+    Example:
+        >>> def model_fn(features, labels, mode):
+        ...     prediction = af.layers.dense(features["x"], 1)
+        ...     loss = af.losses.mean_squared_error(labels, prediction)
+        ...     train_op = af.train.AdamOptimizer(0.1).minimize(loss, global_step=af.train.get_global_step())
+        ...     return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+        >>> estimator = af.blocking.Estimator(model_fn, "models/line")
+        >>> batch = {"x": np.array([[1.0], [2.0]], np.float32)}, np.array([[2.0], [4.0]], np.float32)
+        >>> trained = estimator.train([batch] * 10)
+        >>> estimator.evaluate([batch])["global_step"]
+        10
 
     Args:
         model_fn, model_dir, config, params, warm_start_from: see `actorflow.estimator.Estimator`.
@@ -217,6 +224,13 @@ class Predictor:
     It is made by `Estimator.predictor`, and open within `with`. Threads may call it at once: examples that wait are answered
     together.
     New checkpoints are looked for when an example comes.
+
+    Example:
+        >>> estimator = af.blocking.LinearRegressor([af.feature_column.numeric_column("x")])
+        >>> trained = estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))])
+        >>> with estimator.predictor() as predict:
+        ...     print(predict({"x": np.array([1.0])})["predictions"].shape)
+        (1,)
 
     Args:
         inner: what answers.

@@ -20,21 +20,6 @@ from actorflow.public import public
 class Estimator(Core):
     """Trains and evaluates the model that a function builds, saves it to a folder, and predicts by it.
 
-        def model_fn(features, labels, mode, params):
-            prediction = af.layers.dense(features["x"], 1)
-            if mode == af.estimator.ModeKeys.PREDICT:
-                return af.estimator.EstimatorSpec(mode, {"y": prediction})
-            loss = af.losses.mean_squared_error(labels, prediction)
-            step = af.train.get_global_step()
-            train_op = af.train.AdamOptimizer(params["rate"]).minimize(loss, global_step=step)
-            return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
-
-        estimator = af.estimator.Estimator(model_fn, "models/line", params={"rate": 0.01})
-        await estimator.train(batches, steps=2000)
-        print(await estimator.evaluate(others))
-        async for answer in estimator.predict(questions):
-            print(answer["y"])
-
     Each call goes on from the latest checkpoint of the folder. It can be cancelled at any instant: the folder is whole, and the
     next call goes on from the last checkpoint in it. Graphs are kept from call to call; within `async with estimator` so are
     sessions and their plans.
@@ -42,6 +27,24 @@ class Estimator(Core):
     An input is a function that gives tensors of the default graph, a Dataset, or an iterable (ordinary or asynchronous) of
     batches of arrays; or that iterable itself. A batch, and what a function gives, is the features alone or a tuple (features,
     labels). A function may take `mode`, `params` and `config`.
+
+    Example:
+        >>> def model_fn(features, labels, mode, params):
+        ...     prediction = af.layers.dense(features["x"], 1)
+        ...     if mode == af.estimator.ModeKeys.PREDICT:
+        ...         return af.estimator.EstimatorSpec(mode, {"y": prediction})
+        ...     loss = af.losses.mean_squared_error(labels, prediction)
+        ...     step = af.train.get_global_step()
+        ...     train_op = af.train.AdamOptimizer(params["rate"]).minimize(loss, global_step=step)
+        ...     return af.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+        >>> estimator = af.estimator.Estimator(model_fn, "models/line", params={"rate": 0.01})
+        >>> batch = {"x": np.array([[1.0], [2.0]], np.float32)}, np.array([[2.0], [4.0]], np.float32)
+        >>> _ = await estimator.train([batch] * 10)
+        >>> (await estimator.evaluate([batch]))["global_step"]
+        10
+        >>> async for answer in estimator.predict([{"x": np.array([[10.0]], np.float32)}]):
+        ...     print(answer["y"].shape)
+        (1,)
 
     Args:
         model_fn: builds the graph of a mode. It takes `features` and whatever it needs of `labels`, `mode`, `params` and

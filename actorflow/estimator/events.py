@@ -15,6 +15,10 @@ from actorflow.supervisor.events import Event
 class TrainingBegun(Event):
     """A training begins, or goes on from a checkpoint.
 
+    Example:
+        >>> af.estimator.TrainingBegun(time=0.0, step=0, last_step=1000).last_step
+        1000
+
     Args:
         time: seconds since 1970.
         step: the global step.
@@ -29,6 +33,10 @@ class TrainingBegun(Event):
 @dataclass(frozen=True, slots=True)
 class StepMade(Event):
     """A step of training was made. If steps are quick, some are left out.
+
+    Example:
+        >>> af.estimator.StepMade(time=0.0, step=100, loss=0.25, examples=3200, epoch=1).loss
+        0.25
 
     Args:
         time: seconds since 1970.
@@ -49,6 +57,11 @@ class StepMade(Event):
 class Saved(Event):
     """A checkpoint is there.
 
+    Example:
+        >>> event = af.estimator.Saved(time=0.0, path="models/model.ckpt-100", step=100)
+        >>> event.path
+        'models/model.ckpt-100'
+
     Args:
         time: seconds since 1970.
         path: its path.
@@ -63,6 +76,11 @@ class Saved(Event):
 @dataclass(frozen=True, slots=True)
 class Evaluated(Event):
     """An evaluation is over.
+
+    Example:
+        >>> event = af.estimator.Evaluated(time=0.0, step=100, name="eval", metrics={"accuracy": 0.9}, path="model.ckpt-100")
+        >>> event.metrics
+        {'accuracy': 0.9}
 
     Args:
         time: seconds since 1970.
@@ -83,6 +101,10 @@ class Evaluated(Event):
 class Exported(Event):
     """An exporter has exported a model.
 
+    Example:
+        >>> af.estimator.Exported(time=0.0, step=100, exporter="latest", path="models/export/latest/1").exporter
+        'latest'
+
     Args:
         time: seconds since 1970.
         step: the global step of the checkpoint.
@@ -99,6 +121,10 @@ class Exported(Event):
 @dataclass(frozen=True, slots=True)
 class TrainingEnded(Event):
     """A training is over.
+
+    Example:
+        >>> af.estimator.TrainingEnded(time=0.0, step=1000, reason="the last step").step
+        1000
 
     Args:
         time: seconds since 1970.

@@ -55,6 +55,13 @@ class Predictor:
     It is made by `Estimator.predictor`, and open within `async with`. Examples that are asked while a step runs are answered
     together by the next one; one that comes when nothing runs is answered at once. An example that can't be answered fails alone.
 
+    Example:
+        >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")])
+        >>> _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))])
+        >>> async with estimator.predictor() as predict:
+        ...     print((await predict({"x": np.array([1.0])}))["predictions"].shape)
+        (1,)
+
     Args:
         core: the Estimator.
         predict_keys, checkpoint_path, follow, max_batch, look_seconds: see `Estimator.predictor`.

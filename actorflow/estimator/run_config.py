@@ -60,6 +60,11 @@ class RunConfig:
     `{"cluster": {"chief": ["a:7070"], "ps": ["b:7070"]}, "task": {"type": "chief", "index": 0}}`. A task of type
     "evaluator" is not part of the cluster.
 
+    Example:
+        >>> config = af.estimator.RunConfig(model_dir="models/line", save_checkpoints_steps=100, keep_checkpoint_max=3)
+        >>> config.replace(keep_checkpoint_max=10).keep_checkpoint_max, config.is_chief
+        (10, True)
+
     Args:
         model_dir: the folder of checkpoints and summaries.
         tf_random_seed: the seed of the graphs; None draws one.

@@ -22,7 +22,12 @@ _OTHER_GRAPH = (
 
 @public("af.estimator")
 class ModeKeys:
-    """The purposes for which a `model_fn` builds a graph."""
+    """The purposes for which a `model_fn` builds a graph.
+
+    Example:
+        >>> af.estimator.ModeKeys.TRAIN, af.estimator.ModeKeys.EVAL, af.estimator.ModeKeys.PREDICT
+        ('train', 'eval', 'infer')
+    """
 
     TRAIN = "train"
     EVAL = "eval"
@@ -33,6 +38,12 @@ class ModeKeys:
 @dataclass(frozen=True)
 class EstimatorSpec:
     """The result of a `model_fn`: the parts of the graph that the Estimator runs.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 1])
+        >>> spec = af.estimator.EstimatorSpec(af.estimator.ModeKeys.PREDICT, predictions={"y": 2.0 * x})
+        >>> await session.run(spec.predictions["y"], {x: [[3.0]]})
+        [[6.]]
 
     Args:
         mode: one of `ModeKeys`, as the `model_fn` was given it.

@@ -27,6 +27,11 @@ from actorflow.variables.variable import Variable
 class VocabInfo:
     """The vocabulary of a variable, and that of the variable in the checkpoint that it begins with.
 
+    Example:
+        >>> info = af.estimator.VocabInfo("new.txt", 3, 0, "old.txt")
+        >>> info.new_vocab_size, info.axis
+        (3, 0)
+
     Args:
         new_vocab: the file with the words now, one a line.
         new_vocab_size: how many of its words are taken.

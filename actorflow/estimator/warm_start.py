@@ -22,6 +22,11 @@ _LOG = get_logger("estimator")
 class WarmStartSettings:
     """Which variables begin with values of a checkpoint.
 
+    Example:
+        >>> settings = af.estimator.WarmStartSettings("models/old", vars_to_warm_start="embedding.*")
+        >>> settings.vars_to_warm_start
+        'embedding.*'
+
     Args:
         ckpt_to_initialize_from: the checkpoint, or a folder of checkpoints.
         vars_to_warm_start: a regular expression of names (all trainable variables unless given), a list of names or of
@@ -60,6 +65,20 @@ def warm_start_from(
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
     """Makes the initializers of variables of the default graph take values of a checkpoint (`tf.train.warm_start`).
+
+    Example:
+        >>> async with af.Session(graph=af.Graph()) as session:
+        ...     with session.graph.as_default():
+        ...         v = af.get_variable("v", initializer=3.0)
+        ...         await session.run(v.initializer)
+        ...         path = await af.train.Saver().save(session, "models/old")
+        >>> async with af.Session(graph=af.Graph()) as session:
+        ...     with session.graph.as_default():
+        ...         v = af.get_variable("v", [], initializer=af.zeros_initializer())
+        ...         af.train.warm_start("models")
+        ...         await session.run(v.initializer)
+        ...         print(await session.run(v))
+        3.0
 
     Args:
         ckpt_to_initialize_from, vars_to_warm_start: see `actorflow.estimator.WarmStartSettings`.

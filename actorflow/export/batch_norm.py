@@ -23,6 +23,13 @@ def fold_scales(graph_def: GraphDef) -> GraphDef:
     `norm(conv(x, W) + b)` becomes `conv(x, W·s) + (offset + (b - mean)·s)` with `s = scale / sqrt(variance + epsilon)`, where all
     but `x` are constants and nothing else takes the values in between. The last node keeps its name.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 2], name="x")
+        >>> y = af.multiply(af.matmul(x, af.ones([2, 2])), af.constant([2.0, 3.0]), name="y")
+        >>> folded = af.export.fold_scales(af.export.fold_constants(x.graph.as_graph_def()))
+        >>> [node.op for node in folded.node if node.op not in ("Const", "Placeholder")]
+        ['MatMul']
+
     Args:
         graph_def: the message, which stays as it is.
     """

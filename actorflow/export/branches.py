@@ -27,6 +27,13 @@ def fold_branches(graph_def: GraphDef, outputs: Sequence[str] = ()) -> GraphDef:
     A Switch whose predicate is known is left out, and so is a Merge of which one input is left. Predicates may be constants,
     copies of them, and logical functions of those. Loops stay as they are.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [], name="x")
+        >>> y = af.identity(af.cond(af.constant(False), lambda: x * 2.0, lambda: x + 1.0), name="y")
+        >>> folded = af.export.fold_branches(x.graph.as_graph_def(), ["y"])
+        >>> [node.op for node in folded.node if node.op in ("Switch", "Merge", "Mul")]
+        []
+
     Args:
         graph_def: the message, which stays as it is.
         outputs: names of nodes that keep their names, though they would be left out.

@@ -24,6 +24,13 @@ from actorflow.runtime.kernel_binding import grouped
 def fold_constants(graph_def: GraphDef) -> GraphDef:
     """The graph with constants in the place of nodes that depend on constants alone. Results over 1 MiB are left out.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> y = af.multiply(x, af.constant(2.0) + af.constant(1.0), name="y")
+        >>> folded = af.export.fold_constants(x.graph.as_graph_def())
+        >>> sorted(node.op for node in folded.node if node.op != "Const")
+        ['Mul', 'Placeholder']
+
     Args:
         graph_def: the message, which stays as it is.
 

@@ -36,11 +36,17 @@ def freeze(
 ) -> Any:
     """The part of a session's graph that computes `outputs`, with the present values of variables as constants: a `GraphDef`.
 
-        frozen = await af.export.freeze(session, [probabilities], [images])
-
     Branches for training are left out first: a `placeholder_with_default` that is no input is a constant. With `fold`, what
     depends on constants alone is computed, and batch normalization goes into the weights before it. With a blocking
     session the call does without `await`.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> y = af.multiply(x, af.Variable(3.0), name="y")
+        >>> await session.run(af.global_variables_initializer())
+        >>> frozen = await af.export.freeze(session, [y], [x])
+        >>> sorted({node.op for node in frozen.node})
+        ['Const', 'Mul', 'Placeholder']
 
     Args:
         session: a session that has the values.
@@ -153,6 +159,13 @@ def optimize_for_inference(
 
     Nodes that the outputs don't need are left out, then branches that are never taken, copies and checks. Batch normalization
     goes into the weights before it.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> y = af.identity(x * (af.constant(2.0) + 1.0), name="y")
+        >>> small = af.export.optimize_for_inference(x.graph.as_graph_def(), ["x"], ["y"])
+        >>> len(small.node) < len(x.graph.as_graph_def().node)
+        True
 
     Args:
         input_graph_def: the message, which stays as it is.

@@ -480,8 +480,7 @@ def lossy_sends(lossy: bool = True) -> AbstractContextManager[None]:
     """Inside, float32 values are made that go to other devices with 16 of their 32 bits (paper section 5.5).
 
     Half as many bytes travel, with a relative error below 2**-7, whatever the transport; on their own device values keep
-    all bits, and other types are sent as they are. Gradients bear it well:
-
+    all bits, and other types are sent as they are. Gradients bear it well.
     `lossy_sends(False)` switches it off inside of such a scope.
 
     Example:

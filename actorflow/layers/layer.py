@@ -36,8 +36,7 @@ def snake_case(name: str) -> str:
 class Layer:
     """The base of layers: an object that makes its variables when it is first called, and takes them in all later calls.
 
-    A layer of your own makes variables in `build` and computes in `call`:
-
+    A layer of your own makes variables in `build` and computes in `call`.
     Losses and updates that it adds go into the graph's collections REGULARIZATION_LOSSES and UPDATE_OPS too.
 
     Example:

@@ -20,8 +20,6 @@ from actorflow.session.session import Session
 class MonitoredSession(Monitored):
     """`actorflow.train.MonitoredSession` for code without `await`. It is open when it has been made.
 
-    with af.blocking.MonitoredSession(hooks=[af.train.StopAtStepHook(last_step=1000)]) as session:
-
     Example:
         >>> with af.Graph().as_default():
         ...     step = af.train.create_global_step().assign_add(1)

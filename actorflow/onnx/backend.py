@@ -78,7 +78,17 @@ def told(value: Any) -> Any:
 
 @public("af.onnx")
 class Backend:
-    """The interface that `onnx.backend.test.BackendTest` asks for. Its methods are class methods."""
+    """The interface that `onnx.backend.test.BackendTest` asks for. Its methods are class methods.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [2], name="x")
+        >>> y = af.identity(x * 2.0, name="y")
+        >>> await af.onnx.save("double.onnx", session, {"y": y}, {"x": x})
+        >>> with open("double.onnx", "rb") as file:
+        ...     model = file.read()
+        >>> af.onnx.Backend.run_model(model, [np.array([1.0, 2.0], np.float32)])
+        ([2. 4.],)
+    """
 
     @classmethod
     def is_compatible(cls, model: Any, device: str = "CPU", **options: Any) -> bool:

@@ -32,6 +32,15 @@ _MOST_NAMED = 20
 class Model:
     """An ONNX model in a graph: `await session.run(model.outputs, {model.inputs["x"]: x})`.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.onnx.save("model.onnx", session, {"y": x * 3.0}, {"x": x})
+        >>> model = af.onnx.load("model.onnx")
+        >>> sorted(model.inputs), sorted(model.outputs)
+        (['x'], ['y'])
+        >>> await session.run(model.outputs["y"], {model.inputs["x"]: [1.0, 2.0]})
+        [3. 6.]
+
     Args:
         graph: the graph that it is in.
         inputs: what is fed, by name. A sequence is fed with a list of arrays, an optional with None or a value.

@@ -224,6 +224,18 @@ def op(
 ) -> Callable[[Callable[P, R]], Op[P, R]]:
     """Declares the op `type`.
 
+    Example:
+        >>> from actorflow.ops.shape_rules import unchanged
+        >>> @af.op("ExampleHalf", shape=unchanged, gradient=lambda node, dy: [dy / 2])
+        ... def half(x: af.Tensor, *, name=None):
+        ...     "Half of each element."
+        >>> @af.kernel("ExampleHalf")
+        ... def _(xp, x):
+        ...     return x / 2
+        >>> x = af.placeholder(af.float32, [None])
+        >>> await session.run([half(x), *af.gradients(half(x), x)], {x: [3.0, 6.0]})
+        [[1.5 3. ], [0.5 0.5]]
+
     Args:
         type: the op's name in graphs, such as "MatMul".
         shape: the shape rule: from the inputs' shapes (an `Inference`) to the output's, or a list for several outputs.

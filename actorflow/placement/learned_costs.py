@@ -61,13 +61,14 @@ class _Fit:
 class CostModel:
     """The costs of ops and links, learned from runs. A graph that has never run is placed by it.
 
-        costs = af.CostModel()
-        costs.learn(await session.measured(), graph)
-        costs.links = await af.measure_links(cluster.target)
-        costs.save("cluster.costs")
-
-        costs = af.CostModel.load("cluster.costs")     # in another process, for another graph
-        await session.replan(costs=costs)
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> total = await session.run(af.reduce_sum(x * x), {x: [1.0, 2.0]})
+        >>> costs = af.CostModel()
+        >>> learned = costs.learn(await session.measured(), session.graph)
+        >>> costs.save("cluster.costs")
+        >>> af.CostModel.load("cluster.costs").links is None  # until af.measure_links measures them
+        True
 
     Attributes:
         links: what transfers cost on the cluster; None unless they were measured.

@@ -90,6 +90,17 @@ def kernel(
     A kernel for a named device type goes before one for every device, and one for named types before one for every
     type.
 
+    Example:
+        >>> @af.op("ExampleThirds", shape=lambda c: c.shapes[0], gradient=None)
+        ... def thirds(x: af.Tensor, *, name=None):
+        ...     "A third of each element."
+        >>> @af.kernel("ExampleThirds")
+        ... def _(xp, x):
+        ...     return x / 3
+        >>> x = af.placeholder(af.float32, [None])
+        >>> await session.run(thirds(x), {x: [3.0, 6.0]})
+        [1. 2.]
+
     Args:
         ops: the types of the operations.
         device: the device type, such as "CPU"; every type unless given.

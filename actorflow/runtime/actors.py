@@ -35,6 +35,17 @@ State: TypeAlias = Literal["ready", "runs", "waits", "on a thread"]
 class TaskState:
     """A node that is ready, runs or waits, as `Session.tasks` gives it.
 
+    Example:
+        >>> queue = af.FIFOQueue(1, af.float32, [[]])
+        >>> x = queue.dequeue(name="wait")
+        >>> import anyio
+        >>> async with anyio.create_task_group() as group:
+        ...     _ = group.start_soon(session.run, x)
+        ...     await anyio.sleep(0.01)
+        ...     print([(task.name, task.state) for task in session.tasks()])
+        ...     await session.run(queue.enqueue(1.0))
+        [('wait', 'waits')]
+
     Args:
         step: the number of the node's step.
         name: the name of the node.

@@ -29,12 +29,16 @@ class SavedModelBuilder:
     """Writes a saved model: one graph with values, and any number of further graphs that use the same values
     (`tf.saved_model.Builder`).
 
-        builder = af.saved_model.Builder("models/digits/1")
-        signature = af.saved_model.predict_signature_def({"images": images}, {"scores": scores})
-        await builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
-        builder.save()
-
     With a blocking session the same calls do without `await`. The folder is no saved model before `save` has returned.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> signature = af.saved_model.predict_signature_def({"x": x}, {"y": x * 3.0})
+        >>> builder = af.saved_model.Builder("models/triple/1")
+        >>> await builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+        >>> path = builder.save()
+        >>> af.saved_model.contains_saved_model("models/triple/1")
+        True
     """
 
     def __init__(self, export_dir: str | os.PathLike[str], *, format: str = TENSORFLOW) -> None:
@@ -188,7 +192,11 @@ def simple_save(
     """Writes a session's graph and values for serving, with one signature of the name `serving_default`
     (`tf.saved_model.simple_save`). To be awaited with an asynchronous session.
 
-        await af.saved_model.simple_save(session, "models/digits/1", {"images": images}, {"scores": scores})
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+        >>> af.saved_model.contains_saved_model("models/triple/1")
+        True
 
     Args:
         session: the session.

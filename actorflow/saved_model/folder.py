@@ -87,6 +87,10 @@ def _inner(name: str) -> str:
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     """Whether a folder seems to hold a saved model, of either form (`tf.saved_model.contains_saved_model`).
 
+    Example:
+        >>> af.saved_model.contains_saved_model("models/nothing")
+        False
+
     Args:
         export_dir: the folder.
     """

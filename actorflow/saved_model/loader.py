@@ -43,11 +43,16 @@ def load(
 ) -> Any:
     """Adds a saved model to the graph of a session, and gives its variables their values (`tf.saved_model.loader.load`).
 
-        model = await af.saved_model.load(session, ["serve"], "models/digits/1")
-        signature = model.signature_def["serving_default"]
-        scores = session.graph.get_tensor_by_name(signature.outputs["scores"].name)
-
     With a blocking session the call does without `await`. Files of TensorFlow's and of the standard form are read.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+        >>> async with af.Session(graph=af.Graph()) as other:
+        ...     model = await af.saved_model.load(other, ["serve"], "models/triple/1")
+        ...     signature = model.signature_def["serving_default"]
+        ...     print(await other.run(signature.outputs["y"].name, {signature.inputs["x"].name: [1.0, 2.0]}))
+        [3. 6.]
 
     Args:
         sess: the session.

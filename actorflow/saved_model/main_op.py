@@ -22,6 +22,13 @@ def main_op_with_restore(restore_op_name: str) -> Operation:
     """Initialises all variables and tables of the default graph, and then runs an operation that restores variables
     (`tf.saved_model.main_op_with_restore`).
 
+    Example:
+        >>> v = af.Variable(3.0)
+        >>> main = af.saved_model.main_op_with_restore(v.assign(10.0).op)
+        >>> await session.run(main)
+        >>> await session.run(v)
+        10.0
+
     Args:
         restore_op_name: the operation's name.
     """

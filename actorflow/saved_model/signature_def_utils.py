@@ -23,6 +23,12 @@ def build_signature_def(
 ) -> SignatureDef:
     """A signature out of messages (`tf.saved_model.build_signature_def`).
 
+    Example:
+        >>> info = af.saved_model.build_tensor_info(af.placeholder(af.float32, [None], name="x"))
+        >>> signature = af.saved_model.build_signature_def({"x": info}, {"y": info}, "my/method")
+        >>> signature.method_name, sorted(signature.inputs)
+        ('my/method', ['x'])
+
     Args:
         inputs: `TensorInfo` messages by the names that clients use.
         outputs: the same for outputs.
@@ -39,6 +45,12 @@ def build_signature_def(
 @public("af.saved_model")
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> SignatureDef:
     """The signature of a prediction: any tensors in, any tensors out (`tf.saved_model.predict_signature_def`).
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> signature = af.saved_model.predict_signature_def({"x": x}, {"y": af.square(x, name="y")})
+        >>> signature.inputs["x"].name, signature.outputs["y"].name
+        ('x:0', 'y:0')
 
     Args:
         inputs: tensors by the names that clients use.
@@ -57,6 +69,12 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
 @public("af.saved_model")
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
     """The signature of a classification of serialised examples (`tf.saved_model.classification_signature_def`).
+
+    Example:
+        >>> examples, classes = af.placeholder(af.string, [None]), af.placeholder(af.string, [None, 3])
+        >>> signature = af.saved_model.classification_signature_def(examples, classes, scores=None)
+        >>> sorted(signature.inputs), sorted(signature.outputs)
+        (['inputs'], ['classes'])
 
     Args:
         examples: the examples, a tensor of type string.
@@ -83,6 +101,11 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Si
 def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
     """The signature of a regression over serialised examples (`tf.saved_model.regression_signature_def`).
 
+    Example:
+        >>> examples, found = af.placeholder(af.string, [None]), af.placeholder(af.float32, [None])
+        >>> sorted(af.saved_model.regression_signature_def(examples, found).outputs)
+        ['outputs']
+
     Args:
         examples: the examples, a tensor of type string.
         predictions: the values, a tensor of type float32.
@@ -102,6 +125,11 @@ def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
 @public("af.saved_model")
 def is_valid_signature(signature_def: SignatureDef | None) -> bool:
     """Whether a signature has the inputs and outputs of its method, with their types (`tf.saved_model.is_valid_signature`).
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> af.saved_model.is_valid_signature(af.saved_model.predict_signature_def({"x": x}, {"y": x * 2.0}))
+        True
 
     Args:
         signature_def: the signature; None is no valid one.

@@ -19,6 +19,11 @@ public("af.saved_model:utils")
 def build_tensor_info(tensor: Any) -> TensorInfo:
     """A tensor's name, type and shape as a message (`tf.saved_model.build_tensor_info`).
 
+    Example:
+        >>> info = af.saved_model.build_tensor_info(af.placeholder(af.float32, [None, 3], name="x"))
+        >>> info.name, [dim.size for dim in info.tensor_shape.dim]
+        ('x:0', [-1, 3])
+
     Args:
         tensor: a tensor, a variable or a SparseTensor.
 
@@ -47,6 +52,11 @@ def get_tensor_from_tensor_info(
     tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
     """The tensor, or SparseTensor, that a message names.
+
+    Example:
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> af.saved_model.get_tensor_from_tensor_info(af.saved_model.build_tensor_info(x)) is x
+        True
 
     Args:
         tensor_info: the message.

@@ -59,6 +59,14 @@ class Application:
     It is an ASGI application: `uvicorn` runs it, and Starlette and FastAPI mount it. Models are loaded at the `lifespan` event,
     within `async with application`, or, where it is mounted, before the first request.
 
+    Example:
+        >>> import os
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+        >>> application = af.serving.Application({"triple": "models/triple"}, token=os.urandom(16).hex())
+        >>> type(application).__name__
+        'Application'
+
     Args:
         models: paths by name, or a folder of models. A path is a model, or a folder of numbered versions.
         batching: how requests are put together.
@@ -528,7 +536,12 @@ def _ok(content: Any) -> Answer:
 def app(models: Mapping[str, str | os.PathLike[str]] | str | os.PathLike[str], **options: Any) -> Application:
     """An ASGI application that serves models: `Application(models, **options)`.
 
-        app = af.serving.app({"digits": "models/digits"})        # uvicorn module:app
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+        >>> app = af.serving.app({"triple": "models/triple"})  # uvicorn module:app
+        >>> type(app).__name__
+        'Application'
 
     Args:
         models: paths by name, or a folder of models.

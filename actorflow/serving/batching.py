@@ -41,6 +41,11 @@ Run = Callable[[tuple[Any, ...], list[Any], float | None], Awaitable[Sequence[An
 class Batching:
     """How requests are put together.
 
+    Example:
+        >>> batching = af.serving.Batching(max_size=8, max_delay=0.001, sizes=(1, 4, 8))
+        >>> batching.max_size
+        8
+
     Args:
         max_size: the most rows of a step. A request with more rows runs alone.
         max_delay: how long a request waits for others while a step runs and there is room for another, in seconds: it tells

@@ -29,8 +29,12 @@ _CALLS = 32
 class Model:
     """Answers requests by a model, in this process. Requests that wait together go through one step.
 
-        async with af.serving.Model("models/digits/1") as model:
-            scores = await model.predict(images)
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+        >>> async with af.serving.Model("models/triple/1") as model:
+        ...     print(await model.predict([1.0, 2.0]))
+        [3. 6.]
 
     Args:
         path: a folder with a saved model, a frozen graph (`.pb`), an ONNX file, or a checkpoint with its graph.

@@ -26,6 +26,10 @@ State = Literal["START", "LOADING", "AVAILABLE", "UNLOADING", "END"]
 class VersionPolicy:
     """Which of the versions in a folder are served.
 
+    Example:
+        >>> af.serving.VersionPolicy(latest=2), af.serving.VersionPolicy(specific=(3, 7)).specific
+        (VersionPolicy(latest=2, specific=()), (3, 7))
+
     Args:
         latest: how many of the highest ones; 0 serves all.
         specific: these versions instead, where they are given.

@@ -44,10 +44,15 @@ T = TypeVar("T")
 class Session:
     """`actorflow.Session` for code without `await`; the arguments and methods are the same.
 
-        with af.blocking.Session(graph=g) as session:
-            loss = session.run(loss_t, {x: batch})
-
     Threads may share it.
+
+    Example:
+        >>> with af.Graph().as_default() as graph:
+        ...     x = af.placeholder(af.float32, [None])
+        ...     y = af.reduce_sum(af.square(x))
+        >>> with af.blocking.Session(graph=graph) as blocking:
+        ...     print(blocking.run(y, {x: [1.0, 2.0]}))
+        5.0
     """
 
     __reduce_ex__ = unpicklable(

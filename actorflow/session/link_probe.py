@@ -47,6 +47,12 @@ async def measure_links(target: str, *, rounds: int = 21, credentials: Any = Non
     """Measures what transfers between the tasks of a cluster cost: latency, bandwidth, and the time of event loops. It runs some
     hundred short steps in sessions of its own, about a second for each pair of tasks. Nothing else should run meanwhile.
 
+    Example:
+        >>> async with af.LocalCluster({"worker": 2}, transport="local") as cluster:
+        ...     links = await af.measure_links(cluster.target, rounds=3)
+        >>> links is not None
+        True
+
     Args:
         target: as of a `Session`.
         rounds: how many steps of each kind are timed. The median counts.

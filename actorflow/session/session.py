@@ -72,14 +72,20 @@ def _names(fetches: Any) -> str:
 class Session(Inspection):
     """Runs parts of `graph`, on the devices of this process or on those of a cluster.
 
-        x = af.placeholder(af.float32, [None])
-        y = af.reduce_sum(af.square(x))
-        async with af.Session() as session:
-            print(await session.run(y, {x: [1.0, 2.0]}))     # 5.0
-
     `async with` opens and closes it; without it, it opens at its first run, and `await session.close()` ends it. It belongs
     to the event loop that it was first used on. Any number of runs may be in flight at once; they share variables and
     nothing else.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> y = af.reduce_sum(af.square(x))
+        >>> async with af.Session() as session:
+        ...     print(await session.run(y, {x: [1.0, 2.0]}))
+        5.0
+        >>> import asyncio
+        >>> async with af.Session() as session:  # several runs in flight at once
+        ...     print(*await asyncio.gather(*[session.run(y, {x: [value]}) for value in (1.0, 2.0, 3.0)]))
+        1.0 4.0 9.0
 
     Args:
         target: "" is this process; `tcp://host:port`, or the `target` of a server or cluster, is one of a cluster's

@@ -23,6 +23,14 @@ class SessionStatistics:
     A session on a cluster does not know the counts that only the tasks have: `nodes` and `abandoned` are None there, and
     `devices` is empty.
 
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> y = x * 2.0
+        >>> for value in [1.0, 2.0]:
+        ...     _ = await session.run(y, {x: value})
+        >>> session.statistics().steps
+        2
+
     Args:
         steps: the number of steps that were started.
         failed: the number of steps that failed.

@@ -42,13 +42,18 @@ class BlockingAttempt:
 class Supervisor:
     """`actorflow.Supervisor` for code without `await`; the arguments and methods are the same.
 
-        with af.blocking.LocalCluster({"ps": 1, "worker": 2}) as cluster:
-            with af.blocking.Supervisor(cluster, graph=g, checkpoint_dir=path, save_steps=100) as supervisor:
-                for attempt in supervisor.steps(until=1000):
-                    with attempt as step:
-                        loss, _ = supervisor.run([loss_t, train_op], {x: batch(step)})
-
     It watches the cluster while one of its methods runs: a loss in between is found by the next one.
+
+    Example:
+        >>> with af.Graph().as_default() as graph:
+        ...     v = af.Variable(3.0)
+        ...     train = af.train.GradientDescentOptimizer(0.1).minimize(v * v, global_step=af.train.create_global_step())
+        ...     with af.blocking.Supervisor(graph=graph, checkpoint_dir="run") as supervisor:
+        ...         for attempt in supervisor.steps(until=2):
+        ...             with attempt as step:
+        ...                 supervisor.run(train)
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-2'
     """
 
     __reduce_ex__ = unpicklable(

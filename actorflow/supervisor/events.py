@@ -22,6 +22,11 @@ _SHOWN_LINES = 8
 class DeathReport:
     """The facts about a task that was lost.
 
+    Example:
+        >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1, pid=1234)
+        >>> report.task, report.how
+        ('/job:worker/task:0', 'killed by signal 9')
+
     Args:
         task: the name of the task.
         how: a sentence on the evidence: a signal or exit status, or how the connection ended.
@@ -64,7 +69,12 @@ class DeathReport:
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The root of all events. `time` is in seconds since 1970."""
+    """The root of all events. `time` is in seconds since 1970.
+
+    Example:
+        >>> issubclass(af.supervisor.WorkerLost, af.supervisor.Event)
+        True
+    """
 
     time: float
 
@@ -73,6 +83,12 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class WorkerLost(Event):
     """A task is lost, a worker or any other.
+
+    Example:
+        >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1)
+        >>> event = af.supervisor.WorkerLost(time=0.0, task=report.task, report=report)
+        >>> event.report.how
+        'killed by signal 9'
 
     Args:
         time: seconds since 1970.
@@ -89,6 +105,10 @@ class WorkerLost(Event):
 class LoopStalled(Event):
     """A task is connected, but its event loop does not answer, for example because a kernel holds its interpreter.
 
+    Example:
+        >>> af.supervisor.LoopStalled(time=0.0, task="/job:worker/task:0", seconds=3.5).seconds
+        3.5
+
     Args:
         time: seconds since 1970.
         task: the name of the task.
@@ -104,6 +124,10 @@ class LoopStalled(Event):
 class StepAborted(Event):
     """A step will be done again, or another one in its place.
 
+    Example:
+        >>> af.supervisor.StepAborted(time=0.0, step=101, reason="worker 0 was lost").reason
+        'worker 0 was lost'
+
     Args:
         time: seconds since 1970.
         step: the number of the step.
@@ -118,6 +142,11 @@ class StepAborted(Event):
 @dataclass(frozen=True, slots=True)
 class TaskRestarted(Event):
     """A task was started again.
+
+    Example:
+        >>> event = af.supervisor.TaskRestarted(time=0.0, task="/job:worker/task:0", seconds=0.8)
+        >>> event.task
+        '/job:worker/task:0'
 
     Args:
         time: seconds since 1970.
@@ -135,6 +164,11 @@ class TaskRestarted(Event):
 class Restored(Event):
     """Variables have their values: from a checkpoint, or initial ones.
 
+    Example:
+        >>> event = af.supervisor.Restored(time=0.0, path="run/model.ckpt-100", step=100, epoch=2)
+        >>> event.step
+        100
+
     Args:
         time: seconds since 1970.
         path: the path of the checkpoint; None for initial values.
@@ -151,6 +185,11 @@ class Restored(Event):
 @dataclass(frozen=True, slots=True)
 class CheckpointSaved(Event):
     """A checkpoint was written.
+
+    Example:
+        >>> event = af.supervisor.CheckpointSaved(time=0.0, path="run/model.ckpt-100", step=100)
+        >>> event.path, event.step
+        ('run/model.ckpt-100', 100)
 
     Args:
         time: seconds since 1970.

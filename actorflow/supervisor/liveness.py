@@ -27,7 +27,13 @@ class State(Enum):
 @public("af.supervisor")
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A task is busy after `busy_seconds` without a beat. It is looked at every `look_seconds`."""
+    """A task is busy after `busy_seconds` without a beat. It is looked at every `look_seconds`.
+
+    Example:
+        >>> patient = af.supervisor.Rules(busy_seconds=30.0)
+        >>> patient.busy_seconds, patient.look_seconds
+        (30.0, 0.5)
+    """
 
     busy_seconds: float = 3.0
     look_seconds: float = 0.5

@@ -47,14 +47,19 @@ _NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0
 class Supervisor:
     """Gives variables their values, sees that the tasks live, saves checkpoints, and after a loss goes on from the last one.
 
-        async with af.LocalCluster({"ps": 1, "worker": 2}) as cluster:
-            async with af.Supervisor(cluster, graph=g, checkpoint_dir=path, save_steps=100) as supervisor:
-                async for attempt in supervisor.steps(until=1000):
-                    async with attempt as step:
-                        loss, _ = await supervisor.run([loss_t, train_op], {x: batch(step)})
-
     The body runs once for each step that is kept, and once more for one that a loss has taken back. Its other effects
     (print, read from a file) should go by `step`, the global step.
+
+    Example:
+        >>> v, x = af.Variable(3.0), af.placeholder(af.float32, [])
+        >>> train = af.train.GradientDescentOptimizer(0.1).minimize((v - x) ** 2, global_step=af.train.create_global_step())
+        >>> async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+        ...     async with af.Supervisor(cluster, checkpoint_dir="run", save_steps=2) as supervisor:
+        ...         async for attempt in supervisor.steps(until=3):
+        ...             async with attempt as step:
+        ...                 await supervisor.run(train, {x: 1.0})
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-3'
 
     Args:
         cluster: a `LocalCluster`, whose lost tasks are started again; or a target, "" for this process, whose tasks a

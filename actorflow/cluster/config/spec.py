@@ -34,7 +34,10 @@ Tasks = Sequence[str] | Mapping[int, str]
 class ClusterSpec:
     """The tasks of a cluster by job and index. It does not change.
 
-        ClusterSpec({"ps": ["ps0:7070", "ps1:7070"], "worker": {0: "w0:7070", 7: "w7:7070"}})
+    Example:
+        >>> cluster = af.ClusterSpec({"ps": ["ps0:7070", "ps1:7070"], "worker": {0: "w0:7070", 7: "w7:7070"}})
+        >>> cluster.jobs, cluster.task_address("worker", 7)
+        (['ps', 'worker'], 'w7:7070')
 
     Args:
         cluster: for each job a list of addresses (the index is the task's number) or a dictionary from numbers to

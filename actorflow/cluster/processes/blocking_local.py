@@ -22,8 +22,13 @@ from actorflow.unpicklable import unpicklable
 class LocalCluster:
     """`actorflow.LocalCluster` for code without `await`; the arguments are the same, but it always has processes.
 
-        with af.blocking.LocalCluster({"ps": 1, "worker": 2}) as cluster:
-            with af.blocking.Session(cluster.target, graph) as session: ...
+    Example:
+        >>> with af.Graph().as_default() as graph, af.device("/job:worker/task:0"):
+        ...     x = af.placeholder(af.float32)
+        ...     y = x * 2.0
+        >>> with af.blocking.LocalCluster({"worker": 1}) as cluster, af.blocking.Session(cluster.target, graph) as blocking:
+        ...     print(blocking.run(y, {x: 3.0}))
+        6.0
 
     Raises:
         InvalidArgumentError: the transport joins tasks of one process only; that needs an event loop that runs all the time.

@@ -55,10 +55,16 @@ class _Here:
 class LocalCluster:
     """A process on this host for each task, with keys and ports of its own.
 
-        async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
-            async with Session(cluster.target, graph) as session: ...
-
     The processes end with the block, and with this process, in whatever way that ends.
+
+    Example:
+        >>> x = af.placeholder(af.float32)
+        >>> with af.device("/job:worker/task:1"):
+        ...     y = x * 2.0
+        >>> async with af.LocalCluster({"worker": 2}, transport="local") as cluster:  # without it each task is a process
+        ...     async with af.Session(cluster.target) as session:
+        ...         print(await session.run(y, {x: 3.0}))
+        6.0
 
     Args:
         jobs: how many tasks each job has.

@@ -14,6 +14,18 @@ from actorflow.public import public
 class Estimator(_blocking.Estimator):
     """`tf.estimator.Estimator`: without `await`. As in TensorFlow, a training step leaves UPDATE_OPS to the `train_op`.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> def model_fn(features, labels, mode):
+        ...     loss = tf.losses.mean_squared_error(labels, tf.layers.dense(features["x"], 1))
+        ...     train_op = tf.train.AdamOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+        ...     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+        >>> def input_fn():
+        ...     return {"x": tf.constant([[1.0], [2.0]])}, tf.constant([[2.0], [4.0]])
+        >>> estimator = tf.estimator.Estimator(model_fn, "models/line").train(input_fn, steps=100)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-100")
+        True
+
     Args:
         model_fn, model_dir, config, params, warm_start_from: see `actorflow.estimator.Estimator`.
     """

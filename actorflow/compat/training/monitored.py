@@ -30,7 +30,16 @@ def _options(config: ConfigProto | Mapping[str, Any] | None) -> Mapping[str, Any
 
 @public("tf.train")
 class ChiefSessionCreator(_creators.ChiefSessionCreator):
-    """`tf.train.ChiefSessionCreator`."""
+    """`tf.train.ChiefSessionCreator`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     v = tf.Variable(3.0)
+        ...     with tf.train.MonitoredSession(tf.train.ChiefSessionCreator()) as blocking:
+        ...         print(blocking.run(v))
+        3.0
+    """
 
     def __init__(
         self,
@@ -51,7 +60,14 @@ class ChiefSessionCreator(_creators.ChiefSessionCreator):
 
 @public("tf.train")
 class WorkerSessionCreator(_creators.WorkerSessionCreator):
-    """`tf.train.WorkerSessionCreator`."""
+    """`tf.train.WorkerSessionCreator`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> creator = tf.train.WorkerSessionCreator(master="grpc://worker1:2222", max_wait_secs=60)
+        >>> isinstance(creator, af.train.SessionCreator)
+        True
+    """
 
     def __init__(
         self,
@@ -71,12 +87,32 @@ class WorkerSessionCreator(_creators.WorkerSessionCreator):
 
 @public("tf.train")
 class MonitoredSession(_blocking.MonitoredSession):
-    """`tf.train.MonitoredSession`: steps of a training with hooks and recovery, without `await`."""
+    """`tf.train.MonitoredSession`: steps of a training with hooks and recovery, without `await`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     step = tf.train.create_global_step().assign_add(1)
+        ...     with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(last_step=2)]) as blocking:
+        ...         while not blocking.should_stop():
+        ...             print(blocking.run(step))
+        1
+        2
+    """
 
 
 @public("tf.train")
 class SingularMonitoredSession(_blocking.SingularMonitoredSession):
-    """`tf.train.SingularMonitoredSession`."""
+    """`tf.train.SingularMonitoredSession`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     v = tf.Variable(3.0)
+        ...     with tf.train.SingularMonitoredSession() as blocking:
+        ...         print(blocking.raw_session().run(v))
+        3.0
+    """
 
     def __init__(
         self,
@@ -102,6 +138,14 @@ def MonitoredTrainingSession(
 ) -> _blocking.MonitoredSession:
     """`tf.train.MonitoredTrainingSession`.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     step = tf.train.create_global_step().assign_add(1)
+        ...     with tf.train.MonitoredTrainingSession(checkpoint_dir="run") as blocking:
+        ...         print(blocking.run(step))
+        1
+
     Args:
         master: a target; `grpc://` is taken for `tcp://`.
         config: a `ConfigProto`.
@@ -112,7 +156,16 @@ def MonitoredTrainingSession(
 
 @public("tf.train")
 class SessionManager(_session_manager.SessionManager):
-    """`tf.train.SessionManager`: its sessions are those of `tf`."""
+    """`tf.train.SessionManager`: its sessions are those of `tf`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     v = tf.Variable(3.0)
+        ...     with tf.train.SessionManager().prepare_session("", init_op=v.initializer) as blocking:
+        ...         print(blocking.run(v))
+        3.0
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """

@@ -41,13 +41,19 @@ _LOG = get_logger("training")
 class Supervisor:
     """A session whose variables have their values, and threads around it (`tf.train.Supervisor`).
 
-        supervisor = tf.train.Supervisor(logdir="models")
-        with supervisor.managed_session() as session:
-            while not supervisor.should_stop():
-                session.run(train_op)
-
     The chief restores the latest checkpoint of `logdir` or runs `init_op`, and saves and writes summaries on threads; other
     workers wait for it. Every part that is not given is taken from its collection, or made. None leaves a part out.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     step = tf.train.create_global_step().assign_add(1)
+        ...     supervisor = tf.train.Supervisor(logdir="run")
+        ...     with supervisor.managed_session() as blocking:
+        ...         while not supervisor.should_stop() and blocking.run(step) < 3:
+        ...             pass
+        >>> tf.train.latest_checkpoint("run") is not None
+        True
 
     Raises:
         ValueError: a worker's variables have no device.

@@ -15,7 +15,12 @@ public("tf", of="VERSION")
 
 @public("tf", "tf:disable_resource_variables", "tf:enable_resource_variables")
 def disable_v2_behavior() -> None:
-    """Does nothing: there is only the behaviour of version 1."""
+    """Does nothing: there is only the behaviour of version 1.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.disable_v2_behavior()
+    """
 
 
 def speaks_v1() -> bool:

@@ -22,6 +22,11 @@ class GPUOptions:
 
     A session that gets an option without effect warns of it once.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True)).gpu_options.allow_growth
+        True
+
     Args:
         per_process_gpu_memory_fraction, allow_growth, allocator_type, deferred_deletion_bytes: without effect.
         visible_device_list, polling_active_delay_usecs, polling_inactive_delay_msecs: without effect.
@@ -44,6 +49,11 @@ class OptimizerOptions:
     """`tf.OptimizerOptions`.
 
     A session that gets an option without effect warns of it once.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0).opt_level
+        -1
 
     Args:
         do_common_subexpression_elimination, do_constant_folding, max_folded_constant_in_bytes: without effect.
@@ -75,6 +85,12 @@ class GraphOptions:
 
     A session that gets an option without effect warns of it once.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> plain = tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
+        >>> tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=plain)).graph_options.optimizer_options.opt_level
+        -1
+
     Args:
         enable_recv_scheduling: without effect.
         optimizer_options: says whether nodes are folded and merged.
@@ -97,9 +113,14 @@ class GraphOptions:
 class ConfigProto:
     """`tf.ConfigProto`: the options of a session.
 
-        session = tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True))
-
     A session that gets an option without effect warns of it once.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> config = tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)
+        >>> with tf.Session(graph=tf.Graph(), config=config) as blocking:
+        ...     print(len(blocking.list_devices()))
+        2
 
     Args:
         device_count: the number of devices of each type, such as `{"CPU": 2}`.
@@ -134,6 +155,15 @@ class RunOptions:
     """`tf.RunOptions`: the options of a run.
 
     A run that gets an option without effect warns of it once.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session() as blocking:
+        ...     queue = tf.FIFOQueue(1, tf.float32)
+        ...     blocking.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=10))
+        Traceback (most recent call last):
+            ...
+        actorflow.errors.DeadlineExceededError: Step 1 was not done after 0.01 s.
 
     Args:
         trace_level: with `FULL_TRACE` (or another level above `NO_TRACE`), a run that is given `run_metadata` is traced.

@@ -15,6 +15,11 @@ class Dimension:
     """A size that is known (then it is an int), or not (`tf.Dimension`). `value` is an int or None.
 
     Arithmetic with an unknown size gives one, a comparison None.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.Dimension(3) * 2, tf.Dimension(None) + 1, tf.Dimension(None).merge_with(3)
+        (Dimension(6), Dimension(None), Dimension(3))
     """
 
     __slots__ = ()
@@ -136,12 +141,24 @@ def enable_v2_tensorshape() -> None:
 
 @public("tf")
 def dimension_value(dimension: Any) -> int | None:
-    """The int (or None) that `dimension` stands for, whatever it is (`tf.dimension_value`)."""
+    """The int (or None) that `dimension` stands for, whatever it is (`tf.dimension_value`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.dimension_value(tf.Dimension(3)), tf.dimension_value(3)
+        (3, 3)
+    """
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
 @public("tf")
 def dimension_at_index(shape: shapes.TensorShape, index: int) -> Dimension:
-    """Size `index` of `shape` as a Dimension (`tf.dimension_at_index`)."""
+    """Size `index` of `shape` as a Dimension (`tf.dimension_at_index`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.dimension_at_index(tf.TensorShape([None, 3]), 1)
+        Dimension(3)
+    """
     found: Dimension = Dimension(None if shape.dims is None else shapes.as_shape(shape)[index])  # type: ignore[index]
     return found

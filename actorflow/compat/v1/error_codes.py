@@ -31,7 +31,13 @@ public("tf.errors", of="DATA_LOSS UNAUTHENTICATED")
 
 @public("tf.errors")
 def exception_type_from_error_code(error_code: int) -> type[errors.OpError]:
-    """The class of errors of a number. Raises KeyError for a number that there is not."""
+    """The class of errors of a number. Raises KeyError for a number that there is not.
+
+    Example:
+        >>> from actorflow.compat.v1 import errors
+        >>> errors.exception_type_from_error_code(5)
+        <class 'actorflow.errors.NotFoundError'>
+    """
     for kind in errors.OpError.__subclasses__():
         if kind.code == error_code and kind is not errors.OpError:
             return kind
@@ -40,5 +46,11 @@ def exception_type_from_error_code(error_code: int) -> type[errors.OpError]:
 
 @public("tf.errors")
 def error_code_from_exception_type(cls: type[errors.OpError]) -> int:
-    """The number of a class of errors."""
+    """The number of a class of errors.
+
+    Example:
+        >>> from actorflow.compat.v1 import errors
+        >>> errors.error_code_from_exception_type(errors.NotFoundError) == errors.NOT_FOUND
+        True
+    """
     return cls.code

@@ -26,6 +26,13 @@ class Session(_blocking.Session):
 
     Fetched arrays are the caller's, to be written. `config` is a `ConfigProto`; options of `actorflow.blocking.Session` may be
     given beside it, and go before it.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session() as sess:
+        ...     x = tf.placeholder(tf.float32)
+        ...     print(sess.run(tf.square(x), feed_dict={x: 3.0}))
+        9.0
     """
 
     def __init__(
@@ -134,7 +141,16 @@ def _address(target: str) -> str:
 @public("tf")
 class InteractiveSession(Session):
     """A session that is the default one from its making to its `close`, which may come in another cell or thread; so is a
-    `graph` that it is given."""
+    `graph` that it is given.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> interactive = tf.InteractiveSession(graph=tf.Graph())
+        >>> y = tf.square(tf.constant(3.0))
+        >>> y.eval()
+        9.0
+        >>> interactive.close()
+    """
 
     def __init__(
         self,
@@ -169,7 +185,16 @@ class InteractiveSession(Session):
 
 @public("tf")
 def get_default_session() -> Session | None:
-    """The innermost `with session:` or `with session.as_default():`, or None."""
+    """The innermost `with session:` or `with session.as_default():`, or None.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Session(graph=tf.Graph()) as sess:
+        ...     print(tf.get_default_session() is sess)
+        True
+        >>> tf.get_default_session() is None
+        True
+    """
     return _still_open(_default_session.get())
 
 

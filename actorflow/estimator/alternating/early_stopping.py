@@ -64,6 +64,13 @@ def make_early_stopping_hook(
 ) -> SessionRunHook:
     """A hook that ends a training when a function says so.
 
+    Example:
+        >>> import itertools
+        >>> estimator = af.estimator.BaselineRegressor()
+        >>> batches = itertools.repeat(({"x": np.zeros([2, 1])}, np.array([2.0, 4.0])))  # without end
+        >>> stop = af.estimator.make_early_stopping_hook(estimator, lambda: True, run_every_secs=None, run_every_steps=1)
+        >>> _ = await estimator.train(batches, hooks=[stop])
+
     Args:
         estimator: the Estimator.
         should_stop_fn: a function without arguments; it is called on a thread.
@@ -83,6 +90,14 @@ def make_early_stopping_hook(
 @public("af.estimator")
 def read_eval_metrics(eval_dir: str | os.PathLike[str]) -> dict[int, dict[str, float]]:
     """The metrics of all evaluations whose summaries are in a folder, by global step, in order.
+
+    Example:
+        >>> estimator = af.estimator.BaselineRegressor()
+        >>> batch = {"x": np.zeros([2, 1])}, np.array([2.0, 4.0])
+        >>> _ = await estimator.train([batch] * 2)
+        >>> _ = await estimator.evaluate([batch])
+        >>> list(af.estimator.read_eval_metrics(estimator.eval_dir()))
+        [2]
 
     Args:
         eval_dir: the folder; see `Estimator.eval_dir`.
@@ -156,6 +171,12 @@ def stop_if_higher_hook(
 ) -> SessionRunHook:
     """A hook that ends a training when a metric is above a threshold.
 
+    Example:
+        >>> estimator = af.estimator.BaselineClassifier()
+        >>> stop = af.estimator.stop_if_higher_hook(estimator, "accuracy", threshold=0.95)
+        >>> isinstance(stop, af.train.SessionRunHook)
+        True
+
     Args:
         estimator: the Estimator.
         metric_name: the name of the metric.
@@ -181,6 +202,12 @@ def stop_if_lower_hook(
 ) -> SessionRunHook:
     """A hook that ends a training when a metric is below a threshold.
 
+    Example:
+        >>> estimator = af.estimator.BaselineRegressor()
+        >>> stop = af.estimator.stop_if_lower_hook(estimator, "loss", threshold=0.01)
+        >>> isinstance(stop, af.train.SessionRunHook)
+        True
+
     Args:
         estimator, metric_name, threshold, eval_dir: see `stop_if_higher_hook`.
         min_steps, run_every_secs, run_every_steps: see `stop_if_higher_hook`.
@@ -201,6 +228,12 @@ def stop_if_no_increase_hook(
     run_every_steps: int | None = None,
 ) -> SessionRunHook:
     """A hook that ends a training when a metric has not increased for some steps.
+
+    Example:
+        >>> estimator = af.estimator.BaselineClassifier()
+        >>> stop = af.estimator.stop_if_no_increase_hook(estimator, "accuracy", max_steps_without_increase=1000)
+        >>> isinstance(stop, af.train.SessionRunHook)
+        True
 
     Args:
         estimator, metric_name, eval_dir: see `stop_if_higher_hook`.
@@ -230,6 +263,12 @@ def stop_if_no_decrease_hook(
     run_every_steps: int | None = None,
 ) -> SessionRunHook:
     """A hook that ends a training when a metric has not decreased for some steps.
+
+    Example:
+        >>> estimator = af.estimator.BaselineRegressor()
+        >>> stop = af.estimator.stop_if_no_decrease_hook(estimator, "loss", max_steps_without_decrease=1000)
+        >>> isinstance(stop, af.train.SessionRunHook)
+        True
 
     Args:
         estimator, metric_name, eval_dir: see `stop_if_higher_hook`.

@@ -17,7 +17,19 @@ Export = Callable[..., Any]
 
 @public("af.estimator")
 class Exporter:
-    """Exports a model after an evaluation. Subclasses say how; `export` may be an `async def`, where it is awaited."""
+    """Exports a model after an evaluation. Subclasses say how; `export` may be an `async def`, where it is awaited.
+
+    Example:
+        >>> class Told(af.estimator.Exporter):
+        ...     name = "told"
+        ...     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        ...         print("at", eval_result["global_step"])
+        >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")])
+        >>> batches = [({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))] * 2
+        >>> evaluation = af.estimator.EvalSpec(batches, exporters=Told(), start_delay_secs=0)
+        >>> _ = await af.estimator.train_and_evaluate(estimator, af.estimator.TrainSpec(batches, max_steps=2), evaluation)
+        at 2
+    """
 
     @property
     def name(self) -> str:
@@ -115,6 +127,16 @@ def _clean(path: str, keeps: int) -> None:
 class FinalExporter(_Folders):
     """Exports the model once, at the end.
 
+    Example:
+        >>> inputs = af.estimator.export.build_parsing_serving_input_receiver_fn({"x": af.FixedLenFeature([1], af.float32)})
+        >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
+        >>> batches = [({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))] * 2
+        >>> evaluation = af.estimator.EvalSpec(batches, exporters=af.estimator.FinalExporter("final", inputs))
+        >>> _ = await af.estimator.train_and_evaluate(estimator, af.estimator.TrainSpec(batches, max_steps=2), evaluation)
+        >>> import os
+        >>> len(os.listdir("models/line/export/final"))
+        1
+
     Args:
         name: its name.
         serving_input_receiver_fn: makes the inputs of the served model.
@@ -147,6 +169,11 @@ class FinalExporter(_Folders):
 @public("af.estimator")
 class LatestExporter(_Folders):
     """Exports the model after each evaluation, and keeps the latest ones.
+
+    Example:
+        >>> inputs = af.estimator.export.build_parsing_serving_input_receiver_fn({"x": af.FixedLenFeature([1], af.float32)})
+        >>> af.estimator.LatestExporter("latest", inputs, exports_to_keep=3).name
+        'latest'
 
     Args:
         name: its name.
@@ -184,6 +211,13 @@ def _loss_smaller(best_eval_result: Mapping[str, Any], current_eval_result: Mapp
 @public("af.estimator")
 class BestExporter(_Folders):
     """Exports the model when an evaluation is better than all before.
+
+    Example:
+        >>> def better(best_eval_result, current_eval_result):
+        ...     return current_eval_result["accuracy"] > best_eval_result["accuracy"]
+        >>> inputs = af.estimator.export.build_parsing_serving_input_receiver_fn({"x": af.FixedLenFeature([1], af.float32)})
+        >>> af.estimator.BestExporter("best", inputs, compare_fn=better, exports_to_keep=1).name
+        'best'
 
     Args:
         name: its name.

@@ -24,13 +24,18 @@ async def train_and_evaluate(
 ) -> tuple[Any, list[Any]]:
     """Trains, and evaluates checkpoints of the training.
 
-        train = af.estimator.TrainSpec(batches, max_steps=1000)
-        metrics, exports = await af.estimator.train_and_evaluate(estimator, train, af.estimator.EvalSpec(others, steps=None))
-
     With a cluster in `TF_CONFIG`, a chief and workers train, a task of type "ps" serves until they have ended, and one of type
     "evaluator" evaluates the newest checkpoint until the last one was evaluated. A chief or a "ps" that is lost and started again
     goes on from the last checkpoint; a worker may come late, or not at all. Without a cluster, or with a `LocalCluster` or a
     target in the configuration, a task that is lost changes no result.
+
+    Example:
+        >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
+        >>> batches = [({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))] * 10
+        >>> train = af.estimator.TrainSpec(batches, max_steps=10)
+        >>> metrics, exports = await af.estimator.train_and_evaluate(estimator, train, af.estimator.EvalSpec(batches))
+        >>> metrics["global_step"]
+        10
 
     Args:
         estimator: the Estimator.
@@ -81,6 +86,14 @@ async def train_and_evaluate(
 @public("af.blocking:train_and_evaluate", "tf.estimator:train_and_evaluate")
 def train_and_evaluate_blocking(estimator: BlockingEstimator, train_spec: TrainSpec, eval_spec: EvalSpec) -> Any:
     """`actorflow.estimator.train_and_evaluate` without `await`. Training waits for each evaluation.
+
+    Example:
+        >>> estimator = af.blocking.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
+        >>> batches = [({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))] * 10
+        >>> train = af.estimator.TrainSpec(batches, max_steps=10)
+        >>> metrics, exports = af.blocking.train_and_evaluate(estimator, train, af.estimator.EvalSpec(batches))
+        >>> metrics["global_step"]
+        10
 
     Args:
         estimator, train_spec, eval_spec: see `actorflow.estimator.train_and_evaluate`.

@@ -24,6 +24,11 @@ def _hooks(hooks: Any) -> tuple[Any, ...]:
 class TrainSpec:
     """The training: its input, and how long it takes.
 
+    Example:
+        >>> batches = [({"x": np.array([[1.0]])}, np.array([2.0]))]
+        >>> af.estimator.TrainSpec(batches, max_steps=1000).max_steps
+        1000
+
     Args:
         input_fn: the input; see `Estimator`.
         max_steps: the global step to end at; None trains to the end of the input.
@@ -59,6 +64,11 @@ class EvalSpec:
 
     The first checkpoint after the initial one is evaluated, then each that comes when `throttle_secs` have passed since the
     begin of the last evaluation (or `every_steps`, where that is given), and the last one in any case.
+
+    Example:
+        >>> batches = [({"x": np.array([[1.0]])}, np.array([2.0]))]
+        >>> af.estimator.EvalSpec(batches, steps=None, throttle_secs=60).throttle_secs
+        60
 
     Args:
         input_fn: the input; see `Estimator`.

@@ -17,6 +17,14 @@ _RATE = 0.3
 class BaselineClassifierModel:
     """A classifier that knows the shares of the classes alone (`tf.estimator.BaselineClassifier`).
 
+    Example:
+        >>> estimator = af.estimator.BaselineClassifier()
+        >>> batch = {"x": np.zeros([4, 1])}, np.array([1, 1, 1, 0])
+        >>> async with estimator:
+        ...     _ = await estimator.train([batch] * 10)
+        ...     print((await estimator.evaluate([batch]))["accuracy"])
+        0.75
+
     Args:
         model_dir, config: see `Estimator`.
         n_classes: how many classes there are.
@@ -44,6 +52,14 @@ class BaselineClassifierModel:
 class BaselineRegressorModel:
     """A regression that knows the mean of the labels alone (`tf.estimator.BaselineRegressor`).
 
+    Example:
+        >>> estimator = af.estimator.BaselineRegressor(optimizer=af.train.GradientDescentOptimizer(0.2))
+        >>> batch = {"x": np.zeros([2, 1])}, np.array([2.0, 4.0])
+        >>> async with estimator:
+        ...     _ = await estimator.train([batch] * 20)
+        ...     print([answer["predictions"] async for answer in estimator.predict([{"x": np.zeros([1, 1])}])])
+        [array([3.], dtype=float32)]
+
     Args:
         model_dir, config: see `Estimator`.
         label_dimension: how many numbers are predicted for an example.
@@ -68,6 +84,12 @@ class BaselineRegressorModel:
 
 class BaselineEstimatorModel:
     """A model that is a bias alone, with a head of one's own (`tf.estimator.BaselineEstimator`).
+
+    Example:
+        >>> estimator = af.estimator.BaselineEstimator(af.estimator.RegressionHead(label_dimension=2))
+        >>> _ = await estimator.train([({"x": np.zeros([2, 1])}, np.array([[1.0, 2.0], [3.0, 4.0]]))] * 2)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-2")
+        True
 
     Args:
         head: a head, such as `af.estimator.MultiLabelHead`.

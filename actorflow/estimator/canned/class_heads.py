@@ -96,6 +96,12 @@ def _classification(predictions: Mapping[Any, Tensor], names: Tensor) -> dict[st
 class BinaryClassHead(_ClassHead):
     """Two classes: one logit, sigmoid and cross entropy. Labels are 0 and 1, or one of the two in the vocabulary.
 
+    Example:
+        >>> head = af.estimator.BinaryClassHead()
+        >>> loss = head.loss(af.constant([[1]]), af.constant([[0.0]]), {}, af.estimator.ModeKeys.EVAL)
+        >>> await session.run(loss)
+        0.6931
+
     Args:
         weight_column: the key of a feature that weighs examples.
         thresholds: shares from which on an example counts as positive, for metrics beside those of 0.5.
@@ -164,6 +170,12 @@ class BinaryClassHead(_ClassHead):
 class MultiClassHead(_ClassHead):
     """Several classes, of which each example has one: softmax and cross entropy. Labels are numbers, or in the vocabulary.
 
+    Example:
+        >>> head = af.estimator.MultiClassHead(3)
+        >>> answers = head.predictions(af.constant([[0.0, 2.0, 0.0]]))
+        >>> await session.run(answers["class_ids"])
+        [[1]]
+
     Args:
         n_classes: how many classes there are, more than two.
         weight_column: the key of a feature that weighs examples.
@@ -211,6 +223,12 @@ class MultiClassHead(_ClassHead):
 @public("af.estimator")
 class MultiLabelHead(Head):
     """Several classes, of which each example has any: a sigmoid for each. Labels are [batch, n_classes] of 0 and 1.
+
+    Example:
+        >>> head = af.estimator.MultiLabelHead(2)
+        >>> answers = head.predictions(af.constant([[3.0, -3.0]]))
+        >>> await session.run(answers["probabilities"])
+        [[0.9526 0.0474]]
 
     Args:
         n_classes: how many classes there are.

@@ -56,6 +56,15 @@ class Combined:
 class DNNLinearCombinedClassifierModel(Combined):
     """A classifier that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedClassifier`).
 
+    Example:
+        >>> x = af.feature_column.numeric_column("x")
+        >>> estimator = af.estimator.DNNLinearCombinedClassifier(
+        ...     linear_feature_columns=[x], dnn_feature_columns=[x], dnn_hidden_units=[8]
+        ... )
+        >>> _ = await estimator.train([({"x": np.array([[-1.0], [1.0]])}, np.array([0, 1]))] * 2)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-2")
+        True
+
     Args:
         linear_feature_columns, dnn_feature_columns: feature columns, or names of numeric features, of each part.
         linear_optimizer, dnn_optimizer: the optimizer of each part, its name, or a function that makes it.
@@ -114,6 +123,15 @@ class DNNLinearCombinedClassifierModel(Combined):
 class DNNLinearCombinedRegressorModel(Combined):
     """A regression that is linear and deep ("wide and deep") (`tf.estimator.DNNLinearCombinedRegressor`).
 
+    Example:
+        >>> x = af.feature_column.numeric_column("x")
+        >>> estimator = af.estimator.DNNLinearCombinedRegressor(
+        ...     linear_feature_columns=[x], dnn_feature_columns=[x], dnn_hidden_units=[8]
+        ... )
+        >>> _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))] * 2)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-2")
+        True
+
     Args:
         linear_feature_columns, dnn_feature_columns: feature columns, or names of numeric features, of each part.
         linear_optimizer, dnn_optimizer: the optimizer of each part, its name, or a function that makes it.
@@ -169,6 +187,15 @@ class DNNLinearCombinedRegressorModel(Combined):
 
 class DNNLinearCombinedEstimatorModel(Combined):
     """A model that is linear and deep, with a head of one's own (`tf.estimator.DNNLinearCombinedEstimator`).
+
+    Example:
+        >>> x = af.feature_column.numeric_column("x")
+        >>> estimator = af.estimator.DNNLinearCombinedEstimator(
+        ...     af.estimator.BinaryClassHead(), linear_feature_columns=[x], dnn_feature_columns=[x], dnn_hidden_units=[8]
+        ... )
+        >>> _ = await estimator.train([({"x": np.array([[-1.0], [1.0]])}, np.array([[0], [1]]))] * 2)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-2")
+        True
 
     Args:
         head: a head, such as `af.estimator.MultiLabelHead`.

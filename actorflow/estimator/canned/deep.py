@@ -45,6 +45,14 @@ class DNN:
 class DNNClassifierModel(DNN):
     """A deep classifier (`tf.estimator.DNNClassifier`).
 
+    Example:
+        >>> estimator = af.estimator.DNNClassifier([8], [af.feature_column.numeric_column("x")], n_classes=3)
+        >>> batch = {"x": np.array([[-1.0], [1.0]])}, np.array([0, 2])
+        >>> async with estimator:
+        ...     _ = await estimator.train([batch] * 2)
+        ...     print([answer["probabilities"].shape async for answer in estimator.predict([batch[0]])])
+        [(3,), (3,)]
+
     Args:
         hidden_units: how many units each hidden layer has.
         feature_columns: feature columns, or the names of numeric features.
@@ -96,6 +104,14 @@ class DNNClassifierModel(DNN):
 class DNNRegressorModel(DNN):
     """A deep regression (`tf.estimator.DNNRegressor`).
 
+    Example:
+        >>> estimator = af.estimator.DNNRegressor([8], [af.feature_column.numeric_column("x")])
+        >>> batch = {"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0])
+        >>> async with estimator:
+        ...     _ = await estimator.train([batch] * 5)
+        ...     print(sorted(await estimator.evaluate([batch])))
+        ['average_loss', 'global_step', 'label/mean', 'loss', 'prediction/mean']
+
     Args:
         hidden_units: how many units each hidden layer has.
         feature_columns: feature columns, or the names of numeric features.
@@ -144,6 +160,13 @@ class DNNRegressorModel(DNN):
 
 class DNNEstimatorModel(DNN):
     """A deep model with a head of one's own (`tf.estimator.DNNEstimator`).
+
+    Example:
+        >>> head = af.estimator.PoissonRegressionHead()  # counts
+        >>> estimator = af.estimator.DNNEstimator(head, [8], [af.feature_column.numeric_column("x")])
+        >>> _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([[3.0], [5.0]]))] * 2)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-2")
+        True
 
     Args:
         head: a head, such as `af.estimator.MultiLabelHead`.

@@ -25,6 +25,11 @@ LossFn = Callable[..., Tensor]
 class Head:
     """The prediction of a model. Subclasses say how labels, losses, predictions and metrics follow from the logits.
 
+    Example:
+        >>> head = af.estimator.RegressionHead(label_dimension=2)
+        >>> head.logits_dimension, isinstance(head, af.estimator.Head)
+        (2, True)
+
     Args:
         logits_dimension: how many logits there are for an example.
         weight_column: the key of a feature that weighs examples.

@@ -31,6 +31,14 @@ class Linear:
 class LinearClassifierModel(Linear):
     """A linear classifier (`tf.estimator.LinearClassifier`).
 
+    Example:
+        >>> estimator = af.estimator.LinearClassifier([af.feature_column.numeric_column("x")])
+        >>> batch = {"x": np.array([[-1.0], [1.0]])}, np.array([0, 1])
+        >>> async with estimator:
+        ...     _ = await estimator.train([batch] * 20)
+        ...     print((await estimator.evaluate([batch]))["accuracy"])
+        1.0
+
     Args:
         feature_columns: feature columns, or the names of numeric features.
         model_dir, config: see `Estimator`.
@@ -66,6 +74,15 @@ class LinearClassifierModel(Linear):
 class LinearRegressorModel(Linear):
     """A linear regression (`tf.estimator.LinearRegressor`).
 
+    Example:
+        >>> adam = af.train.AdamOptimizer(0.1)
+        >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], optimizer=adam)
+        >>> batch = {"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0])
+        >>> async with estimator:
+        ...     _ = await estimator.train([batch] * 200)
+        ...     print((await estimator.evaluate([batch]))["average_loss"] < 0.1)
+        True
+
     Args:
         feature_columns: feature columns, or the names of numeric features.
         model_dir, config: see `Estimator`.
@@ -98,6 +115,13 @@ class LinearRegressorModel(Linear):
 
 class LinearEstimatorModel(Linear):
     """A linear model with a head of one's own (`tf.estimator.LinearEstimator`).
+
+    Example:
+        >>> head = af.estimator.MultiLabelHead(n_classes=2)
+        >>> estimator = af.estimator.LinearEstimator(head, [af.feature_column.numeric_column("x")])
+        >>> _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([[1, 0], [1, 1]]))] * 2)
+        >>> estimator.latest_checkpoint().endswith("model.ckpt-2")
+        True
 
     Args:
         head: a head, such as `af.estimator.MultiLabelHead`.

@@ -16,13 +16,15 @@ from actorflow.public import public
 class MultiHead(Head):
     """Several heads, whose losses are added. Labels and predictions are dicts.
 
-        head = af.estimator.MultiHead(
-            [af.estimator.MultiClassHead(3, name="kind"), af.estimator.RegressionHead(name="price")]
-        )
-        estimator = af.estimator.DNNEstimator(head, [8], ["x"])  # labels: {"kind": [...], "price": [...]}
-
     Logits are a dict by the names of heads, or one matrix that is divided among them in their order. The predictions have
     pairs for keys, the name of the head and that of the prediction, such as ("price", "predictions").
+
+    Example:
+        >>> head = af.estimator.MultiHead(
+        ...     [af.estimator.MultiClassHead(3, name="kind"), af.estimator.RegressionHead(name="price")]
+        ... )
+        >>> head.logits_dimension
+        4
 
     Args:
         heads: the heads, each with a name.

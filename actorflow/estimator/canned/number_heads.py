@@ -17,6 +17,12 @@ from actorflow.public import public
 class RegressionHead(Head):
     """Numbers, with the squared error. Labels are [batch] or [batch, label_dimension].
 
+    Example:
+        >>> head = af.estimator.RegressionHead()
+        >>> loss = head.loss(af.constant([[1.0]]), af.constant([[3.0]]), {}, af.estimator.ModeKeys.EVAL)
+        >>> await session.run(loss)
+        4.0
+
     Args:
         label_dimension: how many numbers an example has.
         weight_column: the key of a feature that weighs examples.
@@ -67,6 +73,12 @@ class RegressionHead(Head):
 class PoissonRegressionHead(RegressionHead):
     """Counts: the logits are logarithms of means, with Poisson's loss.
 
+    Example:
+        >>> answers = af.estimator.PoissonRegressionHead().predictions(af.constant([[0.0], [2.0]]))
+        >>> await session.run(answers["predictions"])
+        [[1.    ]
+         [7.3891]]
+
     Args:
         label_dimension: how many numbers an example has.
         weight_column: the key of a feature that weighs examples.
@@ -93,6 +105,12 @@ class PoissonRegressionHead(RegressionHead):
 @public("af.estimator")
 class LogisticRegressionHead(RegressionHead):
     """Shares between 0 and 1: the logits go through a sigmoid, with cross entropy.
+
+    Example:
+        >>> answers = af.estimator.LogisticRegressionHead().predictions(af.constant([[0.0], [2.0]]))
+        >>> await session.run(answers["predictions"])
+        [[0.5   ]
+         [0.8808]]
 
     Args:
         weight_column: the key of a feature that weighs examples.

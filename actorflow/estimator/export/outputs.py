@@ -23,7 +23,12 @@ _LOG = get_logger("estimator")
 
 @public("af.estimator.export")
 class ExportOutput:
-    """An output of a served model. Subclasses say which."""
+    """An output of a served model. Subclasses say which.
+
+    Example:
+        >>> issubclass(af.estimator.export.PredictOutput, af.estimator.export.ExportOutput)
+        True
+    """
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
         """The signature of this output.
@@ -40,6 +45,12 @@ class ExportOutput:
 @public("af.estimator.export")
 class ClassificationOutput(ExportOutput):
     """Classes with scores.
+
+    Example:
+        >>> output = af.estimator.export.ClassificationOutput(scores=af.placeholder(af.float32, [None, 3]))
+        >>> signature = output.as_signature_def({"examples": af.placeholder(af.string, [None])})
+        >>> sorted(signature.outputs)
+        ['scores']
 
     Args:
         scores: the scores, floating point, [batch, classes].
@@ -69,6 +80,10 @@ class ClassificationOutput(ExportOutput):
 class RegressionOutput(ExportOutput):
     """A number for each example.
 
+    Example:
+        >>> af.estimator.export.RegressionOutput(af.placeholder(af.float32, [None, 1])).value.shape
+        TensorShape([None, 1])
+
     Args:
         value: the numbers, floating point.
 
@@ -89,6 +104,11 @@ class RegressionOutput(ExportOutput):
 @public("af.estimator.export")
 class PredictOutput(ExportOutput):
     """Any tensors by name.
+
+    Example:
+        >>> output = af.estimator.export.PredictOutput({"area": af.placeholder(af.float32, [None])})
+        >>> sorted(output.outputs)
+        ['area']
 
     Args:
         outputs: a dict of tensors, or one tensor, whose name is `output`.

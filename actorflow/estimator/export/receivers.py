@@ -19,6 +19,12 @@ from actorflow.public import public
 class ServingInputReceiver:
     """The inputs of a served model, and the features that come of them.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 1])
+        >>> receiver = af.estimator.export.ServingInputReceiver(features={"x": x / 255.0}, receiver_tensors={"pixels": x})
+        >>> sorted(receiver.features), sorted(receiver.receiver_tensors)
+        (['x'], ['pixels'])
+
     Args:
         features: the features for the model function, by name; one tensor becomes `{"feature": tensor}`.
         receiver_tensors: the tensors that are fed, by the names that clients use; one tensor becomes `{"input": tensor}`.
@@ -43,6 +49,11 @@ class ServingInputReceiver:
 @dataclass(frozen=True)
 class TensorServingInputReceiver(ServingInputReceiver):
     """A `ServingInputReceiver` for a model function whose features are one tensor, which stays one.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None, 1])
+        >>> af.estimator.export.TensorServingInputReceiver(features=x, receiver_tensors={"x": x}).features is x
+        True
 
     Args:
         features: the tensor.
@@ -70,6 +81,12 @@ def build_raw_serving_input_receiver_fn(
 ) -> Callable[[], ServingInputReceiver]:
     """A function that makes a receiver whose inputs are the features themselves.
 
+    Example:
+        >>> features = {"x": af.placeholder(af.float32, [None, 3])}
+        >>> receiver = af.estimator.export.build_raw_serving_input_receiver_fn(features)()
+        >>> receiver.features["x"].shape
+        TensorShape([None, 3])
+
     Args:
         features: a tensor for each feature, of the type and shape that it is to have.
         default_batch_size: the number of examples of a batch; any unless given.
@@ -91,6 +108,14 @@ def build_parsing_serving_input_receiver_fn(
     feature_spec: Mapping[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
     """A function that makes a receiver whose input, `examples`, has serialised examples.
+
+    Example:
+        >>> spec = af.feature_column.make_parse_example_spec([af.feature_column.numeric_column("x")])
+        >>> make = af.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+        >>> with af.Graph().as_default():
+        ...     receiver = make()
+        ...     print(sorted(receiver.receiver_tensors), receiver.features["x"].shape)
+        ['examples'] (?, 1)
 
     Args:
         feature_spec: the features to find, as `parse_example` takes them.

@@ -81,7 +81,13 @@ def numpy_input_fn(
 ) -> ArrayInput:
     """An input function that gives batches of arrays.
 
-        train = af.estimator.inputs.numpy_input_fn({"x": images}, labels, batch_size=32, num_epochs=None, shuffle=True)
+    Example:
+        >>> images, labels = {"x": np.array([1.0, 2.0, 3.0])}, np.array([0, 1, 0])
+        >>> train = af.estimator.inputs.numpy_input_fn(images, labels, batch_size=2, shuffle=False)
+        >>> with af.Graph().as_default():
+        ...     features, labels = train()
+        ...     print(sorted(features), labels.dtype)
+        ['x'] int64
 
     Args:
         x: an array, or a dict of arrays with the same first size.

@@ -23,13 +23,14 @@ _SHOWN_EVALUATIONS = 5
 class Progress:
     """Shows the progress of a training in a terminal or a notebook. Called with each event.
 
-    An Estimator has its own. This is for a loop that is written by hand:
+    An Estimator has its own. This is for a loop that is written by hand.
 
-        with af.estimator.Progress() as progress:
-            progress(af.estimator.TrainingBegun(time.time(), 0, 1000))
-            for step in range(1, 1001):
-                loss = session.run([train, loss_tensor])[1]
-                progress(af.estimator.StepMade(time.time(), step, loss, 32 * step, 0))
+    Example:
+        >>> import time
+        >>> with af.estimator.Progress() as progress:
+        ...     progress(af.estimator.TrainingBegun(time.time(), step=0, last_step=3))
+        ...     for step in range(1, 4):
+        ...         progress(af.estimator.StepMade(time.time(), step, loss=1.0 / step, examples=32 * step, epoch=0))
 
     Args:
         wanted: None shows it in a terminal and in a notebook; True in a file too, as a plain line now and then; False

@@ -36,11 +36,19 @@ def standalone(
 ) -> Any:
     """Writes a model as one module of Python, and its weights as an `.npz` beside it. They need numpy and nothing else.
 
-        await af.export.standalone("model.py", session, {"scores": scores}, {"images": images})
-
     The module has a function `predict(images)`, which takes arrays and gives a dict of arrays. It calls the kernels' own
     functions, whose sources are in the module, so its results are those of a session that computes by numpy, bit for bit.
     With a blocking session the call does without `await`.
+
+    Example:
+        >>> import runpy
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> y = x * af.Variable(3.0)
+        >>> await session.run(af.global_variables_initializer())
+        >>> await af.export.standalone("model.py", session, {"y": y}, {"x": x})
+        >>> predict = runpy.run_path("model.py")["predict"]  # `from model import predict`, in a program
+        >>> predict(np.array([1.0, 2.0], np.float32))
+        {'y': [3. 6.]}
 
     Args:
         path: the module, a name that ends in `.py`. The weights get the ending `.npz`.

@@ -41,13 +41,19 @@ async def quantize(
 ) -> QuantizedGraph:
     """A frozen graph with int8 in the place of float32 in the weights of its products and convolutions.
 
-        frozen = await af.export.freeze(session, [scores], [images])
-        small, report = await af.export.quantize(frozen, ["scores"], calibration=batches)
-        print(report)
-
     Each output channel has a scale of its own. Inputs become 8 bits as well, by a range that is measured on the data of
     `calibration` (static), or without it in each run, for each row or image by itself (dynamic). A bias and a ReLU behind a
     product are taken into it. Other nodes stay as they are, and the report says why.
+
+    Example:
+        >>> images = af.placeholder(af.float32, [None, 8], name="images")
+        >>> scores = af.matmul(images, af.Variable(af.random_normal([8, 4])), name="scores")
+        >>> await session.run(af.global_variables_initializer())
+        >>> frozen = await af.export.freeze(session, [scores], [images])
+        >>> batches = [{"images": np.random.normal(size=[16, 8]).astype(np.float32)}]
+        >>> small, report = await af.export.quantize(frozen, ["scores"], calibration=batches)
+        >>> report.method, [(name, error.relative < 0.05) for name, error in report.outputs.items()]
+        ('minmax', [('scores:0', True)])
 
     Args:
         graph_def: a frozen graph, which stays as it is.

@@ -13,6 +13,10 @@ from actorflow.public import public
 class QuantizedNode:
     """A node with weights of int8.
 
+    Example:
+        >>> af.export.QuantizedNode("scores", "MatMul", weights=32, limit=3.2, signed=True).limit
+        3.2
+
     Args:
         name: its name.
         op: the op that it stands for.
@@ -33,6 +37,11 @@ class QuantizedNode:
 class OutputError:
     """How far an output is from that of the float graph.
 
+    Example:
+        >>> error = af.export.OutputError(relative=0.004, largest=0.02, agreement=0.99)
+        >>> error.agreement
+        0.99
+
     Args:
         relative: the root of the mean square of the differences, as a part of that of the values.
         largest: the largest difference.
@@ -48,6 +57,12 @@ class OutputError:
 @dataclass(frozen=True, slots=True)
 class QuantizationReport:
     """The account of a call of `quantize`: `print(report)` shows it as a table.
+
+    Example:
+        >>> sizes = {"bytes_before": 4000, "bytes_after": 1100}
+        >>> report = af.export.QuantizationReport("minmax", quantized=(), left={}, outputs={}, **sizes)
+        >>> report.bytes_after / report.bytes_before
+        0.275
 
     Args:
         method: how ranges were found: `dynamic`, `minmax`, `percentile` or `entropy`.

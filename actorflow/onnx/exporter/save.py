@@ -45,10 +45,16 @@ def save(
 ) -> Any:
     """Writes the part of a session's graph that computes `outputs` as an ONNX model, with the present values of variables.
 
-        await af.onnx.save("model.onnx", session, {"y": probabilities}, {"x": images}, {training: False})
-
     The graph is frozen first (`af.export.freeze`). Branches become If, loops become Loop. With a blocking session the call does
     without `await`.
+
+    Example:
+        >>> x = af.placeholder(af.float32, [None], name="x")
+        >>> y = x * 3.0
+        >>> await af.onnx.save("model.onnx", session, {"y": y}, {"x": x})
+        >>> model = af.onnx.load("model.onnx")
+        >>> await session.run(model.outputs, {model.inputs["x"]: [1.0, 2.0]})
+        {'y': [3. 6.]}
 
     Args:
         path: the file, which is replaced as a whole.

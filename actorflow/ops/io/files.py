@@ -44,7 +44,8 @@ def _paths(c: Inference) -> Shape:
 def read_file(filename: TensorLike, *, name: str | None = None) -> Tensor:
     """The content of a file, as a scalar string (`tf.read_file`). It is read on a thread.
 
-    Raises in the run:
+    Raises NotFoundError in the run where there is no such file, FailedPreconditionError for a directory, and
+    PermissionDeniedError where nodes may not read it.
 
     Example:
         >>> name = af.placeholder(af.string, [])

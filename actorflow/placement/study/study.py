@@ -32,11 +32,15 @@ class PlacementStudy:
 
     `await session.study_placement()` gives the study of the steps that run most. Nothing that is asked of it runs a step.
 
-        study = await session.study_placement()
-        print(study)                                           # the step's length, and how busy each device is
-        better = study.search(5.0)
-        print(better.what_if(workers=2).search(5.0).seconds)   # with two more workers
-        print(better.what_if(bandwidth="10Gb/s").seconds)      # with other links
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> y = af.reduce_sum(x * x)
+        >>> async with af.Session(devices={"CPU": 2}) as session:
+        ...     _ = await session.run(y, {x: [1.0, 2.0]})
+        ...     study = await session.study_placement()  # as text it has the step's length, and how busy each device is
+        ...     better = study.search(0.01)  # seconds; better.what_if(bandwidth="10Gb/s") has other links
+        ...     print(better.seconds <= study.seconds)
+        True
 
     Args:
         problem: what is placed: costs, devices, and which device each group may have.

@@ -44,6 +44,14 @@ class Recording:
 
     `actorflow trace --last 10s` asks the tasks of a cluster for it.
 
+    Example:
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> y = af.square(x, name="y")
+        >>> async with af.Session(recording=af.Recording(every=1, seconds=60.0)) as session:
+        ...     _ = await session.run(y, {x: 3.0})
+        ...     print({event.node for event in session.recent().events})
+        {'y'}
+
     Args:
         every: the number of a step that is traced is a multiple of this, so that all tasks of a step trace the same ones; 0
             traces none.

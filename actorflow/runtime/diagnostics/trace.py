@@ -123,12 +123,17 @@ class Trace:
 
     A trace that is passed to several runs has the events of all of them.
 
-        trace = af.Trace(detail="plan")
-        await session.run(train, trace=trace)
-        print(trace.summary())
-        trace.save("step.pftrace")  # for https://ui.perfetto.dev
-
     A run notes plain tuples. They become events and spans when those are asked for.
+
+    Example:
+        >>> trace = af.Trace()
+        >>> x = af.placeholder(af.float32, name="x")
+        >>> y = af.square(x, name="y")
+        >>> await session.run(y, {x: 3.0}, trace=trace)
+        9.0
+        >>> [event.node for event in trace.events]
+        ['y']
+        >>> trace.save("step.pftrace")  # for https://ui.perfetto.dev; print(trace.summary()) says it in short
 
     Args:
         events: the kernels that ran, in order.

@@ -73,6 +73,10 @@ def new_event_loop(*, alone: bool = False) -> asyncio.AbstractEventLoop:
     it is to be `alone`: then it does without while there are any.
 
     For example `asyncio.Runner(loop_factory=actorflow.new_event_loop)`.
+
+    Example:
+        >>> loop = af.new_event_loop()  # asyncio.Runner(loop_factory=af.new_event_loop), in a program
+        >>> loop.close()
     """
     return asyncio.SelectorEventLoop(PollingSelector(alone=alone))
 

@@ -61,6 +61,15 @@ class _Turns:
 class PlacementTrial:
     """The result of `await session.replan(search=seconds)`: the search's findings, and the trial of its placement.
 
+    Example:
+        >>> x = af.placeholder(af.float32, [None])
+        >>> y = af.reduce_sum(x * x)
+        >>> async with af.Session(devices={"CPU": 2}) as session:
+        ...     _ = await session.run(y, {x: [1.0, 2.0]})
+        ...     trial = await session.replan(search=0.01)
+        ...     print(trial.report.found <= trial.report.present)
+        True
+
     Attributes:
         report: the search: the simulated seconds of the step before (`present`) and after (`found`), the `bound` that no
             placement goes below, the number of `trials`, and more.

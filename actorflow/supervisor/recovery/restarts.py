@@ -16,6 +16,11 @@ class RestartPolicy:
     Each pause is a random share, between a half and all, of its length, so that tasks that died together don't come
     back together.
 
+    Example:
+        >>> policy = af.supervisor.RestartPolicy(most=3, window_seconds=60.0)
+        >>> policy.most, policy.first_seconds
+        (3, 0.1)
+
     Args:
         most: the maximum number of restarts of one task within `window_seconds`.
         window_seconds: the length of that window in seconds.

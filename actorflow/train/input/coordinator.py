@@ -25,12 +25,10 @@ _LOOK = 0.05  # seconds between two looks at threads that end without a stop
 class Coordinator:
     """A stop that is asked for once and seen by all, and the first error that any of them reports.
 
-    With threads, and blocking sessions:
-
-    With tasks, and async sessions:
-
-    The end of the block asks all tasks to stop, waits for them, and raises the first error. An `OutOfRangeError`, the end of
-    the input, is no error but a reason to stop, in the block too.
+    With tasks and async sessions it is a block; with threads and blocking sessions, a loop `while not coord.should_stop()` hands
+    its exception to `request_stop`, and `join(threads)` ends it. The end of the block asks all tasks to stop, waits for
+    them, and raises the first error. An `OutOfRangeError`, the end of the input, is no error but a reason to stop, in
+    the block too.
 
     Example:
         >>> number = af.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()

@@ -22,10 +22,17 @@ from actorflow.public import public
 class TestCase(Comparisons):
     """`tf.test.TestCase`: a graph of its own and fixed seeds for each test, sessions, and comparisons of arrays.
 
-    class SquareTest(tf.test.TestCase):
-        def test_square(self):
-            with self.session():
-                self.assertAllEqual(tf.square([2, 3]).eval(), [4, 9])
+    Example:
+        >>> import unittest
+        >>> import actorflow.compat.v1 as tf
+        >>> class SquareTest(tf.test.TestCase):
+        ...     def test_square(self):
+        ...         with self.test_session():
+        ...             self.assertAllClose(tf.square([2.0, 3.0]).eval(), [4.0, 9.0])
+        >>> result = unittest.TestResult()
+        >>> _ = SquareTest("test_square").run(result)
+        >>> result.testsRun, result.wasSuccessful()
+        (1, True)
     """
 
     def __init__(self, methodName: str = "runTest") -> None:

@@ -27,6 +27,14 @@ def compute_gradient(
 ) -> Any:
     """The matrix of all slopes of `y` by `x`, computed by the graph's gradients and by differences, in the default session.
 
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session():
+        ...     x = tf.constant([1.0, 2.0])
+        ...     computed, measured = tf.test.compute_gradient(x, [2], x * x, [2], x_init_value=np.array([1.0, 2.0]))
+        ...     print(np.diag(computed))
+        [2. 4.]
+
     Args:
         x: a real tensor that can be fed, or a list of them.
         x_shape: its shape, or theirs.
@@ -86,6 +94,13 @@ def compute_gradient_error(
     extra_feed_dict: Mapping[Any, Any] | None = None,
 ) -> float:
     """The largest difference between the slopes of `compute_gradient`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session():
+        ...     x = tf.constant([1.0, 2.0])
+        ...     print(tf.test.compute_gradient_error(x, [2], x * x, [2], delta=0.01) < 0.001)
+        True
 
     Args:
         x, x_shape, y, y_shape, x_init_value: see `compute_gradient`.

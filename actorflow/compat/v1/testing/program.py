@@ -29,31 +29,65 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 @public("tf.test")
 def get_temp_dir() -> str:
-    """The folder for temporary files of the process (`TEST_TMPDIR` of the environment, else the system's)."""
+    """The folder for temporary files of the process (`TEST_TMPDIR` of the environment, else the system's).
+
+    Example:
+        >>> import os
+        >>> import actorflow.compat.v1 as tf
+        >>> os.path.isdir(tf.test.get_temp_dir())
+        True
+    """
     return os.environ.get("TEST_TMPDIR") or tempfile.gettempdir()
 
 
 @public("tf.test")
 def test_src_dir_path(relative_path: str) -> str:
-    """A path below the folder of the program."""
+    """A path below the folder of the program.
+
+    Example:
+        >>> import os
+        >>> import actorflow.compat.v1 as tf
+        >>> os.path.basename(tf.test.test_src_dir_path("data.txt"))
+        'data.txt'
+    """
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0] or os.curdir)), relative_path)
 
 
 @public("tf.test")
 def is_built_with_cuda() -> bool:
-    """False: kernels of GPUs come with an extra, and nothing is built."""
+    """False: kernels of GPUs come with an extra, and nothing is built.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.test.is_built_with_cuda()
+        False
+    """
     return False
 
 
 @public("tf.test")
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
-    """Whether the devices of a session have a GPU. Both arguments are accepted for compatibility."""
+    """Whether the devices of a session have a GPU. Both arguments are accepted for compatibility.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     print(tf.test.is_gpu_available() == (tf.test.gpu_device_name() != ""))
+        True
+    """
     return bool(gpu_device_name())
 
 
 @public("tf.test")
 def gpu_device_name() -> str:
-    """The name of the first GPU of a session, or an empty text."""
+    """The name of the first GPU of a session, or an empty text.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     print(isinstance(tf.test.gpu_device_name(), str))
+        True
+    """
     with Session(graph=get_default_graph()) as session:
         found = [device.name for device in session.list_devices() if "/device:GPU:" in device.name]
     return found[0] if found else ""
@@ -61,7 +95,13 @@ def gpu_device_name() -> str:
 
 @public("tf.test")
 def assert_equal_graph_def(actual: Any, expected: Any) -> None:
-    """Raises AssertionError unless two `GraphDef`s have equal nodes, in whatever order."""
+    """Raises AssertionError unless two `GraphDef`s have equal nodes, in whatever order.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> one, two = tf.NodeDef(name="a", op="NoOp"), tf.NodeDef(name="b", op="NoOp")
+        >>> tf.test.assert_equal_graph_def(tf.GraphDef(node=[one, two]), tf.GraphDef(node=[two, one]))
+    """
     for one in (actual, expected):
         if not hasattr(one, "node"):
             raise TypeError(f"A GraphDef is compared, not a {type(one).__name__}.")
