@@ -103,7 +103,7 @@ IGNORED: dict[str, Any] = {
     "explicit_paddings": (),
     "exponential_avg_factor": 1.0,
     "multiply_linear_by_lr": False,
-    "incompatible_shape_error": True,
+    "incompatible_shape_error": None,  # TensorFlow 2's `==` gives False for shapes that don't fit; here that is an error
     "expand_animations": True,
     "timeout_ms": -1,
     "bad_indices_policy": "",

@@ -208,6 +208,14 @@ async def test_functions_of_tensorflow_2_are_inlined(tensorflows: Path) -> None:
     np.testing.assert_array_equal(found["place"], [[1], [1]])
 
 
+async def test_branches_and_loops_of_tensorflow_2_are_read(tensorflows: Path) -> None:
+    async with af.serving.Model(tensorflows / "branches", warm_up=False) as model:  # its loop does not end for zeros
+        for sign, y, rounds, calls in ((1, 22, 3, 10), (1, 22, 3, 20), (-1, 26, 5, 21)):
+            found = await model.predict(sign * ONES)
+            np.testing.assert_array_equal(found["y"], np.full((2, 3), y, np.float32))
+            assert (found["rounds"], found["nested"], found["calls"]) == (rounds, 7, calls)
+
+
 async def test_variables_whose_values_the_graph_does_not_place_are_refused(
     tensorflows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,40 @@ def functions(folder: str) -> None:
     tf.saved_model.save(made, folder, signatures=made.serve)
 
 
+def branches(folder: str) -> None:
+    """A module of TensorFlow 2 with branches and loops, in each other, some of which read and write variables."""
+    import tensorflow as tf
+
+    class Model(tf.Module):
+        def __init__(self) -> None:
+            self.w = tf.Variable(2.0)
+            self.calls = tf.Variable(0)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, name="x")])
+        def serve(self, x: Any) -> Any:
+            total = tf.reduce_sum(x)
+            if total > 0.0:
+                y = x * self.w
+            else:
+                y = x - 1.0
+            rounds = tf.constant(0)
+            while tf.reduce_sum(y) < 100.0:
+                y = y * 2.0 if rounds % 2 == 0 else y + tf.abs(total) + 1.0
+                rounds += 1
+            nested = tf.constant(0.0)
+            for i in tf.range(3):
+                for j in tf.range(i + 1):
+                    nested += tf.cast(i * j, tf.float32)
+            if total > 5.0:
+                self.calls.assign_add(10)
+            else:
+                self.calls.assign_add(1)
+            return {"y": y, "rounds": rounds, "nested": nested, "calls": self.calls.read_value()}
+
+    made = Model()
+    tf.saved_model.save(made, folder, signatures=made.serve)
+
+
 def layers(folder: str) -> Any:
     """A small network of Keras, and its answer."""
     import tensorflow as tf
@@ -112,6 +146,7 @@ def write() -> None:
         lines(f"{folder}/resources", True)
         half_plus_two(f"{folder}/half_plus_two")
         functions(f"{folder}/functions")
+        branches(f"{folder}/branches")
         answers = {"layers": layers(f"{folder}/layers")}
         for file in sorted(Path(folder).glob("*/**/*")):
             if file.is_file() and file.name != "fingerprint.pb":

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.graphdef.message import Field, Message
 from actorflow.graphdef.protos import DATA_TYPES, AttrValue, GraphDef, NodeDef
+from actorflow.graphdef.rewrites.control_flow import IFS, WHILES, write_if, write_while
 from actorflow.graphdef.rewrites.outputs import output_number
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_BRANCHING = frozenset({"If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", "For"})
+_BRANCHING = frozenset({"Case", "StatelessCase", "For"})
 _DEEPEST = 64
 _MOST = 1_000_000  # nodes: functions that call each other twice grow exponentially
 
@@ -52,7 +54,8 @@ def inlined(graph_def: GraphDef) -> GraphDef:
 
     Raises:
         InvalidArgumentError: a function is not there, or functions call each other without an end.
-        UnimplementedError: there are branches or loops as functions, or outputs of an unknown order, which are named.
+        UnimplementedError: there are cases as functions, branches by something else than a bool, or outputs of an unknown order,
+            which are named.
     """
     library = {}
     for data in graph_def.library.function:
@@ -86,15 +89,20 @@ class _Inliner:
         for node in nodes:
             if node.op in _BRANCHING:
                 raise UnimplementedError(
-                    f"The node {prefix + node.name!r} is of the op {node.op}, a branch or loop as a function, which is not read."
+                    f"The node {prefix + node.name!r} is of the op {node.op}, which chooses among functions, and is not read."
                 )
             data = [self.resolved(t, prefix, arguments, body) for t in node.input if not t.startswith("^")]
             waits = [f"^{prefix}{text[1:]}" for text in node.input if text.startswith("^")]
             inside = any(t.partition(":")[0] not in arguments for t in node.input if not t.startswith("^"))
-            if node.op in CALLS or not inside:  # a node behind another of the body waits with that one
+            if node.op in CALLS | IFS | WHILES or not inside:  # a node behind another of the body waits with that one
                 waits += [f"^{name}" for name in after]
             if node.op in CALLS:
                 self._call(node, prefix + node.name, data, [text[1:] for text in waits], depth)
+                continue
+            if node.op in IFS | WHILES:
+                name, names = prefix + node.name, [text[1:] for text in waits]
+                write = write_if if node.op in IFS else write_while
+                write(node, name, data, names, functools.partial(self._body, name, depth), self._add)
                 continue
             copy = NodeDef(name=prefix + node.name, op=node.op, input=[*data, *waits], device=node.device)
             for name, value in node.attr.items():
@@ -109,28 +117,31 @@ class _Inliner:
         self._made.node.append(node)
 
     def _call(self, node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str], depth: int) -> None:
-        function = self._library.get(node.attr["f"].func.name)
+        function = node.attr["f"].func.name
+        results, run = self._body(name, depth, function, f"{name}/", data, waits)
+        ends = [f"^{text}" for text in (*run, *waits)]
+        made = NodeDef(name=name, op="IdentityN" if results else "NoOp", input=[*results, *dict.fromkeys(ends)])
+        if results:
+            made.attr["T"].list.type.extend([result.type for result in self._library[function].signature.output_arg])
+        self._add(made)
+
+    def _body(
+        self, name: str, depth: int, called: str, prefix: str, data: Sequence[str], waits: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
+        """Adds the nodes of a function that the node `name` calls. Gives its results, and the nodes that have to run."""
+        function = self._library.get(called)
         if function is None:
-            raise InvalidArgumentError(
-                f"The node {name!r} calls {node.attr['f'].func.name!r}, which is not in the graph."
-            )
+            raise InvalidArgumentError(f"The node {name!r} calls {called!r}, which is not in the graph.")
         signature = function.signature
         if len(signature.input_arg) != len(data):
             raise InvalidArgumentError(
                 f"The node {name!r} calls {signature.name!r} with {len(data)} arguments; it takes {len(signature.input_arg)}."
             )
         arguments = {argument.name: text for argument, text in zip(signature.input_arg, data)}
-        self.add(list(function.node_def), f"{name}/", arguments, waits, depth + 1)
+        self.add(list(function.node_def), prefix, arguments, waits, depth + 1)
         body = {inner.name: inner for inner in function.node_def}
-        results = [
-            self.resolved(function.ret[result.name], f"{name}/", arguments, body) for result in signature.output_arg
-        ]
-        ends = [f"^{name}/{text}" for text in function.control_ret.values()]
-        ends += [f"^{text}" for text in waits]
-        made = NodeDef(name=name, op="IdentityN" if results else "NoOp", input=[*results, *dict.fromkeys(ends)])
-        if results:
-            made.attr["T"].list.type.extend([result.type for result in signature.output_arg])
-        self._add(made)
+        results = [self.resolved(function.ret[r.name], prefix, arguments, body) for r in signature.output_arg]
+        return results, [f"{prefix}{text}" for text in function.control_ret.values()]
 
     @staticmethod
     def resolved(text: str, prefix: str, arguments: Mapping[str, str], body: Mapping[str, NodeDef]) -> str:
