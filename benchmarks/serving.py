@@ -76,25 +76,53 @@ def _http(path: str, body: bytes, more: str = "") -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n{more}\r\n".encode() + body
 
 
+class _Client(asyncio.Protocol):
+    """Sends a request, and again as soon as its answer is there. It takes less time than the servers do."""
+
+    def __init__(self, request: bytes, end: float, times: list[float]) -> None:
+        self._request, self._end, self._times = request, end, times
+        self._got = b""
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._ask()
+
+    def _ask(self) -> None:
+        self._begun = time.perf_counter()
+        self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._got = self._got + data if self._got else data
+        head, found, body = self._got.partition(b"\r\n\r\n")
+        if not found:
+            return
+        size = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        if len(body) < size:
+            return
+        now = time.perf_counter()
+        self._times.append(now - self._begun)
+        self._got = b""
+        if not head.startswith(b"HTTP/1.1 200"):
+            self.ended.set_exception(RuntimeError(head.decode()))
+        elif now < self._end:
+            self._ask()
+        else:
+            self._transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
 async def load(port: int, request: bytes, clients: int, seconds: float) -> list[float]:
     """The times of all requests that clients made one after the other, in seconds."""
     times: list[float] = []
-    end = time.perf_counter() + seconds
-
-    async def one() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        while time.perf_counter() < end:
-            begun = time.perf_counter()
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            if not head.startswith(b"HTTP/1.1 200"):
-                raise RuntimeError(head.decode())
-            size = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
-            await reader.readexactly(int(size.partition(b":")[2]))
-            times.append(time.perf_counter() - begun)
-        writer.close()
-
-    await asyncio.gather(*(one() for _ in range(clients)))
+    end, loop = time.perf_counter() + seconds, asyncio.get_running_loop()
+    made = [
+        await loop.create_connection(lambda: _Client(request, end, times), "127.0.0.1", port) for _ in range(clients)
+    ]
+    await asyncio.gather(*(client.ended for _, client in made))
     return times
 
 
