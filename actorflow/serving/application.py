@@ -230,7 +230,13 @@ class Application:
             return 500, _JSON, dump_json({"error": "internal error"}), ()
 
     def refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Answer | None:
-        """The answer to a request whose body need not be read, because its headers say that it is refused."""
+        """The answer to a request whose body need not be read, because its headers say that it is refused; None for others.
+
+        Args:
+            method: the method of HTTP.
+            path: the path, decoded.
+            headers: the headers; names in lower case.
+        """
         error = None if path in _HEALTH else self._guard.refusal(headers, method)
         length = headers.get(b"content-length", b"0")
         if error is None and length.isdigit() and (len(length) > 18 or int(length) > self.max_body):
@@ -238,7 +244,7 @@ class Application:
         return None if error is None else self._refused(path, error)
 
     def too_large(self, path: str) -> Answer:
-        """The answer to a request whose body turns out to be too large."""
+        """The answer to a request for `path` whose body turns out to be too large."""
         return self._refused(path, TooLargeError(f"The body has more than {self.max_body} bytes."))
 
     def _refused(self, path: str, error: OpError) -> Answer:
