@@ -1,5 +1,6 @@
 """Rewrites of the part of a graph that a run needs, each a pure function.
 
+chains.py           chains: a few ops in a row become the one op with a kernel for all of them: normalizations of layers, GELU
 coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code
 coalesce_loops.py   coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line
                     code
@@ -14,6 +15,7 @@ inline.py           calls of functions: each becomes a copy of the function's bo
 order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes
                     in place
 partition.py        partition: one subgraph a device, with Send and Recv where edges crossed (paper section 3.2.2)
+reshapes.py         reshapes move behind elementwise ops, and two in a row become one
 pipeline.py         `Pass` and `run_passes`: a pipeline is a tuple of passes, and one driver runs, times and tells them all
 memory/             memory: how long tensors live, and passes that make a step run in less
 """

@@ -16,6 +16,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Node, TensorId
+from actorflow.passes.chains import fuse_chains
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.cse import merge_duplicates
@@ -25,6 +26,7 @@ from actorflow.passes.memory.budget import Accepts, Memory, fit
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
 from actorflow.passes.pipeline import Pass, run_passes
+from actorflow.passes.reshapes import sink_reshapes
 from actorflow.placement.schedule_recvs import schedule_recvs
 from actorflow.shapes import Shape
 
@@ -155,6 +157,14 @@ GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
 """Over what a signature needs of the whole graph."""
 
 DIVIDED_PASSES: tuple[Pass[dict[str, Subgraph], Options], ...] = (
+    Pass(
+        "fuse_chains", lambda parts, c: {device: fuse_chains(part) for device, part in parts.items()}, lambda c: c.fuse
+    ),
+    Pass(
+        "sink_reshapes",
+        lambda parts, c: {device: sink_reshapes(part) for device, part in parts.items()},
+        lambda c: c.fuse,
+    ),
     Pass("fuse", lambda parts, c: {device: fuse(part) for device, part in parts.items()}, lambda c: c.fuse),
     Pass("schedule_recvs", lambda parts, c: schedule_recvs(parts), lambda c: c.schedule_recvs),
 )

@@ -275,6 +275,11 @@ for _rule in RULES:
         _BY_LAST.setdefault(_op, []).append(_rule)
 
 
+def uses_of(graph: Subgraph) -> Counter[str]:
+    """How many inputs, control edges, fetches and targets name each node."""
+    return Counter({use: count for use, count in _uses(graph)[0].items() if isinstance(use, str)})
+
+
 def _uses(graph: Subgraph) -> tuple[Counter[str | TensorId], set[str]]:
     """How many inputs, control edges, fetches and targets name each node, and how many inputs and fetches each tensor; and the
     nodes whose outputs are inputs or fetches."""

@@ -33,6 +33,9 @@ ANY_DEVICE = "*"
 F = TypeVar("F", bound=Callable[..., Any])
 Question = Callable[[Mapping[str, Any], Sequence[Any]], bool]
 """Asked of a node's attributes and the static shapes of its inputs."""
+Prepare = Callable[[Mapping[str, Any], Sequence[Any], Sequence[Any]], Callable[..., Any] | None]
+"""Makes a kernel for one node, of its attributes, the static shapes of its inputs, and those inputs that are constants (None in
+the place of each other one). None where that does not pay."""
 
 
 def _yes(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -59,6 +62,7 @@ class KernelDef:
     library: str = ""
     can: Question = _yes
     pays: Question = _yes
+    prepare: Prepare | None = None
     gpu: Gpu | None = None
     loop: Loop | None = None
 
@@ -82,6 +86,7 @@ def kernel(
     library: str = "",
     can: Question = _yes,
     pays: Question = _yes,
+    prepare: Prepare | None = None,
     gpu: Gpu | None = None,
     loop: Loop | None = None,
 ) -> Callable[[F], F]:
@@ -114,6 +119,9 @@ def kernel(
             others, and has the keywords of the one that it replaces.
         can: `can(attrs, shapes)` says whether the library's kernel computes this; it always does unless given.
         pays: `pays(attrs, shapes)` says whether the library's kernel is worth its costs; it always is unless given.
+        prepare: `prepare(attrs, shapes, constants)` makes the kernel of a node of which some inputs are constants, or gives None.
+            It is called as the plan is made, whatever `pays` says, and may change constants into a form that the library is
+            faster with; that lives as long as the plan. The kernel that it makes takes all inputs, and by keyword `out`.
         gpu: what a device with memory of its own, such as a GPU, may do with the kernel (`actorflow.registry.traits`). A
             kernel of actorflow for every device is not for these devices unless this is given.
         loop: what an elementwise kernel computes for one element (`actorflow.registry.traits.Loop`). With it, several ops
@@ -147,6 +155,7 @@ def kernel(
                 library=library,
                 can=can,
                 pays=pays,
+                prepare=prepare,
                 gpu=gpu,
                 loop=loop,
             )

@@ -6,6 +6,9 @@ If shapes are known as a plan or a region's code is made, the choice is made the
 for its shapes up. If several can and pay, the one that was declared last is taken: a module that leaves to another
 library what it does not take imports that one first.
 
+A kernel of a library may be prepared for the constants among a node's inputs, such as the weights of a frozen model
+(`KernelDef.prepare`): those are brought into the library's own form once, as the plan is made.
+
 The environment variable ACTORFLOW_KERNELS changes the rule for plans that are made from then on: `numpy` uses no library,
 the name of a library uses that one wherever it can.
 """
@@ -41,9 +44,10 @@ def best(
     attrs: Mapping[str, Any],
     shapes: Sequence[Shape],
     without: AbstractSet[str] = frozenset(),
+    constants: Sequence[Any] = (),
 ) -> KernelDef:
     """The kernel for inputs of these static shapes: `base`, or one from a library. With open shapes, one that chooses in
-    each call. Those `without` are left out.
+    each call. Those `without` are left out. `constants` are the values of inputs that never change, None for each other one.
 
     Raises:
         InvalidArgumentError: ACTORFLOW_KERNELS names no library.
@@ -65,16 +69,27 @@ def best(
     if wanted:
         others = [k for k in others if k.library == wanted]
     if all(is_static(shape) for shape in shapes):
-        return _chosen(base, others, attrs, shapes, bool(wanted))
+        return _chosen(base, others, attrs, shapes, bool(wanted), constants)
     others = [k for k in others if _is_there(k.library)]  # loaded while the plan is made, not in the middle of a run
-    return _by_call(base, others, attrs, bool(wanted)) if others else base
+    return _by_call(base, others, attrs, bool(wanted), constants) if others else base
 
 
 def _chosen(
-    base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], shapes: Sequence[Any], always: bool
+    base: KernelDef,
+    others: Sequence[KernelDef],
+    attrs: Mapping[str, Any],
+    shapes: Sequence[Any],
+    always: bool,
+    constants: Sequence[Any],
 ) -> KernelDef:
     for other in reversed(others):
-        if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _is_there(other.library):
+        if not other.can(attrs, shapes) or not _is_there(other.library):
+            continue
+        if other.prepare is not None and any(value is not None for value in constants):
+            made = other.prepare(attrs, shapes, constants)
+            if made is not None:
+                return replace(other, function=made, attrs=())
+        if always or other.pays(attrs, shapes):
             return other
     return base
 
@@ -84,16 +99,32 @@ def _is_there(name: str) -> bool:
     return available is not None and available()
 
 
-def _by_call(base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], always: bool) -> KernelDef:
+def _by_call(
+    base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], always: bool, constants: Sequence[Any]
+) -> KernelDef:
     known: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def choose(xp: Any, *inputs: Any, **keywords: Any) -> Any:
         shapes = tuple([getattr(x, "shape", None) for x in inputs])
         function = known.get(shapes)
         if function is None:
-            function = _chosen(base, others, attrs, shapes, always).function
-            if len(known) < _MOST_SHAPES:
-                known[shapes] = function
+            if len(known) >= _MOST_SHAPES:  # what would be prepared for constants would be so in each call
+                return _chosen(base, others, attrs, shapes, always, ()).function(xp, *inputs, **keywords)
+            function = _called(_chosen(base, others, attrs, shapes, always, constants), keywords)
+            known[shapes] = function
         return function(xp, *inputs, **keywords)
 
     return replace(base, function=choose)
+
+
+def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function of a kernel, for calls with the attributes as keywords."""
+    function = entry.function
+    lacking = [name for name in keywords if name not in entry.attrs and name != "out"]
+    if not lacking:
+        return function
+
+    def call(xp: Any, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
+        return function(xp, *inputs, out=out)
+
+    return call

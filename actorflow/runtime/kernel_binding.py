@@ -29,16 +29,17 @@ def kernel_of(
     input_dtypes: Sequence[DType],
     input_shapes: Sequence[Shape] | None = None,
     without: AbstractSet[str] = frozenset(),
+    constants: Sequence[Any] = (),
 ) -> KernelDef:
     """The kernel for `node` on `device`; with the inputs' static shapes, one from a library where that pays,
-    unless it is among those `without`. Raises
+    unless it is among those `without`. It may be prepared for the inputs that are `constants`. Raises
     UnimplementedError, with the node's place, where there is none."""
     types = node.dtypes or input_dtypes
     try:
         base = kernel.lookup(node.op, device.type, types)
-        return (
-            base if input_shapes is None else library.best(base, device.type, types, node.attrs, input_shapes, without)
-        )
+        if input_shapes is None:
+            return base
+        return library.best(base, device.type, types, node.attrs, input_shapes, without, constants)
     except UnimplementedError as error:
         raise error.located(node=node.name, op=node.op, device=device.name, where=node.where) from None
 

@@ -229,6 +229,12 @@ def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
     return frozenset(found)
 
 
+def _constant_value(tensor_id: TensorId, graph: Subgraph) -> Any:
+    """The value of a constant, or None where the tensor is none, or is fed."""
+    source = None if tensor_id in graph.feeds else graph.nodes.get(tensor_id.node)
+    return source.attrs["value"] if source is not None and source.op == "Const" else None
+
+
 def _constant(node: Node, device: Device) -> Any:
     """A constant's value as it travels: a scalar for rank 0, which computes ten times faster than an array."""
     value = node.attrs["value"]
@@ -267,7 +273,8 @@ def _plan_node(
         make = Region if as_asynchronous(device) is None else LaunchedRegion
         launch = region = make(node, types, device, context_of, _shares_state(node, graph), compiler, without)
     else:
-        entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types], without)
+        shapes, dtypes = [shape for _, shape in types], [dtype for dtype, _ in types]
+        entry = kernel_of(node, device, dtypes, shapes, without, [_constant_value(e, graph) for e in node.inputs])
         launch = bind(node, entry, device, context_of)
         if not entry.is_async and _shares_state(node, graph):
             launch = one_at_a_time(launch)

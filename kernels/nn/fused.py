@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,49 @@ from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import elementwise as unary
 from ..math import matmul as math_matmul
+from ..math import special
 from . import activation as nn
 from . import normalization
 from .conv import functions as conv
 
+
+@kernel("_Gelu")
+def gelu(xp: Any, x: Any, *, out: Any = None) -> Any:
+    kind = x.dtype.type
+    share = special.erf(xp, x * kind(math.sqrt(0.5)))
+    return xp.multiply(x * kind(0.5), share + kind(1), out=out)
+
+
+@kernel("_GeluTanh")
+def gelu_tanh(xp: Any, x: Any, *, out: Any = None) -> Any:
+    kind = x.dtype.type
+    inner = xp.tanh((x * x * x * kind(0.044715) + x) * kind(math.sqrt(2 / math.pi)))
+    return xp.multiply(x * kind(0.5), inner + kind(1), out=out)
+
+
+@kernel("_Swish")
+def swish(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return xp.multiply(x, unary.sigmoid(xp, x), out=out)
+
+
+@kernel("_LayerNorm")
+def layer_norm(xp: Any, x: Any, scale: Any, offset: Any, *, epsilon: float, out: Any = None) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    return xp.add(rms_norm(xp, centred, scale, epsilon=epsilon), offset, out=out)
+
+
+@kernel("_RmsNorm")
+def rms_norm(xp: Any, x: Any, scale: Any, *, epsilon: float, out: Any = None) -> Any:
+    if scale.shape != x.shape[-1:]:
+        raise InvalidArgumentError(f"A scale of shape {scale.shape} is not for rows of a tensor of shape {x.shape}.")
+    inverse = 1 / xp.sqrt((x * x).mean(-1, keepdims=True) + x.dtype.type(epsilon))
+    return xp.multiply(x * inverse.astype(x.dtype), scale, out=out)
+
+
 _FUNCTIONS: dict[str, Any] = {
+    "_Gelu": gelu,
+    "_GeluTanh": gelu_tanh,
+    "_Swish": swish,
     "Relu": nn.relu,
     "Relu6": nn.relu6,
     "Elu": nn.elu,

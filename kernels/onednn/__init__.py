@@ -12,6 +12,7 @@ matmul.py     products of two matrices of float32, plain, on top of a bias, and 
 parts.py      parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns of a
               product
 pool.py       pools of images with channels last
+prepared.py   convolutions and products of constants, which get their weights in the library's layout as a plan is made
 program.py    programs: one or several primitives of oneDNN, made for certain shapes, that run on arrays
 """
 

@@ -42,7 +42,13 @@ int dnnl_memory_create(void **memory, const void *md, void *engine, void *handle
 int dnnl_memory_set_data_handle(void *memory, void *handle);
 int dnnl_memory_destroy(void *memory);
 int dnnl_primitive_attr_create(void **attr);
+int dnnl_primitive_attr_destroy(void *attr);
 int dnnl_primitive_attr_set_scratchpad_mode(void *attr, int mode);
+int dnnl_primitive_attr_set_post_ops(void *attr, const void *ops);
+int dnnl_post_ops_create(void **ops);
+int dnnl_post_ops_destroy(void *ops);
+int dnnl_post_ops_append_eltwise(void *ops, int alg, float alpha, float beta);
+int dnnl_post_ops_append_sum(void *ops, float scale, int32_t zero_point, int type);
 int dnnl_convolution_forward_primitive_desc_create(void **pd, void *engine, int prop, int alg, const void *src,
     const void *weights, const void *bias, const void *dst, const int64_t *strides, const int64_t *dilates,
     const int64_t *before, const int64_t *after, const void *attr);
@@ -93,15 +99,22 @@ class Binding:
         self.lib = lib
         self._openmp = openmp
         self.engine = self.make("an engine", lib.dnnl_engine_create, _CPU, 0)
-        self.attr = self.make("attributes", lib.dnnl_primitive_attr_create)
-        # Otherwise a primitive could run on the thread alone that made it.
-        self.check(lib.dnnl_primitive_attr_set_scratchpad_mode(self.attr, _USER_SCRATCHPAD), "the scratchpad's mode")
+        self.attr = self.attributes()
         self.most_threads = min(openmp.omp_get_max_threads(), len(os.sched_getaffinity(0))) if openmp else 1
 
     @property
     def sums_are_exact(self) -> bool:
         """Whether the processor adds products of int8 as int32. Others add two of them as int16 first, which is too small."""
         return bool(self.lib.dnnl_get_effective_cpu_isa() & _ADDS_INT8)
+
+    def attributes(self) -> Any:
+        """Fresh attributes of primitives."""
+        attr = self.make(
+            "attributes", self.lib.dnnl_primitive_attr_create, destroy=self.lib.dnnl_primitive_attr_destroy
+        )
+        # Otherwise a primitive could run on the thread alone that made it.
+        self.check(self.lib.dnnl_primitive_attr_set_scratchpad_mode(attr, _USER_SCRATCHPAD), "the scratchpad's mode")
+        return attr
 
     def check(self, status: int, what: str) -> None:
         """Raises the error that a status stands for.
@@ -131,6 +144,24 @@ class Binding:
     def pointer(self, array: Any) -> Any:
         """The address of a contiguous array, which the result keeps alive."""
         return self.ffi.from_buffer(array)
+
+    def address(self, thing: Any) -> int:
+        """The address of an object of the library, for functions in C."""
+        return int(self.ffi.cast("intptr_t", thing))
+
+    @functools.cached_property
+    def functions(self) -> tuple[int, int, int, int]:
+        """The addresses of the functions that run a primitive, bind an array, and say and set how many threads calls of the
+        calling thread take. The last two are 0 where the library's threads are none of OpenMP's."""
+        pairs = [(self.lib, "dnnl_primitive_execute"), (self.lib, "dnnl_memory_set_data_handle")]
+        if self._openmp is not None:
+            pairs += [(self._openmp, "omp_get_max_threads"), (self._openmp, "omp_set_num_threads")]
+        found = [self.address(self.ffi.addressof(*place)) for place in pairs]
+        return found[0], found[1], *(found[2:] or (0, 0))
+
+    def threads(self) -> int:
+        """How many threads calls of this thread take."""
+        return 1 if self._openmp is None else int(self._openmp.omp_get_max_threads())
 
     def addresses(self) -> tuple[int, int] | None:
         """Of `dnnl_sgemm`, and of the function that says how many threads calls of the calling thread take; None where

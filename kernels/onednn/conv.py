@@ -16,11 +16,12 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.ops.nn.conv.geometry import Span, groups
-from actorflow.registry.kernel import kernel
+from actorflow.registry.kernel import Prepare, kernel
 
 from ..nn import fused
 from ..nn.conv import depthwise as conv_depthwise
 from ..nn.conv import functions as conv
+from . import prepared
 from .binding import Binding, loaded
 from .parts import Batches, are_shared, part_size, shared
 from .program import (
@@ -42,6 +43,8 @@ from .program import FLOAT32 as FLOAT
 
 FLOAT32 = frozenset((dt.float32,))
 TRAINING, DIRECT = 64, 1
+_INFERENCE = 96
+_MOVES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 _WORTH_FLOPS = 5e3  # where the call costs no more than those of a few numpy functions
 _WORTH_ADDING = 256  # places of a window; with fewer it costs as much to add the parts of a gradient for the weights
 _programs = Cache()
@@ -73,6 +76,12 @@ class Geometry:
     @property
     def outputs(self) -> int:
         return prod(self.weights[2:]) if self.depthwise else self.weights[3]
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is a product of matrices: each element of the result comes from one place of an image."""
+        still = all(span.window == span.stride == 1 and not span.before and not span.after for span in self.spans)
+        return still and not self.depthwise and self.weights[2] == self.images[3]
 
     @property
     def moves(self) -> list[tuple[int, ...]]:
@@ -127,6 +136,36 @@ def forward(
 
     batch = _batches.get(("forward", geometry, biased), library, len(x), geometry.flops, program_for)
     return None if batch is None else batch.run(given, (0,), destination(out, geometry.result), then=then)
+
+
+def _prepared(op: str) -> Prepare:
+    """Kernels of `op` where the weights are a constant."""
+
+    def prepare(attrs: Mapping[str, Any], shapes: Sequence[Any], constants: Sequence[Any]) -> Callable[..., Any] | None:
+        moves = {name: attrs[name] for name in _MOVES}
+        geometry = geometry_of(tuple(shapes[0]), tuple(shapes[1]), moves, op.startswith("Depthwise"))
+        activation = attrs.get("activation", "")
+        if not _forward_pays(attrs, shapes):
+            return None
+        if constants[1] is None or geometry is None or not geometry.known or activation not in prepared.ALL:
+            return None
+        if any(shape != (geometry.outputs,) for shape in shapes[2:]):
+            return None
+
+        def described(library: Binding, some: int) -> tuple[Builder, Any]:
+            attr = prepared.finishing(library, activation)
+            if geometry.is_product:
+                _, _, inner, outer = geometry.weights
+                return prepared.product(library, some, inner, outer, False, bool(shapes[2:]), attr)
+            return _forward(library, _of_some(geometry, some), bool(shapes[2:]), _INFERENCE, attr)
+
+        otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
+        weighted, count = prepared.Weighted(constants), prod(geometry.images[: 3 if geometry.is_product else 1])
+        return prepared.kernel_of(
+            weighted, count, geometry.flops, shapes, geometry.result, described, activation, otherwise
+        )
+
+    return prepare
 
 
 def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
@@ -207,7 +246,9 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
     return dw
 
 
-def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builder, Any]:
+def _forward(
+    library: Binding, geometry: Geometry, biased: bool, kind: int = TRAINING, attr: Any = None
+) -> tuple[Builder, Any]:
     """A builder with the layouts of a convolution, and the description of the forward one."""
     builder = Builder(library)
     layouts = builder.layouts
@@ -218,7 +259,7 @@ def _forward(library: Binding, geometry: Geometry, biased: bool) -> tuple[Builde
         layouts["bias"] = bias = builder.strided((geometry.outputs,), (1,))
     create = library.lib.dnnl_convolution_forward_primitive_desc_create
     pd = builder.describe(
-        "a convolution", create, TRAINING, DIRECT, layouts["x"], free, bias, layouts["y"], *geometry.moves
+        "a convolution", create, kind, DIRECT, layouts["x"], free, bias, layouts["y"], *geometry.moves, attr=attr
     )
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd
@@ -280,7 +321,7 @@ def _register(prefix: str, depthwise: bool, numpy_forward: Any, numpy_images: An
     does, and says what is wrong with it."""
     options: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can}
 
-    @kernel(prefix, pays=_forward_pays, **options)
+    @kernel(prefix, pays=_forward_pays, prepare=_prepared(prefix), **options)
     def convolve(
         xp: Any,
         x: Any,
@@ -297,6 +338,8 @@ def _register(prefix: str, depthwise: bool, numpy_forward: Any, numpy_images: An
         geometry = geometry_of(x.shape, w.shape, attrs, depthwise)
         y = None if geometry is None else forward(x, w, geometry, out=out)
         return numpy_forward(xp, x, w, **attrs, out=out) if y is None else y
+
+    _KERNELS[prefix] = convolve
 
     @kernel(f"{prefix}BackpropInput", pays=_to_images_pays, **options)
     def convolve_to_images(
@@ -336,6 +379,7 @@ def _register(prefix: str, depthwise: bool, numpy_forward: Any, numpy_images: An
         return numpy_weights(xp, x, sizes, dy, **attrs) if dw is None else dw
 
 
+_KERNELS: dict[str, Callable[..., Any]] = {}
 _register("Conv2D", False, conv.conv2d, conv.conv2d_backprop_input, conv.conv2d_backprop_filter)
 _register(
     "DepthwiseConv2dNative",
@@ -346,7 +390,15 @@ _register(
 )
 
 
-@kernel("_FusedConv2D", device="CPU", dtypes=FLOAT32, library="onednn", can=can, pays=_forward_pays)
+@kernel(
+    "_FusedConv2D",
+    device="CPU",
+    dtypes=FLOAT32,
+    library="onednn",
+    can=can,
+    pays=_forward_pays,
+    prepare=_prepared("_FusedConv2D"),
+)
 def fused_conv2d(
     xp: Any,
     x: Any,
@@ -368,3 +420,6 @@ def fused_conv2d(
         then = functools.partial(fused.activated, xp, activation=activation) if activation else None
         y = forward(x, w, geometry, bias, out, then)
     return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out) if y is None else y
+
+
+_KERNELS["_FusedConv2D"] = fused_conv2d

@@ -11,22 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
+from actorflow import dtypes
+from actorflow.registry.kernel import Prepare, kernel
 from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..native.library import loaded as native
 from ..nn import fused
 from ..shared.threads import governed
+from . import prepared
 from .binding import Binding, loaded
-from .conv import FLOAT32
 from .parts import are_shared, shared
-from .program import Cache, destination
+from .program import Builder, Cache, destination
 
 _WORTH_PRODUCTS, _NARROWEST = 1 << 18, 32
 _WORTH_SLIM, _SLIMMEST = 1 << 19, 8
+_WORTH_PREPARING = 1 << 15
 """Smaller products, and those of fewer rows or columns, numpy's library computes as fast or faster. Slim ones of some size it
-computes at half the speed, and splits over threads that wait for each other."""
+computes at half the speed, and splits over threads that wait for each other. Those of constants need no copying, and pay
+earlier."""
+FLOAT32 = frozenset((dtypes.float32,))
 _WIDE, _LARGE = 16, 1 << 19
 _MANY = 128
 """Rows of which half are enough for the library."""
@@ -178,10 +182,37 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
     return run
 
 
+def _prepared(op: str) -> Prepare:
+    """Kernels of `op` where the second matrix is a constant."""
+
+    adds = op == "_AddMatMul"
+
+    def prepare(attrs: Mapping[str, Any], shapes: Sequence[Any], constants: Sequence[Any]) -> Callable[..., Any] | None:
+        shapes, constants = (shapes[1:], constants[1:]) if adds else (shapes, constants)
+        if constants[1] is None or attrs["transpose_a"]:
+            return None
+        activation, turned = attrs.get("activation", ""), attrs["transpose_b"]
+        (m, k), (rows, n) = shapes[0], _turned(shapes[1], turned)
+        if rows != k or activation not in prepared.ALL or any(shape != (n,) for shape in shapes[2:]):
+            return None
+        if m * k * n < _WORTH_PREPARING:
+            return None
+
+        def described(library: Binding, some: int) -> tuple[Builder, Any]:
+            attr = prepared.finishing(library, activation, adds)
+            return prepared.product(library, some, k, n, turned, bool(shapes[2:]), attr)
+
+        otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
+        weighted = prepared.Weighted(constants)
+        return prepared.kernel_of(weighted, m, 2.0 * m * n * k, shapes, (m, n), described, activation, otherwise, adds)
+
+    return prepare
+
+
 _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can, "pays": pays}
 
 
-@kernel("MatMul", **_OPTIONS)
+@kernel("MatMul", **_OPTIONS, prepare=_prepared("MatMul"))
 def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     if a.ndim == b.ndim == 2:
         c = _result(a, b, transpose_a, transpose_b, out)
@@ -197,7 +228,7 @@ def _result(a: Any, b: Any, transpose_a: bool, transpose_b: bool, out: Any) -> A
     return np.empty((a.shape[transpose_a], b.shape[not transpose_b]), np.float32)
 
 
-@kernel("_FusedMatMul", **_OPTIONS)
+@kernel("_FusedMatMul", **_OPTIONS, prepare=_prepared("_FusedMatMul"))
 def fused_matmul(
     xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
 ) -> Any:
@@ -220,7 +251,7 @@ def _adding_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return pays(attrs, shapes[1:])
 
 
-@kernel("_AddMatMul", **{**_OPTIONS, "can": _can_add, "pays": _adding_pays})
+@kernel("_AddMatMul", **{**_OPTIONS, "can": _can_add, "pays": _adding_pays}, prepare=_prepared("_AddMatMul"))
 def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     if a.ndim == b.ndim == 2 and c.shape == (_turned(a.shape, transpose_a)[0], _turned(b.shape, transpose_b)[1]):
         y = destination(out, c.shape)
@@ -229,6 +260,9 @@ def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_
         if product(a, b, transpose_a, transpose_b, y, beta=1.0):
             return y
     return fused.add_matmul(xp, c, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+
+
+_KERNELS: Mapping[str, Callable[..., Any]] = {"MatMul": matmul, "_FusedMatMul": fused_matmul, "_AddMatMul": add_matmul}
 
 
 def _can_step(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

@@ -7,7 +7,8 @@ several threads don't meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import struct
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 
 from actorflow.runtime.kernel_context import MOST_THREADS
 
+from ..native.library import function
+from ..nn import fused
 from ..shared.threads import Governor
 from .binding import Binding, Unsupported
 
@@ -25,6 +28,8 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, WORKSPACE: 135}
 _QUERY_SCRATCHPAD = 136
 
+AFTER = ("", "Relu", "Relu6", "_Gelu")
+"""The activations that are computed here, behind the library's primitives: of a NaN and of infinite numbers it makes others."""
 SPLIT_FLOPS = 2e7
 """Below so much work a call takes one thread: several gain microseconds, and may lose a time slice."""
 _MOST_PROGRAMS = 256
@@ -38,6 +43,10 @@ class Builder:
         self.layouts: dict[str, Any] = {}
         self.steps: list[tuple[Any, dict[int, str]]] = []
         self.described: list[Any] = []
+        self.kept: dict[str, Any] = {}
+        """The memories that hold a constant, and its bytes."""
+        self.after = ""
+        """The activation of the last array that is given, where it is none of the library's."""
 
     def strided(self, dims: Sequence[int], strides: Sequence[int], kind: int = FLOAT32) -> Any:
         """The layout of an array with strides in elements."""
@@ -61,13 +70,13 @@ class Builder:
         """The layout that a primitive has for an argument."""
         return self.binding.lib.dnnl_primitive_desc_query_md(pd, QUERY[arg], 0)
 
-    def describe(self, what: str, create: Any, *arguments: Any) -> Any:
-        """A primitive's description, which lives as long as the program."""
-        return self._described(what, create, self.binding.engine, *arguments)
+    def describe(self, what: str, create: Any, *arguments: Any, attr: Any = None) -> Any:
+        """A primitive's description, which lives as long as the program. `attr` are its attributes, if it has some of its own."""
+        return self._described(what, create, self.binding.engine, *arguments, attr=attr)
 
-    def _described(self, what: str, create: Any, *arguments: Any) -> Any:
+    def _described(self, what: str, create: Any, *arguments: Any, attr: Any = None) -> Any:
         b = self.binding
-        pd = b.make(what, create, *arguments, b.attr, destroy=b.lib.dnnl_primitive_desc_destroy)
+        pd = b.make(what, create, *arguments, attr or b.attr, destroy=b.lib.dnnl_primitive_desc_destroy)
         self.described.append(pd)  # it owns the layouts that it is asked for
         return pd
 
@@ -100,28 +109,50 @@ class Program:
         self._binding = builder.binding
         self._described = builder.described
         self._given = tuple(given)
+        self._kept, self._after = builder.kept, builder.after
         used = {name for _, args in builder.steps for name in args.values()}
         self._layouts = {name: layout for name, layout in builder.layouts.items() if name in used}
         self._steps = builder.steps
+        self._threads = builder.binding.threads()
         self._free: list[_Buffers] = []
 
     def __call__(self, *arrays: Any) -> None:
+        buffers = self.take()
+        buffers.run(arrays)
+        self.give(buffers)
+
+    def take(self) -> _Buffers:
+        """The buffers of a call, which no other one has until it gives them back."""
         try:
-            buffers = self._free.pop()
+            return self._free.pop()
         except IndexError:
-            buffers = _Buffers(self._binding, self._layouts, self._steps, self._given)
-        buffers.run([self._binding.pointer(array) for array in arrays])
+            given, kept = self._given, self._kept
+            return _Buffers(self._binding, self._layouts, self._steps, given, kept, self._threads, self._after)
+
+    def give(self, buffers: _Buffers) -> None:
         self._free.append(buffers)
+
+    def check(self, status: int) -> None:
+        """Raises the error that a status of the library stands for."""
+        self._binding.check(status, "a primitive's run")
 
 
 class _Buffers:
     """The memory objects of one call at a time, and the arrays behind those that are not given."""
 
     def __init__(
-        self, binding: Binding, layouts: dict[str, Any], steps: list[tuple[Any, dict[int, str]]], given: Sequence[str]
+        self,
+        binding: Binding,
+        layouts: dict[str, Any],
+        steps: list[tuple[Any, dict[int, str]]],
+        given: Sequence[str],
+        kept: Mapping[str, Any],
+        threads: int,
+        after: str,
     ) -> None:
         ffi, lib = binding.ffi, binding.lib
         self._binding = binding
+        self._after = after
         self._stream = binding.make(
             "a stream", lib.dnnl_stream_create, binding.engine, 1, destroy=lib.dnnl_stream_destroy
         )
@@ -130,8 +161,7 @@ class _Buffers:
         for name, layout in layouts.items():
             address = ffi.NULL
             if name not in given:
-                array = np.empty(lib.dnnl_memory_desc_get_size(layout) + 64, np.uint8)
-                array = array[-array.ctypes.data % 64 :]  # the library is faster on whole cache lines
+                array = kept[name] if name in kept else aligned(lib.dnnl_memory_desc_get_size(layout))
                 address = ffi.from_buffer(array)
                 self._kept += [array, address]
             memories[name] = binding.make(
@@ -143,13 +173,46 @@ class _Buffers:
         for primitive, args in steps:
             listed = ffi.new("exec_arg[]", [(arg, memories[name]) for arg, name in args.items()])
             self._steps.append((primitive, len(args), listed))
+        sizes = [lib.dnnl_memory_desc_get_size(layouts[name]) // 4 for name in given]
+        self.recipe = self._written(sizes, threads)
 
-    def run(self, pointers: list[Any]) -> None:
-        lib, check = self._binding.lib, self._binding.check
+    def _written(self, sizes: Sequence[int], threads: int) -> bytes:
+        """All of it as the kernel in C reads it (`native/src/primitives.c`)."""
+        binding = self._binding
+        numbers = [*binding.functions, threads, AFTER.index(self._after), len(self._given), len(self._steps)]
+        for memory, size in zip(self._given, sizes):
+            numbers += [binding.address(memory), size]
+        for primitive, count, args in self._steps:
+            numbers += [binding.address(primitive), binding.address(self._stream), count, binding.address(args)]
+        return struct.pack(f"={len(numbers)}q", *numbers)
+
+    def run(self, arrays: Sequence[Any]) -> None:
+        binding = self._binding
+        status = _run(self.recipe, *arrays)
+        if status is not None:
+            if status:
+                binding.check(status, "a primitive's run")
+            return
+        lib, check = binding.lib, binding.check
+        pointers = [binding.pointer(array) for array in arrays]
         for memory, pointer in zip(self._given, pointers):
             check(lib.dnnl_memory_set_data_handle(memory, pointer), "an array")
         for primitive, count, args in self._steps:
             check(lib.dnnl_primitive_execute(primitive, self._stream, count, args), "a primitive's run")
+        fused.activated(np, arrays[-1], self._after)
+
+
+def _nothing(*given: Any) -> None:
+    """Stands for: the calls are made from here."""
+
+
+_run = function("primitives", _nothing)
+
+
+def aligned(size: int) -> Any:
+    """An array of `size` bytes. The library is faster on whole cache lines."""
+    array = np.empty(size + 64, np.uint8)
+    return array[-array.ctypes.data % 64 :][:size]
 
 
 class Governed:

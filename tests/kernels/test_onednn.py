@@ -337,13 +337,13 @@ def test_open_shapes_are_chosen_by_call(
     monkeypatch.delenv("ACTORFLOW_KERNELS", raising=False)
     draw, graph = drawn(seed), af.Graph()
     with graph.as_default():
-        x = af.placeholder(af.float32, [None, 256])
+        x, weights = af.placeholder(af.float32, [None, 256]), af.placeholder(af.float32, [256, 256])
         w = draw(256, 256)
-        y = af.matmul(x, w, name="y")
+        y = af.matmul(x, weights, name="y")
         with Session(graph=graph, coalesce=coalesce) as session:
             for rows, expected in ((2, 0), (200, 1), (3, 0), (200, 1)):
                 value, before = draw(rows, 256), len(calls)
-                np.testing.assert_allclose(session.run(y, {x: value}), value @ w, rtol=1e-4, atol=1e-3)
+                np.testing.assert_allclose(session.run(y, {x: value, weights: w}), value @ w, rtol=1e-4, atol=1e-3)
                 assert len(calls) - before == expected
 
 

@@ -9,13 +9,14 @@ from actorflow import dtypes as dt
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import RefLike, T, op
 from actorflow.ops.nn.normalization import denormalized_shapes, kind_of, normalized_shapes
+from actorflow.ops.shape_rules import unchanged
 from actorflow.registry import opdef
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge, show
 
 _FUSED = frozenset((dt.float32, dt.float64))
 
-ACTIVATIONS = ("", "Relu", "Relu6", "Elu", "Tanh", "Sigmoid")
+ACTIVATIONS = ("", "Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "_Gelu", "_GeluTanh", "_Swish")
 """The ops whose result a fused kernel may give; the empty name stands for none."""
 
 
@@ -207,3 +208,43 @@ def sgd_matmul(
     name: str | None = None,
 ) -> Operation:
     """var -= alpha · (a b), in one product that is added to the variable's buffer."""
+
+
+@op("_Gelu", shape=unchanged, dtypes=_FUSED, gradient=None, work=20)
+def gelu(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """x times the share of a normal distribution that is below x, by erf: 0.5 x (1 + erf(x / √2))."""
+
+
+@op("_GeluTanh", shape=unchanged, dtypes=_FUSED, gradient=None, work=20)
+def gelu_tanh(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """0.5 x (1 + tanh(√(2 / π) (x + 0.044715 x³))), which is near `_Gelu`."""
+
+
+@op("_Swish", shape=unchanged, dtypes=_FUSED, gradient=None, work=15)
+def swish(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """x sigmoid(x)."""
+
+
+def _rows(c: Inference) -> Shape:
+    """The shape of x, whose rows are as long as all vectors."""
+    shape = c.shapes[0]
+    for vector in c.shapes[1:]:
+        if vector is not None and len(vector) != 1:
+            raise ValueError(f"The scale and the offset are vectors, but a shape is {show(vector)}.")
+        if shape is not None and vector is not None:
+            if not shape:
+                raise ValueError("A scalar has no rows.")
+            shape = (*shape[:-1], *(merge(shape[-1:], vector) or (None,)))
+    return shape
+
+
+@op("_LayerNorm", shape=_rows, dtypes=_FUSED, gradient=None, work=8)
+def layer_norm(
+    x: TensorLike, scale: TensorLike, offset: TensorLike, *, epsilon: float, name: str | None = None
+) -> Tensor:
+    """Rows without their mean, by the root of their variance plus `epsilon`; times `scale`, plus `offset`."""
+
+
+@op("_RmsNorm", shape=_rows, dtypes=_FUSED, gradient=None, work=6)
+def rms_norm(x: TensorLike, scale: TensorLike, *, epsilon: float, name: str | None = None) -> Tensor:
+    """Rows by the root of their mean square plus `epsilon`, times `scale`."""

@@ -84,7 +84,8 @@ def write_call(
     `arguments` are the spellings of its inputs, `keywords` the values of attributes and context, `out` the spelling of an
     output buffer, or None for none.
     """
-    template = _template(entry.function)
+    # A function that was made for one node, with what it keeps of its constants, goes with the plan.
+    template = None if entry.function.__closure__ else _template(entry.function)
     if template is not None:
         return template.fill(writer, xp, arguments, keywords, out)
     parts = [writer.bind(xp), *arguments]
@@ -165,14 +166,15 @@ class _Holes(ast.NodeTransformer):
 
 def prepare(function: Callable[..., Any]) -> None:
     """Reads a kernel's source ahead of its first use in a line."""
-    _template(function)
+    if not function.__closure__:
+        _template(function)
 
 
-@functools.lru_cache(4096)  # a kernel may be a function that was made for one node
+@functools.lru_cache(4096)
 def _template(function: Callable[..., Any]) -> _Template | None:
     """The kernel's expression, or None where its body is more than one or its source is not at hand."""
     found = _definition(function)
-    if found is None or function.__closure__ or len(found.body) > 2:
+    if found is None or len(found.body) > 2:
         return None
     body = [s for s in found.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None or found.args.vararg:

@@ -71,6 +71,7 @@ class Emitter:
         self._kept: frozenset[TensorId] = frozenset(kept)
         self._into: dict[str, str] = {}
         """The array that a member's result goes into, where it is no fresh one."""
+        self._constants: dict[TensorId, Any] = {}
         self._last_use = {tensor_id: member.name for member in members for tensor_id in member.inputs}
 
     def emit(self, member: Node) -> None:
@@ -80,7 +81,8 @@ class Emitter:
             self._constant(member)
             return
         shapes = [self._shapes.get(e) for e in member.inputs]
-        entry = kernel_of(member, self._device, (), shapes, self._without)
+        constants = [self._constants.get(e) for e in member.inputs]
+        entry = kernel_of(member, self._device, (), shapes, self._without, constants)
         arguments = self._arguments(member)
         expression: str
         if needs_memory(member, self._device) and not all(is_static(s) for s in member.shapes):
@@ -168,6 +170,7 @@ class Emitter:
             return  # it is fed
         self._spelling[tensor_id] = self._writer.bind(value, "c")
         self._shapes[tensor_id] = value.shape
+        self._constants[tensor_id] = value
         if value.ndim == 0 and not value.dtype.hasobject:
             self._rank0[tensor_id] = self._writer.bind(codegen.scalar_constant(value), "c")
 

@@ -3,12 +3,14 @@
 #include "elementwise.c"
 #include "reduce.c"
 #include "softmax.c"
+#include "smooth.c"
 #include "rows.c"
 #include "scatter.c"
 #include "window.c"
 #include "norm.c"
 #include "random.c"
 #include "matmul.c"
+#include "primitives.c"
 #include "product.c"
 #include "update.c"
 #include "strings.c"
@@ -20,12 +22,12 @@ const Kernel TABLE[] = {
     NAMED(negative), NAMED(square), NAMED(sqrt), NAMED(rsqrt), NAMED(exp), NAMED(log), NAMED(tanh), NAMED(sigmoid), NAMED(relu),
     NAMED(relu_grad), NAMED(tanh_grad), NAMED(sigmoid_grad),
     NAMED(cast_f4), NAMED(cast_f8), NAMED(cast_i4), NAMED(cast_i8), NAMED(cast_b1),
-    NAMED(sum), NAMED(mean), NAMED(max), NAMED(min), NAMED(softmax), NAMED(cross_entropy),
+    NAMED(sum), NAMED(mean), NAMED(max), NAMED(min), NAMED(softmax), NAMED(erf), NAMED(gelu), NAMED(gelu_tanh), NAMED(swish), NAMED(standardized), NAMED(cross_entropy),
     NAMED(gather), NAMED(one_hot), NAMED(argmax), NAMED(top_k), NAMED(slice), NAMED(join), NAMED(transposed),
     NAMED(scatter_add), NAMED(scatter_sub), NAMED(scatter_update), NAMED(unsorted_segment_sum), NAMED(segment_sum),
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
-    NAMED(batch_norm), NAMED(batch_norm_by), NAMED(batch_norm_grad), NAMED(uniform), NAMED(matmul), NAMED(product),
+    NAMED(batch_norm), NAMED(batch_norm_by), NAMED(batch_norm_grad), NAMED(uniform), NAMED(matmul), NAMED(primitives), NAMED(parts), NAMED(product),
     NAMED(descend), NAMED(update), NAMED(buckets), NAMED(split), NAMED(sparse_segment_sum),
     {NULL, NULL},
 };

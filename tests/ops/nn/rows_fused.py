@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ops.nn.rows_normalization import (
     parameters,
     shaped,
 )
-from ops.table import Case, Literal, Reject
+from ops.table import UNARY, Case, Literal, Reject
 from ops.windows import Windows, convolved
 
 from actorflow.errors import InvalidArgumentError
@@ -260,4 +261,89 @@ def normalizations() -> list[Case]:
     return rows
 
 
-CASES = [*products(), *sums(), *convolutions(), *normalizations()]
+POINTS = [-3.0, -1.0, -0.0, 0.5, 2.0, 20.0, -20.0]
+SMOOTH: dict[str, tuple[Any, Callable[[float], float], list[float]]] = {
+    "_Gelu": (
+        fused.gelu,
+        lambda x: 0.5 * x * math.erfc(-x / math.sqrt(2)),
+        [-0.0040496940948904, -0.158655253931457, 0.0, 0.345731230637, 1.954499736104, 20.0, 0.0],
+    ),
+    "_GeluTanh": (
+        fused.gelu_tanh,
+        lambda x: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+        [-0.00363739, -0.15880801, 0.0, 0.34571401, 1.95459769, 20.0, 0.0],
+    ),
+    "_Swish": (
+        fused.swish,
+        lambda x: x / (1 + math.exp(-x)),
+        [-0.14227762, -0.26894142, 0.0, 0.31122967, 1.76159416, 20.0, -4.1223073e-08],
+    ),
+}
+"""Functions of one element, and the values of `tf.nn.gelu` and `tf.nn.silu` at `POINTS`."""
+
+
+def smooth() -> list[Case]:
+    return [
+        Case(
+            op,
+            lambda x, f=build: f(x, name="fused"),
+            lambda x, f=function: after(f, x),
+            UNARY,
+            Literal((POINTS,), answer),
+            special=[Literal(([NAN, INF],), [NAN, INF])],
+            dtypes="float32 float64",
+            domain=(-8.0, 8.0),
+            gradient=None,
+            loose=8,
+        )
+        for op, (build, function, answer) in SMOOTH.items()
+    ]
+
+
+def _standard(x: Any, scale: Any, offset: Any) -> Any:
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.25) * scale + offset
+
+
+def _by_root(x: Any, scale: Any) -> Any:
+    return x / np.sqrt(np.square(x).mean(-1, keepdims=True) + 0.25) * scale
+
+
+def standardized() -> list[Case]:
+    x, scale, offset = [[1.0, 2.0, 3.0], [-1.0, 0.0, 1.0]], [1.0, 2.0, -1.0], [0.5, 0.0, 1.0]
+    shapes: Any = [((2, 3, 4), (4,)), ((5, 33), (33,)), ((1, 1), (1,)), ((0, 3), (3,))]
+    refused = [Reject(EITHER, (x, [1.0, 2.0], offset)), Reject(EITHER, (x, [scale], offset))]
+    rows = []
+    for op, build, reference, given, answer in (
+        (
+            "_LayerNorm",
+            lambda x, scale, offset: fused.layer_norm(x, scale, offset, epsilon=0.25, name="fused"),
+            _standard,
+            (x, scale, offset),
+            [[-0.54446393, 0.0, -0.04446393], [-0.54446393, 0.0, -0.04446393]],
+        ),
+        (
+            "_RmsNorm",
+            lambda x, scale: fused.rms_norm(x, scale, epsilon=0.25, name="fused"),
+            _by_root,
+            (x, scale),
+            [[0.45104035, 1.8041614, -1.353121], [-1.0444659, 0.0, -1.0444659]],
+        ),
+    ):
+        count = len(given) - 1
+        rows.append(
+            Case(
+                op,
+                build,
+                reference,
+                [(shape, *[vector] * count) for shape, vector in shapes],
+                Literal(given, answer),
+                dtypes="float32 float64",
+                gradient=None,
+                loose=8,
+                rejects=[replace(reject, inputs=reject.inputs[: count + 1]) for reject in refused],
+            )
+        )
+    return rows
+
+
+CASES = [*products(), *sums(), *convolutions(), *normalizations(), *smooth(), *standardized()]

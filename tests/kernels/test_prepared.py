@@ -1,0 +1,164 @@
+"""Convolutions and products whose weights are constants: the library has them in its own layout from the plan on."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+from actorflow.blocking import Session
+from actorflow.dtypes import float32
+from actorflow.kernels.onednn import binding, parts, prepared
+from actorflow.ops.nn.fused import ACTIVATIONS
+from actorflow.registry import kernel, plugins
+
+pytestmark = pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'")
+CONV: dict[str, Any] = {
+    "strides": (1, 1, 1, 1),
+    "padding": "SAME",
+    "explicit_paddings": (),
+    "data_format": "NHWC",
+    "dilations": (1, 1, 1, 1),
+}
+PLAIN: dict[str, Any] = {"transpose_a": False, "transpose_b": False}
+
+
+@pytest.fixture(autouse=True)
+def kernels() -> Iterator[None]:
+    plugins.load_kernels()
+    with np.errstate(all="ignore"):
+        yield
+
+
+def drawn(seed: int) -> Callable[..., Any]:
+    rng = np.random.default_rng(seed)
+    return lambda *shape: rng.standard_normal(shape, np.float32)
+
+
+def both(op: str, attrs: dict[str, Any], given: list[Any], constant: tuple[int, ...]) -> tuple[Any, Any]:
+    """The results of the kernel that is prepared for the inputs at some places, and of numpy's."""
+    entry = next(k for k in kernel.from_libraries(op) if k.library == "onednn")
+    assert entry.prepare is not None
+    constants = [value if at in constant else None for at, value in enumerate(given)]
+    run = entry.prepare(attrs, [value.shape for value in given], constants)
+    assert run is not None
+    return run(np, *given), kernel.lookup(op, "CPU", [float32]).function(np, *given, **attrs)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("bias_too", [True, False])
+def test_products_with_each_activation(activation: str, bias_too: bool, seed: int) -> None:
+    draw = drawn(seed)
+    given = [draw(33, 65), draw(65, 40), draw(40)]
+    attrs = {**PLAIN, "activation": activation}
+    found, wanted = both("_FusedMatMul", attrs, given, (1, 2) if bias_too else (1,))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_products_of_turned_weights_of_one_row_and_on_top_of_another_matrix(seed: int) -> None:
+    draw = drawn(seed)
+    for op, attrs, given, at in (
+        ("MatMul", {**PLAIN, "transpose_b": True}, [draw(16, 64), draw(96, 64)], 1),
+        ("MatMul", PLAIN, [draw(1, 512), draw(512, 100)], 1),
+        ("_AddMatMul", PLAIN, [draw(16, 96), draw(16, 64), draw(64, 96)], 2),
+    ):
+        found, wanted = both(op, attrs, given, (at,))
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("op", ["Conv2D", "DepthwiseConv2dNative", "_FusedConv2D"])
+@pytest.mark.parametrize("images", [1, 3])
+def test_convolutions(op: str, images: int, seed: int) -> None:
+    draw = drawn(seed)
+    given = [draw(images, 9, 10, 16), draw(3, 3, 16, 2 if op.startswith("Depth") else 24)]
+    attrs = CONV
+    if op == "_FusedConv2D":
+        given, attrs = [*given, draw(24)], {**CONV, "activation": "Relu"}
+    found, wanted = both(op, attrs, given, tuple(range(1, len(given))))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("op", ["Conv2D", "_FusedConv2D", "_FusedMatMul", "_AddMatMul"])
+@pytest.mark.parametrize("constant", [True, False])
+def test_threads_share_rows_and_images(op: str, constant: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On two threads and on four, one of which has less to do; a bias may come with each call."""
+    draw = drawn(seed)
+    for threads in (2, 4):
+        monkeypatch.setattr(prepared, "most_threads", lambda count=threads: count)
+        monkeypatch.setattr(parts, "most_threads", lambda count=threads: count)
+        monkeypatch.setattr(prepared, "governed", lambda key, work, count=threads: work(count))
+        monkeypatch.setattr(prepared, "_WORTH_SHARING", 0.0)
+        given = [draw(5, 7, 6, 16), draw(3 if op == "Conv2D" else 1, 1, 16, 24), draw(24)]
+        attrs: dict[str, Any] = CONV
+        if op.endswith("MatMul"):
+            given, attrs = [draw(37, 64), draw(64, 48), draw(48)], PLAIN
+        if op == "_AddMatMul":
+            given = [draw(37, 48), *given[:2]]
+        elif op.startswith("_Fused"):
+            attrs = {**attrs, "activation": "Relu"}
+        else:
+            given = given[:2]
+        weights = 2 if op == "_AddMatMul" else 1
+        found, wanted = both(op, attrs, given, (weights, 2) if constant else (weights,))
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_nan_and_infinity_go_through_activations(seed: int) -> None:
+    draw = drawn(seed)
+    x = draw(32, 64)
+    x[0, 1], x[1, 2] = np.nan, np.inf
+    for activation in ("Relu", "Relu6", "_Gelu", "Sigmoid"):
+        found, wanted = both("_FusedMatMul", {**PLAIN, "activation": activation}, [x, draw(64, 32), draw(32)], (1, 2))
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_inputs_of_another_shape_are_computed_as_without_constants(seed: int) -> None:
+    draw = drawn(seed)
+    w, b = draw(64, 32), draw(32)
+    entry = next(k for k in kernel.from_libraries("_FusedMatMul") if k.library == "onednn")
+    assert entry.prepare is not None
+    run = entry.prepare({**PLAIN, "activation": "Relu"}, [(32, 64), w.shape, b.shape], [None, w, b])
+    assert run is not None
+    x = draw(5, 64)
+    np.testing.assert_allclose(run(np, x, w, b), np.maximum(x @ w + b, 0), rtol=1e-4, atol=1e-4)
+
+
+def model(weights: Any, batch: int | None) -> tuple[af.Tensor, af.Tensor]:
+    x = af.placeholder(af.float32, [batch, weights.shape[0]])
+    return x, af.nn.relu(af.matmul(x, weights) + np.ones(weights.shape[1], np.float32))
+
+
+@pytest.mark.parametrize("batch", [32, None])
+def test_plans_of_one_graph_share_a_copy_which_goes_with_the_last(batch: int | None, seed: int) -> None:
+    draw = drawn(seed)
+    w, inputs = draw(96, 80), [draw(32, 96), draw(48, 96)]
+    gc.collect()
+    before = len(prepared._copies)
+    with af.Graph().as_default() as graph:
+        x, y = model(w, batch)
+        more = y + 1.0
+    for _ in range(2):
+        with Session(graph=graph) as session:
+            for given in inputs if batch is None else inputs[:1]:
+                expected = np.maximum(given @ w + 1, 0)
+                np.testing.assert_allclose(session.run(y, {x: given}), expected, rtol=1e-4, atol=1e-4)
+                np.testing.assert_allclose(session.run([more], {x: given})[0], expected + 1, rtol=1e-4, atol=1e-4)
+    assert len(prepared._copies) == before + 1
+    del graph, x, y, more, session
+    gc.collect()
+    assert len(prepared._copies) == before
+
+
+def test_what_is_fed_in_the_place_of_a_constant_counts(seed: int) -> None:
+    draw = drawn(seed)
+    w, other, given = draw(64, 64), draw(64, 64), draw(32, 64)
+    with af.Graph().as_default() as graph:
+        x, weights = af.placeholder(af.float32, [32, 64]), af.constant(w)
+        y = af.matmul(x, weights)
+    with Session(graph=graph) as session:
+        for found, of in ((session.run(y, {x: given}), w), (session.run(y, {x: given, weights: other}), other)):
+            np.testing.assert_allclose(found, given @ of, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,194 @@
+"""Passes that make one op of a chain, and move reshapes behind elementwise ops: from a graph's canonical text to another, and in
+runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorflow as af
+from actorflow.analysis.prune import prune
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.blocking import Session
+from actorflow.passes.chains import fuse_chains
+from actorflow.passes.fuse import fuse
+from actorflow.passes.reshapes import sink_reshapes
+from actorflow.registry import plugins
+
+ROWS, WIDTH = 3, 8
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    plugins.load_kernels()
+    made = af.Graph()
+    with made.as_default():
+        yield made
+
+
+def changed(
+    passes: Sequence[Callable[[Subgraph], Subgraph]], fetches: Sequence[af.Tensor], feeds: Sequence[af.Tensor]
+) -> str:
+    """The canonical text of what a run needs after some passes; constants left out."""
+    part = prune(
+        Subgraph(
+            fetches[0].graph.nodes,
+            {t.tensor_id: (t.dtype, t.static_shape) for t in feeds},
+            tuple(f.tensor_id for f in fetches),
+        )
+    )
+    for one in passes:
+        part = one(part)
+    assert set(part.nodes) >= {e.node for node in part.nodes.values() for e in node.inputs if e not in part.feeds}
+    return "\n".join(str(node) for node in part.nodes.values() if node.op != "Const")
+
+
+def rows_and_vectors() -> tuple[af.Tensor, af.Tensor, af.Tensor]:
+    x = af.placeholder(af.float32, [None, WIDTH], name="x")
+    return (
+        x,
+        af.constant(np.linspace(1, 2, WIDTH), af.float32, name="s"),
+        af.constant(np.ones(WIDTH), af.float32, name="o"),
+    )
+
+
+def _roots(value: Any) -> list[Any]:
+    return [1.0 / af.sqrt(value), af.rsqrt(value), af.reciprocal(af.sqrt(value))]
+
+
+def layer_norms(x: Any, s: Any, o: Any) -> list[Any]:
+    found = []
+    for number in range(3):
+        centred = x - af.reduce_mean(x, -1, keepdims=True)
+        square = centred * centred if number else af.square(centred)
+        root = _roots(af.reduce_mean(square, [-1], keepdims=True) + 1e-3)[number]
+        found.append(centred * root * s + o if number else o + s * (root * centred))
+    mean, variance = af.nn.moments(x, [-1], keepdims=True)
+    return [*found, af.nn.batch_normalization(x, mean, variance, o, s, 1e-3)]
+
+
+def rms_norms(x: Any, s: Any, o: Any) -> list[Any]:
+    means = [af.reduce_mean(square, -1, keepdims=True) + 1e-6 for square in (x * x, af.square(x), af.square(x), x * x)]
+    return [*(s * (x * _roots(mean)[number]) for number, mean in enumerate(means[:3])), x / af.sqrt(means[3]) * s]
+
+
+def gelus(x: Any, s: Any, o: Any) -> list[Any]:
+    wide, narrow = np.float32(np.sqrt(2)), np.float32(np.sqrt(0.5))
+    return [
+        x * (af.erf(x / wide) + 1.0) * 0.5,
+        0.5 * x * (1.0 + af.erf(x * narrow)),
+        x * (0.5 * (1.0 + af.erf(x / wide))),
+    ]
+
+
+def near_gelus(x: Any, s: Any, o: Any) -> list[Any]:
+    share = np.float32(np.sqrt(2 / np.pi))
+    return [
+        0.5 * x * (1.0 + af.tanh(share * (x + 0.044715 * (x * x * x)))),
+        0.5 * x * (1.0 + af.tanh(share * (x + 0.044715 * x * x * x))),
+        x * (0.5 * (1.0 + af.tanh(share * (x + 0.044715 * af.pow(x, 3.0))))),
+    ]
+
+
+def swishes(x: Any, s: Any, o: Any) -> list[Any]:
+    return [x * af.sigmoid(x), af.sigmoid(x) * x]
+
+
+@pytest.mark.parametrize(
+    ("op", "forms"),
+    [
+        ("_LayerNorm", layer_norms),
+        ("_RmsNorm", rms_norms),
+        ("_Gelu", gelus),
+        ("_GeluTanh", near_gelus),
+        ("_Swish", swishes),
+    ],
+)
+def test_all_forms_of_a_function_become_one_op(graph: af.Graph, op: str, forms: Any, seed: int) -> None:
+    x, s, o = rows_and_vectors()
+    made = [af.identity(y, name=f"y{number}") for number, y in enumerate(forms(x, s, o))]
+    for y in made:
+        lines = changed([fuse_chains], [y], [x]).splitlines()
+        assert len(lines) == 2 and f"= {op}(x" in lines[0], lines
+    given = np.random.default_rng(seed).normal(size=(ROWS, WIDTH)).astype(np.float32)
+    with Session(graph=graph) as session:
+        fused_ = session.run(made, {x: given})
+    with Session(graph=graph, optimize=False) as session:
+        plain = session.run(made, {x: given})
+    for one, other in zip(fused_, plain):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_what_others_see_keeps_a_chain_apart(graph: af.Graph) -> None:
+    x, _, _ = rows_and_vectors()
+    share = af.sigmoid(x, name="share")
+    y = af.multiply(x, share, name="y")
+    assert changed([fuse_chains], [y, share], [x]) == "share = Sigmoid(x)\ny = Mul(x, share)"
+    assert changed([fuse_chains], [y], [x, share]) == "y = Mul(x, share)"
+    assert changed([fuse_chains], [y], [x]) == "y = _Swish(x)"
+    assert "_Swish" not in changed([fuse_chains], [af.multiply(y, share)], [x])
+
+
+def test_means_over_other_dimensions_are_no_rows(graph: af.Graph) -> None:
+    x, s, _ = rows_and_vectors()
+    for axis, keep in ((0, True), ([0, 1], True)):
+        y = x * af.rsqrt(af.reduce_mean(af.square(x), axis, keepdims=keep) + 1e-6) * s
+        assert "_RmsNorm" not in changed([fuse_chains], [y], [x])
+
+
+def test_other_numbers_are_another_function(graph: af.Graph) -> None:
+    x, _, _ = rows_and_vectors()
+    y = x * (af.erf(x / np.float32(1.4)) + 1.0) * 0.5
+    assert "_Gelu" not in changed([fuse_chains], [y], [x])
+    doubles = af.placeholder(af.float64, [4], name="doubles")
+    assert "_Swish" not in changed([fuse_chains], [doubles * af.sigmoid(doubles)], [doubles])
+
+
+# ---- reshapes
+
+
+def layer(x: Any, name: str, residual: Any = None, activation: Any = None) -> af.Tensor:
+    """A dense layer over sequences [2, 3, 8]."""
+    w, b = (
+        af.constant(np.eye(WIDTH), af.float32, name=f"{name}/w"),
+        af.constant(np.ones(WIDTH), af.float32, name=f"{name}/b"),
+    )
+    flat = af.reshape(x, [6, WIDTH], name=f"{name}/flat")
+    y = af.reshape(af.matmul(flat, w, name=f"{name}/xw"), [2, 3, WIDTH], name=f"{name}/back") + b
+    y = y if residual is None else y + residual
+    return y if activation is None else activation(y)
+
+
+def test_layers_over_sequences_are_products_of_matrices_alone(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [2, 3, WIDTH], name="x")
+    y = af.identity(layer(layer(x, "one", activation=af.nn.relu), "two"), name="y")
+    text = changed([sink_reshapes, fuse], [y], [x])
+    assert text.count("= Reshape(") == 2 and text.count("= _FusedMatMul(") == 2 and " = Relu(" not in text
+
+
+def test_what_is_added_goes_before_the_reshape_too(graph: af.Graph, seed: int) -> None:
+    x = af.placeholder(af.float32, [2, 3, WIDTH], name="x")
+    first = layer(x, "one", residual=x)
+    y = af.identity(layer(first, "two", residual=first, activation=af.tanh), name="y")
+    text = changed([sink_reshapes, fuse], [y], [x])
+    assert text.count("= Reshape(") == 3, text  # x in two places, and the result
+    assert text.count("= _FusedMatMul(") == 2
+    given = np.random.default_rng(seed).normal(size=(2, 3, WIDTH)).astype(np.float32)
+    with Session(graph=graph) as session:
+        np.testing.assert_allclose(session.run(y, {x: given}), np.tanh(2 * (2 * given + 1) + 1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_reshape_that_changes_rows_or_is_seen_stays_where_it_is(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [6, WIDTH], name="x")
+    wide = af.reshape(x, [3, 2 * WIDTH], name="wide")
+    assert changed([sink_reshapes], [af.add(wide, np.ones(2 * WIDTH, np.float32), name="y")], [x]).startswith("wide = ")
+    seen = af.reshape(x, [2, 3, WIDTH], name="seen")
+    y = af.nn.relu(seen, name="z")
+    assert changed([sink_reshapes], [y, seen], [x]) == "seen = Reshape(x, seen/shape)\nz = Relu(seen)"
+    open_ = af.placeholder(af.float32, [None, WIDTH], name="open")
+    assert changed([sink_reshapes], [af.nn.relu(af.reshape(open_, [-1, 2, WIDTH]), name="w")], [open_]).endswith(
+        "w = Relu(Reshape)"
+    )
