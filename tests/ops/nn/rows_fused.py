@@ -210,7 +210,7 @@ def normalizations() -> list[Case]:
 
         def build_grad(dy: Any, x: Any, scale: Any, name: str = activation) -> Any:
             y, _, _, mean, variance, rest = fused.fused_batch_norm(
-                x, scale, 0 * scale, scale[:0], scale[:0], activation=name
+                x, scale, 0 * scale, scale[:0], scale[:0], activation=name, name="forward"
             )
             return fused.fused_batch_norm_grad(dy, x, scale, mean, variance, rest, y, activation=name, name="fused")
 
@@ -238,7 +238,7 @@ def normalizations() -> list[Case]:
                     Reject(
                         ValueError,
                         (np.ones((1, 1, 1, 1), np.float32), ONE, ONE, NONE, NONE),
-                        lambda *given: fused.fused_batch_norm(*given, activation="Tanh"),
+                        lambda *given: fused.fused_batch_norm(*given, activation="Tanh", name="fused"),
                     ),
                 ],
             ),
