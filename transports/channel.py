@@ -13,11 +13,11 @@ import anyio
 from actorflow.device.sharing import PeerMemory
 from actorflow.errors import AbortedError, OpError
 from actorflow.transport.base import Callback, Identity, Peer, Reach
-from actorflow.transport.errors import PeerLost
+from actorflow.transport.errors import PeerLost, ProtocolError
 from actorflow.transport.statistics import ChannelStatistics
 
 from .protocol.connection import Connection
-from .protocol.events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, Event, MessageReceived
+from .protocol.events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, Event, KeyReceived, MessageReceived
 from .protocol.handshake import CloseReason, make_hello
 from .protocol.receiver import MapHandle
 from .protocol.tensors import encode_token
@@ -53,7 +53,7 @@ class BaseChannel(ABC):
         self.endpoint = endpoint
         self.loop = asyncio.get_running_loop()
         self.peer = Peer(Identity("", "", 0), address, None)
-        hello = make_hello(endpoint.me, endpoint.epoch, endpoint.limits, expects)
+        hello = make_hello(endpoint.me, endpoint.epoch, endpoint.limits, expects, endpoint.seals, endpoint.sealed_port)
         options: dict[str, Any] = {} if chunk is None else {"chunk": chunk}
         self.core = Connection(
             hello, endpoint.limits, endpoint.clock, allocate=endpoint.allocate, map_handle=map_handle, **options
@@ -294,6 +294,8 @@ class BaseChannel(ABC):
                 self._finish(event.error or anyio.EndOfStream(), keep=True)
             elif type(event) is ArenaAnnounced:
                 self._arena(event)
+            elif type(event) is KeyReceived:
+                self._keyed(event)
         if not self.core.outbox.empty:
             self.wake()
 
@@ -311,6 +313,9 @@ class BaseChannel(ABC):
 
     def _arena(self, event: ArenaAnnounced) -> None:
         self.lost(PeerLost(f"{self.peer.identity.task} names an arena over a transport that has none."))
+
+    def _keyed(self, event: KeyReceived) -> None:
+        self.lost(ProtocolError(f"{self.peer.identity.task} hands over a key, but this transport seals nothing."))
 
     def _finish(self, error: BaseException, *, keep: bool) -> None:
         if self.ended is not None:

@@ -27,6 +27,10 @@ class BaseEndpoint(ABC):
 
     name: str
     """The name of the transport."""
+    seals: tuple[str, ...] = ()
+    """The ways in which it seals a bulk lane of its own."""
+    sealed_port: int = 0
+    """Where it listens for such a lane; 0: nowhere."""
 
     def __init__(
         self,

@@ -25,7 +25,15 @@ from .contents import (
     content_of,
 )
 from .credit import Credit
-from .events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, ConnectionState, Event, MessageReceived
+from .events import (
+    ArenaAnnounced,
+    ConnectionEnded,
+    ConnectionOpened,
+    ConnectionState,
+    Event,
+    KeyReceived,
+    MessageReceived,
+)
 from .frames import Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
 from .handshake import CloseReason, Hello, chosen_version, hello_record, judge
 from .heartbeats import Heartbeats
@@ -131,6 +139,10 @@ class Connection:
     def announce_arena(self, number: int, size: int) -> None:
         """Names a shared arena, whose descriptor the shell sends with the frame."""
         self._urgent(Kind.ARENA, pack([number, size]))
+
+    def hand_key(self, generation: int, key: bytes = b"") -> None:
+        """Hands over a key for the bulk lane, or says that the peer's has been taken (see `KeyReceived`)."""
+        self._urgent(Kind.KEY, pack([generation, key]))
 
     def beat(self) -> None:
         """Queues a beat with this side's clocks."""
@@ -251,8 +263,8 @@ class Connection:
                 self._aborted(aborted)
             case BeatContent() as beat:
                 self.beats.take(beat)
-            case ArenaAnnounced() as arena:
-                events.append(arena)
+            case ArenaAnnounced() | KeyReceived() as told:
+                events.append(told)
             case CloseContent() as close:
                 self._closed_by_peer(close, events)
             case Hello():

@@ -13,7 +13,7 @@ from actorflow import errors
 from actorflow.errors import OpError, UnknownError
 from actorflow.transport.errors import ProtocolError
 
-from .events import ArenaAnnounced
+from .events import ArenaAnnounced, KeyReceived
 from .frames import Kind, MessageRecord, Record, TensorRecord, pack, unpack, unpack_fields
 from .handshake import CloseReason, Hello, read_hello
 
@@ -117,6 +117,7 @@ Content = (
     | AbortContent
     | BeatContent
     | ArenaAnnounced
+    | KeyReceived
     | CloseContent
     | Hello
 )
@@ -161,4 +162,5 @@ _READERS: dict[int, Callable[[Record], Content]] = {
     Kind.ABORT: lambda record: AbortContent(record.epoch, record.step, *unpack_fields(record, int, str)),
     Kind.BEAT: lambda record: BeatContent(*unpack_fields(record, int, int, int, int)),
     Kind.ARENA: lambda record: ArenaAnnounced(*unpack_fields(record, int, int)),
+    Kind.KEY: lambda record: KeyReceived(*unpack_fields(record, int, bytes)),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -41,10 +41,19 @@ class ArenaAnnounced:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyReceived:
+    """The peer hands over the key with which it seals its bulk lane next; or, where `key` is empty, it has taken ours of that
+    number. Number 0 says that there will be no sealed lane."""
+
+    generation: int
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionEnded:
     """The connection is over. `error` is None where the peer closed it in good order."""
 
     error: BaseException | None
 
 
-Event = ConnectionOpened | MessageReceived | ArenaAnnounced | ConnectionEnded
+Event = ConnectionOpened | MessageReceived | ArenaAnnounced | KeyReceived | ConnectionEnded

@@ -44,6 +44,7 @@ class Kind(IntEnum):
     ABORT = 8
     BEAT = 9
     ARENA = 10
+    KEY = 11
 
 
 class Flag:

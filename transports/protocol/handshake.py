@@ -15,6 +15,7 @@ from .frames import VERSIONS, Kind, Record, pack, unpack
 _LEAST_WINDOW = 64 * 1024
 _MOST = 1 << 62
 _TEXT = 1024
+_SEALS = 8
 
 
 class CloseReason(IntEnum):
@@ -45,9 +46,20 @@ class Hello:
     """The incarnation that this side wants to talk to."""
     clock: str = ""
     """Names its monotonic clock, as `Machine.clock_id`."""
+    seals: tuple[str, ...] = ()
+    """The ways in which its transport can seal a bulk lane of its own."""
+    sealed_port: int = 0
+    """Where it listens for such a lane; 0: nowhere."""
 
 
-def make_hello(identity: Identity, epoch: int, limits: Limits, expects: int | None = None) -> Hello:
+def make_hello(
+    identity: Identity,
+    epoch: int,
+    limits: Limits,
+    expects: int | None = None,
+    seals: tuple[str, ...] = (),
+    sealed_port: int = 0,
+) -> Hello:
     """The hello of this process."""
     return Hello(
         identity=identity,
@@ -59,12 +71,14 @@ def make_hello(identity: Identity, epoch: int, limits: Limits, expects: int | No
         build="actorflow",
         expects=expects,
         clock=machine.current().clock_id,
+        seals=seals,
+        sealed_port=sealed_port,
     )
 
 
 def hello_record(hello: Hello) -> Record:
     """`hello` for the wire."""
-    meta = {
+    meta: dict[str, object] = {
         "versions": list(hello.versions),
         "cluster": hello.identity.cluster,
         "task": hello.identity.task,
@@ -75,6 +89,8 @@ def hello_record(hello: Hello) -> Record:
         "expects": hello.expects,
         "clock": hello.clock,
     }
+    if hello.seals:
+        meta |= {"seals": list(hello.seals), "sealed_port": hello.sealed_port}
     return Record(Kind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
 
 
@@ -97,6 +113,11 @@ def read_hello(record: Record) -> Hello:
         return value
 
     versions, expects = meta.get("versions"), meta.get("expects")
+    seals, port = meta.get("seals", []), meta.get("sealed_port", 0)
+    if type(seals) is not list or len(seals) > _SEALS or not all(type(one) is str for one in seals):
+        raise ProtocolError(f"A HELLO has no list of at most {_SEALS} texts under 'seals'.")
+    if type(port) is not int or not 0 <= port <= 65535:
+        raise ProtocolError("A HELLO has no port under 'sealed_port'.")
     if type(versions) is not list or len(versions) != 2 or not all(type(one) is int for one in versions):
         raise ProtocolError("A HELLO has no pair of numbers under 'versions'.")
     if expects is not None and type(expects) is not int:
@@ -111,6 +132,8 @@ def read_hello(record: Record) -> Hello:
         build=text("build"),
         expects=expects,
         clock=text("clock") if "clock" in meta else "",
+        seals=tuple(seals),
+        sealed_port=port,
     )
 
 

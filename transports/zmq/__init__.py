@@ -34,7 +34,7 @@ ZMQ = TransportFactory(
     ZmqEndpoint,
     cost=50,
     make_keys=Keys.make,
-    options=frozenset({"heartbeat_seconds"}),
+    options=frozenset({"heartbeat_seconds", "seal"}),
     versions=_versions,
 )
 

@@ -7,6 +7,7 @@ no high-water marks. Its heartbeats, on its own thread, and the sockets' monitor
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -24,10 +25,12 @@ from ..endpoint import BaseEndpoint, not_reached
 from ..protocol.frames import HEADER
 from ..protocol.receiver import CHUNK_LIMIT
 from .auth import ZapAuthenticator, check_bind
-from .channel import BULK, CONTROL, ID_SIZE, AcceptedChannel, ConnectedChannel, UnexplainedRejection
+from .channel import BULK, CONTROL, ID_SIZE, SEALED, AcceptedChannel, ConnectedChannel, UnexplainedRejection
 from .connection_limiter import ConnectionLimiter
 from .greeting import refusal, security_at
 from .monitor import SocketMonitor
+from .sealed_listener import SealedListener
+from .sealing import SEAL, seals_of
 from .sockets import NOW, Socket, fd_of, readable, rest
 
 _PER_TURN = 64
@@ -48,8 +51,12 @@ class ZmqEndpoint(BaseEndpoint):
         keys: this process's CURVE keys. Without keys only loopback addresses can be bound.
         allowed: the public keys of those who may connect; the own one may always.
         heartbeat_seconds: a peer that is silent for three times as long is lost.
+        seal: how large tensors travel where there are keys, and the extra `seal` is installed on both sides: "encrypted" by
+            AES-GCM; "authenticated", which all can read and nobody can change, for networks that are trusted; or by "curve",
+            as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is "encrypted".
 
     Raises:
+        ValueError: `seal` is none of these.
         PermissionDeniedError: `listen` can be reached from elsewhere, and there are no keys.
         UnavailableError: the address can't be bound.
     """
@@ -67,12 +74,19 @@ class ZmqEndpoint(BaseEndpoint):
         keys: KeyPair | None = None,
         allowed: frozenset[str] = frozenset(),
         heartbeat_seconds: float = 1.0,
+        seal: str | None = None,
         **options: Any,
     ) -> None:
         if listen is not None:
             check_bind(parse_address(listen)[0], keys)
+        choice = os.environ.get(SEAL) or "encrypted" if seal is None else seal
+        seals = seals_of(choice)
         super().__init__(me, **options)
         self.keys = keys
+        self.seals = () if keys is None else seals
+        self.unsealed: set[str] = set()
+        """Addresses of peers whose port for sealed lanes was not reached, and is not tried again."""
+        self.sealed: SealedListener | None = None
         self.dropped = 0
         self._heartbeat = round(heartbeat_seconds * 1000)
         self.context: zmq.Context[Socket] = zmq.Context(io_threads=2)
@@ -97,6 +111,9 @@ class ZmqEndpoint(BaseEndpoint):
             bound: str = self.router.last_endpoint.decode().rstrip("\0")
             self.address = advertise or bound
             self.limiter = ConnectionLimiter(parse_address(bound)[1])
+            if self.seals:
+                self.sealed = SealedListener(self, _literal(parse_address(bound)[0]))
+                self.sealed_port = self.sealed.port
             if keys is not None:
                 self._gate = ZapAuthenticator(self.context, allowed | {keys.public})
 
@@ -279,11 +296,21 @@ class ZmqEndpoint(BaseEndpoint):
         if identity is None:
             return
         self._pending.pop(identity[:-1], None)
+        self.broke(identity)
+
+    def accepted_channel(self, identity: bytes) -> AcceptedChannel | None:
+        """The channel whose sealed lane has this routing id."""
+        return self._accepted.get(identity[:-1]) if len(identity) == ID_SIZE and identity[-1] == SEALED else None
+
+    def broke(self, identity: bytes) -> None:
+        """The connection of a lane is gone."""
         self._broken.append(identity[:-1])
         self.again()
 
     def _bury(self, count: int) -> None:
         """Ends the channels whose connections broke; what they sent before has been read."""
+        if count and self.sealed is not None:
+            self.sealed.drain_all()
         broken, self._broken = self._broken[:count], self._broken[count:]
         for name in broken:
             channel = self._accepted.get(name)
@@ -301,6 +328,8 @@ class ZmqEndpoint(BaseEndpoint):
         if self._gate is not None:
             self._gate.close()
         self.limiter.close()
+        if self.sealed is not None:
+            self.sealed.close()
         if self.router is not None:
             if self._monitor is not None:
                 self._monitor.close()
