@@ -41,6 +41,9 @@ MODULES = {
         "transports/protocol/tensors.py",
         "transports/zmq/endpoint.py",
         "transports/zmq/channel.py",
+        "transports/zmq/accepted_channel.py",
+        "transports/zmq/connected_channel.py",
+        "transports/zmq/sealing.py",
         "actorflow/cluster/wire/rpc.py",
     ),
     "supervisor": (

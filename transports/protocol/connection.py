@@ -215,6 +215,12 @@ class Connection:
             self._closed_by_peer(self._closing, events)
         return events
 
+    def refuse(self, error: ProtocolError) -> list[Event]:
+        """The shell has found that the peer breaks a rule of the wire: the connection ends, and the peer is told why."""
+        events: list[Event] = []
+        self._fail(error, events)
+        return events
+
     def broken(self, error: BaseException) -> list[Event]:
         """The wire is broken, or the peer dead."""
         if self.state is ConnectionState.CLOSED:

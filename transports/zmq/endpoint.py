@@ -24,8 +24,10 @@ from actorflow.transport.factory import KeyPair
 from ..endpoint import BaseEndpoint, not_reached
 from ..protocol.frames import HEADER
 from ..protocol.receiver import CHUNK_LIMIT
+from .accepted_channel import AcceptedChannel
 from .auth import ZapAuthenticator, check_bind
-from .channel import BULK, CONTROL, ID_SIZE, SEALED, AcceptedChannel, ConnectedChannel, UnexplainedRejection
+from .channel import BULK, CONTROL, ID_SIZE, SEALED
+from .connected_channel import ConnectedChannel, UnexplainedRejection
 from .connection_limiter import ConnectionLimiter
 from .greeting import refusal, security_at
 from .monitor import SocketMonitor

@@ -15,7 +15,7 @@ from .monitor import SocketMonitor
 from .sockets import MORE, NOW, Socket, fd_of, readable, rest, send
 
 if TYPE_CHECKING:
-    from .channel import AcceptedChannel
+    from .accepted_channel import AcceptedChannel
     from .endpoint import ZmqEndpoint
 
 _PER_TURN = 64
