@@ -49,20 +49,20 @@ def sealed(both: Pair) -> list[Any]:
 
 
 @pytest.mark.parametrize(("choice", "expected"), [("encrypted", True), ("authenticated", True), ("curve", False)])
-async def test_x4_large_tensors_take_the_lane_that_was_chosen(choice: str, expected: bool) -> None:
+async def test_f62_large_tensors_take_the_lane_that_was_chosen(choice: str, expected: bool) -> None:
     async with pair("curve", seal=choice) as both:
         await exchange(both)
         assert sealed(both) == [expected, expected]
 
 
-async def test_x4_a_choice_of_one_side_is_no_one_elses() -> None:
-    """Who wants to encrypt does not get what can be read: the two are left with CURVE."""
+async def test_f62_a_choice_of_one_side_is_no_one_elses() -> None:
+    """A side that wants encryption is never talked out of it: the two are left with CURVE."""
     async with pair("curve", seal="encrypted", server_options={"seal": "authenticated"}) as both:
         await exchange(both)
         assert sealed(both) == [False, False]
 
 
-async def test_x4_the_environment_chooses_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f62_the_environment_chooses_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sealing.SEAL, "curve")
     async with pair("curve") as both:
         await exchange(both)
@@ -74,7 +74,7 @@ async def test_x4_the_environment_chooses_too(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("side", ["both", "server"])
-async def test_x4_without_the_library_curve_carries_all(monkeypatch: pytest.MonkeyPatch, side: str) -> None:
+async def test_f62_without_the_library_curve_carries_all(monkeypatch: pytest.MonkeyPatch, side: str) -> None:
     if side == "both":
         monkeypatch.setattr(sealing, "AESGCM", None)
     async with pair("curve", server_options={"seal": "curve"} if side == "server" else None) as both:
@@ -82,13 +82,13 @@ async def test_x4_without_the_library_curve_carries_all(monkeypatch: pytest.Monk
         assert sealed(both) == [False, False]
 
 
-async def test_x4_without_keys_nothing_is_sealed() -> None:
+async def test_f62_without_keys_nothing_is_sealed() -> None:
     async with pair("zmq") as both:
         await exchange(both)
         assert sealed(both) == [False, False] and both.there.sealed_port == 0
 
 
-async def test_x4_keys_are_renewed_while_tensors_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f62_keys_are_renewed_while_tensors_flow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "RENEWED_PARTS", 30)
     async with pair("curve") as both:
         for step in range(1, 12):
@@ -96,7 +96,7 @@ async def test_x4_keys_are_renewed_while_tensors_flow(monkeypatch: pytest.Monkey
         assert both.client._opener._generation > 2 and both.server._opener._generation > 2  # type: ignore[attr-defined]
 
 
-async def test_x4_a_lane_that_is_not_reached_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f62_a_lane_that_is_not_reached_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A firewall lets the other port through only. The address is remembered: the next channel does not try it again."""
     monkeypatch.setattr(connected_channel, "_SEALED_SECONDS", 0.05)
     async with pair("curve") as probe:
@@ -117,7 +117,7 @@ async def test_x4_a_lane_that_is_not_reached_is_given_up(monkeypatch: pytest.Mon
         assert again._is_sealed is False  # type: ignore[attr-defined]
 
 
-async def test_x4_strangers_at_the_port_disturb_nobody() -> None:
+async def test_f62_strangers_at_the_port_disturb_nobody() -> None:
     async with pair("curve") as both:
         listener = both.there.sealed  # type: ignore[attr-defined]
         name = both.client._name  # type: ignore[attr-defined]
@@ -139,7 +139,7 @@ async def test_x4_strangers_at_the_port_disturb_nobody() -> None:
             context.destroy(0)
 
 
-async def test_x4_who_has_the_routing_id_and_not_the_key_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f62_who_has_the_routing_id_and_not_the_key_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """He was faster than the peer, which is refused under that name then, and stays with CURVE."""
     monkeypatch.setattr(connected_channel, "_SEALED_SECONDS", 0.3)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -254,7 +254,7 @@ ATTACKS: dict[str, Callable[[int, Frame], list[Frame]]] = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("choice", ["encrypted", "authenticated"])
-async def test_x4_who_stands_between_can_only_end_the_connection(
+async def test_f62_who_stands_between_can_only_end_the_connection(
     attack: str, choice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports = [0]
@@ -279,7 +279,7 @@ async def test_x4_who_stands_between_can_only_end_the_connection(
             assert [token for token in came if token is not None] == [], "nothing of it goes on"
 
 
-async def test_x4_who_stands_between_and_changes_nothing_is_not_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f62_who_stands_between_and_changes_nothing_is_not_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     ports = [0]
     async with between(ports, lambda number, frame: [frame]) as port:
         listen = SealedListener.__init__

@@ -28,7 +28,7 @@ def chunks(sealer: Sealer, count: int) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.mark.parametrize("cipher", CIPHERS)
-def test_x4_what_was_sealed_opens_in_its_order(cipher: str) -> None:
+def test_f62_what_was_sealed_opens_in_its_order(cipher: str) -> None:
     sealer, opener = ends(cipher)
     for number, (head, body) in enumerate(chunks(sealer, 3)):
         assert opener.head(memoryview(head)) == b"head %d" % number
@@ -83,8 +83,8 @@ def exchanged(sent: list[tuple[bytes, bytes]], pick: random.Random) -> list[tupl
 
 @pytest.mark.parametrize("cipher", CIPHERS)
 @pytest.mark.parametrize("tamper", [altered, repeated, swapped, lost, cut, exchanged])
-def test_x4_nothing_else_opens(cipher: str, tamper: Tamper, seed: int) -> None:
-    """Whatever is done to the parts on their way, those before open, and at the first that differs it is found out."""
+def test_f62_nothing_else_opens(cipher: str, tamper: Tamper, seed: int) -> None:
+    """The parts before the first that differs open, and that one is found out."""
     pick = random.Random(seed)
     for _ in range(50):
         sealer, opener = ends(cipher)
@@ -100,14 +100,14 @@ def test_x4_nothing_else_opens(cipher: str, tamper: Tamper, seed: int) -> None:
 
 
 @pytest.mark.parametrize("cipher", CIPHERS)
-def test_x4_a_body_of_another_size_than_its_place_is_refused(cipher: str) -> None:
+def test_f62_a_body_of_another_size_than_its_place_is_refused(cipher: str) -> None:
     sealer, opener = ends(cipher)
     opener.head(memoryview(sealer.head(b"head")))
     with pytest.raises(ProtocolError, match="A chunk has 5 bytes, but its head said 6"):
         opener.body_into(memoryview(sealer.body(memoryview(b"12345"))), memoryview(bytearray(6)))
 
 
-def test_x4_a_key_is_renewed_after_so_many_parts_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f62_a_key_is_renewed_after_so_many_parts_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "RENEWED_BYTES", 1000)
     sealer, opener = ends(ENCRYPTED)
     generations = set()
@@ -123,7 +123,7 @@ def test_x4_a_key_is_renewed_after_so_many_parts_and_bytes(monkeypatch: pytest.M
     assert len(generations) == 5
 
 
-def test_x4_parts_under_the_former_key_open_until_one_under_the_next_has_come() -> None:
+def test_f62_parts_under_the_former_key_open_until_one_under_the_next_has_come() -> None:
     sealer, opener = ends(ENCRYPTED)
     before = sealer.head(b"before")
     opener.take(*sealer.offer())
@@ -137,27 +137,27 @@ def test_x4_parts_under_the_former_key_open_until_one_under_the_next_has_come() 
 @pytest.mark.parametrize(
     ("generation", "size"), [(0, KEY_SIZE), (1, KEY_SIZE), (3, KEY_SIZE), (-1, KEY_SIZE), (2, 0), (2, 16), (2, 33)]
 )
-def test_x4_a_key_out_of_turn_is_refused(generation: int, size: int) -> None:
+def test_f62_a_key_out_of_turn_is_refused(generation: int, size: int) -> None:
     _, opener = ends(ENCRYPTED)
     with pytest.raises(ProtocolError, match="is not the next one"):
         opener.take(generation, bytes(size))
 
 
-def test_x4_a_second_key_before_the_first_is_used_is_refused() -> None:
+def test_f62_a_second_key_before_the_first_is_used_is_refused() -> None:
     _, opener = ends(ENCRYPTED)
     opener.take(FIRST_KEY + 1, bytes(KEY_SIZE))
     with pytest.raises(ProtocolError, match="is not the next one"):
         opener.take(FIRST_KEY + 1, bytes(KEY_SIZE))
 
 
-def test_x4_a_peer_takes_only_what_it_was_offered() -> None:
+def test_f62_a_peer_takes_only_what_it_was_offered() -> None:
     sealer, _ = ends(ENCRYPTED)
     for generation in (0, 1, 2):
         with pytest.raises(ProtocolError, match="which it was not offered"):
             sealer.taken(generation)
 
 
-def test_x4_encryption_is_what_an_endpoint_offers_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f62_encryption_is_what_an_endpoint_offers_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [seals_of(word) for word in ("encrypted", "authenticated", "curve")] == [(ENCRYPTED,), (AUTHENTICATED,), ()]
     with pytest.raises(ValueError, match="seal='none': large tensors travel encrypted, authenticated, curve"):
         seals_of("none")

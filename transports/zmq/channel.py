@@ -1,6 +1,6 @@
 """`ZmqChannel`: the common part of a channel's two ends over ZeroMQ: what goes over which lane, and what arrives there.
 
-Where both sides have keys and can seal, large tensors take a third connection, the sealed lane. CURVE hands over its keys, so it
+Large tensors take a third connection, the sealed lane, if both sides have keys and can seal. CURVE hands over its keys, so it
 needs none of CURVE's own encryption, which takes several times as long. Until the lane is there, or will not be, they wait.
 """
 

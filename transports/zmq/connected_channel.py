@@ -129,7 +129,7 @@ class ConnectedChannel(ZmqChannel):
             self._broke()
 
     def _broke(self) -> None:
-        """A connection is gone. What came before its end, a last word perhaps, still counts."""
+        """A connection is gone. The messages before its end, a last word perhaps, still count."""
         for lane, socket in enumerate(self._sockets):
             while self.ended is None and readable(socket):
                 self._drain_some(lane)

@@ -54,7 +54,7 @@ class ZmqEndpoint(BaseEndpoint):
         allowed: the public keys of those who may connect; the own one may always.
         heartbeat_seconds: a peer that is silent for three times as long is lost.
         seal: how large tensors travel where there are keys, and the extra `seal` is installed on both sides: "encrypted" by
-            AES-GCM; "authenticated", which all can read and nobody can change, for networks that are trusted; or by "curve",
+            AES-GCM; "authenticated", so that all can read them and each change is noticed, for networks that are trusted; or by "curve",
             as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is "encrypted".
 
     Raises:

@@ -20,9 +20,9 @@ except ImportError:  # the extra `seal` is not installed
     AESGCM = None  # type: ignore[assignment,misc]
 
 ENCRYPTED: Final = "aes-256-gcm"
-"""Nobody else reads the parts or changes them."""
+"""Only the two ends can read the parts, and each change is noticed."""
 AUTHENTICATED: Final = "aes-256-gmac"
-"""Nobody else changes the parts, but whoever sees the wire reads them."""
+"""Each change is noticed, but all who see the wire can read the parts."""
 _CHOICES: dict[str, tuple[str, ...]] = {"encrypted": (ENCRYPTED,), "authenticated": (AUTHENTICATED,), "curve": ()}
 SEAL: Final = "ACTORFLOW_SEAL"
 """The environment's variable that chooses."""
