@@ -53,9 +53,10 @@ class ZmqEndpoint(BaseEndpoint):
         keys: this process's CURVE keys. Without keys only loopback addresses can be bound.
         allowed: the public keys of those who may connect; the own one may always.
         heartbeat_seconds: a peer that is silent for three times as long is lost.
-        seal: how large tensors travel where there are keys, and the extra `seal` is installed on both sides: "encrypted" by
-            AES-GCM; "authenticated", so that all can read them and each change is noticed, for networks that are trusted; or by "curve",
-            as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is "encrypted".
+        seal: how large tensors travel where there are keys, and both sides have the extra `seal`: "encrypted" by AES-GCM;
+            "authenticated", so that all can read them and each change is noticed, for networks that are trusted; or by
+            "curve", as everything else does. Unless given, the environment's `ACTORFLOW_SEAL` says it, or else it is
+            "encrypted".
 
     Raises:
         ValueError: `seal` is none of these.
