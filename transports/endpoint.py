@@ -30,7 +30,7 @@ class BaseEndpoint(ABC):
     seals: tuple[str, ...] = ()
     """The ways in which it seals a bulk lane of its own."""
     sealed_port: int = 0
-    """Where it listens for such a lane; 0: nowhere."""
+    """The port at which it listens for such a lane; 0 for none."""
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class Hello:
     seals: tuple[str, ...] = ()
     """The ways in which its transport can seal a bulk lane of its own."""
     sealed_port: int = 0
-    """Where it listens for such a lane; 0: nowhere."""
+    """The port at which it listens for such a lane; 0 for none."""
 
 
 def make_hello(
