@@ -118,10 +118,9 @@ def _by_call(
 
 
 def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function of a kernel, for calls with the attributes as keywords."""
+    """The function of a kernel, for calls with the attributes as keywords, which one that was prepared does not take."""
     function = entry.function
-    lacking = [name for name in keywords if name not in entry.attrs and name != "out"]
-    if not lacking:
+    if entry.prepare is None or entry.attrs or not any(name != "out" for name in keywords):
         return function
 
     def call(xp: Any, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
