@@ -28,6 +28,7 @@ FAMILIES = (
     "placement_search",
     "loop_lag",
     "concurrency",
+    "clients",
     "memory",
 )
 

@@ -117,6 +117,9 @@ TARGETS: Mapping[str, Target] = {
     "placement_search/hold_p99_ms": _value(5),
     "placement_search/learned_by_measured": _value(1.05),
     "concurrency/speedup_3": Target(2, "value", "at least"),
+    "clients/policy": Target(0.4),
+    "clients/vgg": Target(0.9),
+    "clients/resnet": Target(0.9),
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)

@@ -1,7 +1,7 @@
 /* Uniform random numbers of float32: Philox 4x64 with 10 rounds (Salmon et al. 2011), the bits that `kernels/random/philox.py`
  * defines. Blocks of the stream are independent, so several threads may fill a large array. */
 
-enum { NUMBERS = 8, ROUNDS = 10, SIDE_BY_SIDE = 4, RANDOM_PIECE = 2048 };
+enum { NUMBERS = 8, ROUNDS = 10, SIDE_BY_SIDE = 2, RANDOM_PIECE = 2048 };
 
 typedef struct {
     uint64_t keys[ROUNDS][2], run; /* the keys of all rounds are those of every block */
@@ -19,7 +19,7 @@ static inline uint64_t wide_product(uint64_t a, uint64_t b, uint64_t *high) {
 static inline __attribute__((always_inline)) void some_blocks(const Stream *s, int64_t block, const int some) {
     uint64_t c[SIDE_BY_SIDE][4];
     for (int b = 0; b < some; b++) c[b][0] = (uint64_t)(block + b) + 1, c[b][1] = 0, c[b][2] = s->run, c[b][3] = 0;
-    for (int round = 0; round < ROUNDS; round++)
+    _Pragma("GCC unroll 10") for (int round = 0; round < ROUNDS; round++)
         for (int b = 0; b < some; b++) {
             uint64_t high0, high1, low0 = wide_product(c[b][0], 0xD2E7470EE14C6C93u, &high0);
             uint64_t low1 = wide_product(c[b][2], 0xCA5A826395121157u, &high1);
@@ -28,11 +28,10 @@ static inline __attribute__((always_inline)) void some_blocks(const Stream *s, i
             c[b][2] = high0 ^ c[b][3] ^ s->keys[round][1];
             c[b][3] = low0;
         }
+    uint32_t halves[SIDE_BY_SIDE * NUMBERS];
     float numbers[SIDE_BY_SIDE * NUMBERS];
-    for (int i = 0; i < some * 4; i++) {
-        numbers[2 * i] = (float)(int32_t)(c[i / 4][i % 4] >> 8 & 0xFFFFFF) * 0x1p-24f;
-        numbers[2 * i + 1] = (float)(int32_t)(c[i / 4][i % 4] >> 40) * 0x1p-24f;
-    }
+    for (int i = 0; i < some * 4; i++) halves[2 * i] = (uint32_t)c[i / 4][i % 4], halves[2 * i + 1] = (uint32_t)(c[i / 4][i % 4] >> 32);
+    for (int i = 0; i < some * NUMBERS; i++) numbers[i] = (float)(int32_t)(halves[i] >> 8) * 0x1p-24f;
     int64_t start = block * NUMBERS, left = s->size - start;
     if (left >= some * NUMBERS)
         memcpy(s->out + start, numbers, some * NUMBERS * sizeof(float));
