@@ -76,7 +76,7 @@ def plan() -> str:
     boxes, arrows, ends = [], [], {}
     for number, plan in enumerate(compiled.plans):
         for node in plan.nodes:
-            name, op, key, _ = node.label
+            name, op, key, *_ = node.label
             at = f"n{number}_{node.index}"
             title = {"_Send": f"Send {_tensor(key)}", "_Recv": f"Recv {_tensor(key)}", "": "end"}.get(op, name)
             boxes.append(

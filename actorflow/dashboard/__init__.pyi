@@ -7,7 +7,7 @@ A `Source` gives the status of each task. A `Sampler` asks it once for all who l
 reads: there is no request that changes anything. A `Guard` stands before it, which a foreign page does not get past.
 
 application.py   `Dashboard`: the ASGI application: the page, its events, snapshots, the graph, metrics
-curves.py        `Curves`: the scalars that a training has written: the last points of each tag
+curves.py        `Curves`: what a training has written: the last points of each tag, and its checkpoints
 guard.py         `Guard`: hosts, origins, methods, tokens, and the headers of answers
 outline.py       `outline`: one scope of a graph as boxes and edges: scopes that fold, stacks of equal blocks, constants apart
 sampler.py       `Sampler`: asks a cluster or a session, and makes rates of counters
