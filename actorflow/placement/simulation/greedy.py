@@ -155,17 +155,20 @@ class _Simulation:
         return all(self.group[edge.source] == g for edge in self.work.inputs[i] if edge.is_data)
 
     def _returned(self) -> float:
-        """When the first device has all that no one uses: the results, and the word that all is done."""
+        """When the client has all that no one uses: the results, and the word that all is done."""
         last = 0.0
+        machine = self.machine
         sinks = [(end, i) for i, end in enumerate(self.ended) if not self.work.users[i]]
         for end, i in sorted(sinks):
             device = self.at[self.group[i]]
             if device and self.work.output[i]:
-                link = self.machine.links[device][0]
-                end = (
-                    self._reserved(self.machine.loop[device], end, link.overhead) + self.work.output[i] / link.bandwidth
-                )
-            last = max(last, end + self.machine.end[device])
+                link = machine.links[device][0]
+                sent = self._reserved(machine.loop[device], end, link.overhead) + self.work.output[i] / link.bandwidth
+                sent += max(0.0, machine.end[device] - machine.end[0])
+                end = self._reserved(machine.loop[0], sent, link.overhead) + machine.end[0]
+            else:
+                end += machine.end[device]
+            last = max(last, end)
         return last
 
     def _transfer(self, ready: float, source: int, destination: int, nbytes: float) -> float:
