@@ -104,7 +104,7 @@ def read(export_dir: str | os.PathLike[str]) -> SavedFolder:
         OSError: there is no saved model.
         DataLossError: its description, or a graph, is damaged.
     """
-    folder = os.fspath(export_dir)
+    folder = os.fsdecode(export_dir)
     for name in _FILES:
         path = os.path.join(folder, name)
         if os.path.isfile(path):

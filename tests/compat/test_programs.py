@@ -6,6 +6,7 @@ The programs of the folder `programs` run under TensorFlow itself with `import t
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
+ANSWERS = json.loads((Path(__file__).parent / "programs_tf215.json").read_text(encoding="utf-8"))
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 # BLAS threads spin, which costs all others their time slices where tests share a machine.
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
@@ -37,7 +39,7 @@ def run(name: str, *arguments: str) -> dict[str, float]:
 def test_each_program_has_a_test_and_changes_one_import() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     for path in PROGRAMS.glob("*.py"):
-        assert f'run("{path.stem}"' in text, path
+        assert f'run("{path.stem}"' in text or path.stem in ANSWERS, path
         assert path.read_text(encoding="utf-8").count("actorflow") == 1, path
 
 
@@ -77,3 +79,9 @@ def test_an_autoencoder_of_digits() -> None:
     assert found["before"] > 0.15
     assert found["loss"] < 0.045
     assert (found["step"], found["code"], found["variables"]) == (700, 12, 4)
+
+
+@pytest.mark.parametrize("name", ["census", "cnn_estimator", "monitored_servers"])
+def test_a_program_of_estimators_and_hooks_prints_what_it_prints_under_tensorflow(name: str) -> None:
+    """Metrics, losses, weights, the calls of hooks, checkpoints: `tests/support/dump_programs.py` has run the same programs."""
+    assert run(name) == pytest.approx(ANSWERS[name], rel=1e-5, abs=1e-6)

@@ -32,6 +32,16 @@ class Estimator(_blocking.Estimator):
 
     runs_update_ops = False
 
+    def export_saved_model(self, *args: Any, **kwargs: Any) -> Any:
+        """See `blocking.Estimator.export_saved_model`. The folder's name is bytes, as in TensorFlow.
+
+        Args:
+            args, kwargs: its arguments.
+        """
+        return super().export_saved_model(*args, **kwargs).encode()
+
+    export_savedmodel = export_saved_model
+
     @property
     def session_options(self) -> Mapping[str, Any]:
         """Options of sessions, out of a `ConfigProto`."""

@@ -211,7 +211,7 @@ def session_options(config: ConfigProto | None) -> tuple[dict[str, Any], float |
     warn_of_ignored(config)
     options: dict[str, Any] = {}
     if config.device_count:
-        options["devices"] = dict(config.device_count)
+        options["devices"] = {"CPU": 1, **config.device_count}  # as in TensorFlow there is a CPU in any case
     if config.allow_soft_placement:
         options["soft_placement"] = True
     level = config.graph_options.optimizer_options.opt_level

@@ -79,7 +79,9 @@ class Evaluator:
                 )
             exports.append(made)
             if made is not None:
-                self.estimator.told.tell(Exported, step, exporter.name, str(made))
+                self.estimator.told.tell(
+                    Exported, step, exporter.name, made.decode() if isinstance(made, bytes) else str(made)
+                )
         self._previous = path
         return Result(metrics, exports, path)
 

@@ -52,7 +52,9 @@ class _ClassHead(Head):
                     f"Labels dtype should be string if there is a vocabulary. Instead got {labels.dtype.name}."
                 )
             labels = af.lookup.index_table_from_tensor(self._vocabulary).lookup(labels)
-        elif not labels.dtype.is_integer and not (classes == 2 and labels.dtype.is_floating):
+        elif not labels.dtype.is_integer and not (
+            classes == 2 and (labels.dtype.is_floating or labels.dtype == af.bool)
+        ):
             raise ValueError(
                 f"Labels dtype should be integer. Instead got {labels.dtype.name}. Give a label_vocabulary for strings."
             )
