@@ -50,6 +50,23 @@ from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
 from actorflow.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.estimator.warm_start import WarmStartSettings as WarmStartSettings
+from actorflow.monitored.hook import SessionRunArgs as SessionRunArgs
+from actorflow.monitored.hook import SessionRunContext as SessionRunContext
+from actorflow.monitored.hook import SessionRunHook as SessionRunHook
+from actorflow.monitored.hook import SessionRunValues as SessionRunValues
+from actorflow.monitored.hooks.feeding import FeedFnHook as FeedFnHook
+from actorflow.monitored.hooks.feeding import FinalOpsHook as FinalOpsHook
+from actorflow.monitored.hooks.logged import LoggingTensorHook as LoggingTensorHook
+from actorflow.monitored.hooks.logged import StepCounterHook as StepCounterHook
+from actorflow.monitored.hooks.saving import CheckpointSaverHook as CheckpointSaverHook
+from actorflow.monitored.hooks.saving import CheckpointSaverListener as CheckpointSaverListener
+from actorflow.monitored.hooks.stopping import GlobalStepWaiterHook as GlobalStepWaiterHook
+from actorflow.monitored.hooks.stopping import NanLossDuringTrainingError as NanLossDuringTrainingError
+from actorflow.monitored.hooks.stopping import NanTensorHook as NanTensorHook
+from actorflow.monitored.hooks.stopping import StopAtStepHook as StopAtStepHook
+from actorflow.monitored.hooks.summaries import ProfilerHook as ProfilerHook
+from actorflow.monitored.hooks.summaries import SummarySaverHook as SummarySaverHook
+from actorflow.monitored.hooks.timer import SecondOrStepTimer as SecondOrStepTimer
 
 __all__ = [
     "BaselineClassifier",
@@ -57,6 +74,8 @@ __all__ = [
     "BaselineRegressor",
     "BestExporter",
     "BinaryClassHead",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "DNNClassifier",
     "DNNEstimator",
     "DNNLinearCombinedClassifier",
@@ -69,24 +88,39 @@ __all__ = [
     "Evaluated",
     "Exported",
     "Exporter",
+    "FeedFnHook",
     "FinalExporter",
+    "FinalOpsHook",
+    "GlobalStepWaiterHook",
     "Head",
     "LatestExporter",
     "LinearClassifier",
     "LinearEstimator",
     "LinearRegressor",
+    "LoggingTensorHook",
     "LogisticRegressionHead",
     "ModeKeys",
     "MultiClassHead",
     "MultiHead",
     "MultiLabelHead",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
     "PoissonRegressionHead",
     "Predictor",
+    "ProfilerHook",
     "Progress",
     "RegressionHead",
     "RunConfig",
     "Saved",
+    "SecondOrStepTimer",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "StepCounterHook",
     "StepMade",
+    "StopAtStepHook",
+    "SummarySaverHook",
     "TrainSpec",
     "TrainingBegun",
     "TrainingEnded",

@@ -14,7 +14,7 @@ from actorflow.public import public
 _LOG = get_logger("training")
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class FeedFnHook(SessionRunHook):
     """Feeds each step what a function gives.
 
@@ -43,7 +43,7 @@ async def _awaited(feeds: Any) -> SessionRunArgs:
     return SessionRunArgs(None, await feeds)
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class FinalOpsHook(SessionRunHook):
     """Runs something at the end; `final_ops_values` has its values then.
 

@@ -23,7 +23,7 @@ from actorflow.variables.collections import GraphKeys
 _LOG = get_logger("training")
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class CheckpointSaverListener:
     """Told of the checkpoints of a training. Its methods may be `async def`, where the training is awaited.
 
@@ -69,7 +69,7 @@ class CheckpointSaverListener:
         """
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class CheckpointSaverHook(SessionRunHook):
     """Saves checkpoints: at the begin, every few steps or seconds, and at the end.
 

@@ -16,7 +16,7 @@ from actorflow.summary.file_writer import FileWriter, FileWriterCache
 from actorflow.summary.protos import Summary
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class SummarySaverHook(SessionRunHook):
     """Writes summaries every few steps or seconds.
 
@@ -93,7 +93,7 @@ class SummarySaverHook(SessionRunHook):
         return [] if found is None else found if isinstance(found, list) else [found]
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class ProfilerHook(SessionRunHook):
     """Writes what ran when in a step, every few steps or seconds: `timeline-<step>.json`, for Chrome's trace viewer.
 

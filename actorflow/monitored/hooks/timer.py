@@ -11,7 +11,7 @@ from actorflow.train.global_steps import get_or_create_global_step
 from actorflow.variables.variable import Variable
 
 
-@public("af.train")
+@public("af.train", "tf.estimator")
 class SecondOrStepTimer:
     """Triggers every few seconds or steps, as given, and at the first step that it is asked for.
 
