@@ -361,6 +361,24 @@ def test_service_as_a_program(data: tuple[Any, Any]) -> None:
         assert "shutdown complete" in rest and "Traceback" not in rest
 
 
+# ---- Estimators on a cluster
+
+
+@pytest.mark.extras
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("name", "steps"), [("estimator_digits", 200), ("wide_and_deep", 200), ("retrain", 60)])
+def test_an_example_with_estimators_runs_on_a_cluster(name: str, steps: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "actorflow", "run", "--jobs", "worker=2", "--files", tmp_path]
+    example = [EXAMPLES / f"{name}.py", "--steps", str(steps), "--output", tmp_path / name]
+    done = subprocess.run(
+        [*command, *example], env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    shards = [path.name for path in (tmp_path / name).rglob("*.safetensors")]
+    assert shards and all("worker" in shard for shard in shards), "the variables were on tasks of the cluster"
+    assert any((tmp_path / name).glob("*.png")) == (importlib.util.find_spec("matplotlib") is not None)
+
+
 # ---- the notebook
 
 
