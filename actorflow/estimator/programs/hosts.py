@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from typing import Any
 
@@ -22,10 +22,11 @@ class KeptHost:
         options: options of the session, by name.
         path: the checkpoint to restore; the latest of `folder` unless given.
         folder: the folder of checkpoints.
-        keeps: whether the session is kept when the call ends well.
+        keeps: whether the session is kept when the call ends well, if the graph is.
         is_chief, wait_seconds, recovery: see `Supervisor`.
         fresh: whether a session is opened in any case.
-        face: gives the session as an `init_fn` sees it.
+        face: gives the session as an `init_fn` of the model sees it.
+        init_fn: awaited with the session where no checkpoint is restored, if the model has none.
     """
 
     def __init__(
@@ -42,14 +43,18 @@ class KeptHost:
         wait_seconds: float | None = None,
         recovery: str = "all",
         fresh: bool = False,
+        init_fn: Callable[[Session], Awaitable[object]] | None = None,
     ) -> None:
-        self._built, self._keeps = built, keeps
+        self._built, self._keeps = (
+            built,
+            keeps and built.fed is not None,
+        )  # one with an input of its own serves one call
         self._is_new = fresh or not built.idle
         self.ended_well = False
-        init_fn = built.scaffold.init_fn
+        given = built.scaffold.init_fn
         model = copy(built.model)  # the same nodes, with this call's checkpoint
         model.path, model.folder = path, folder
-        model.init_fn = None if init_fn is None else on_session(init_fn, face)
+        model.init_fn = init_fn if given is None else on_session(given, face)
         if not self._is_new:
             self.supervisor = built.idle.pop()
             self.supervisor.model = model
