@@ -19,6 +19,8 @@ export/         `export_saved_model`: what a served model takes and gives
 core.py         `Core`: what Estimators of both kinds have in common
 estimator.py    `Estimator`
 blocking.py     `blocking.Estimator` and `blocking.Predictor`
+hooks.py        hooks of a training that know its Estimator: evaluations in memory, an end at a step that is saved
+added_metrics.py `add_metrics`: an Estimator whose evaluations have further metrics
 experimental.py names that TensorFlow 1.15 keeps in `tf.estimator.experimental`
 canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
@@ -26,6 +28,7 @@ alternating/    `train_and_evaluate`, with its specs, exporters and early stoppi
 
 from actorflow.estimator import export as export
 from actorflow.estimator import inputs as inputs
+from actorflow.estimator.added_metrics import add_metrics as add_metrics
 from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from actorflow.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
 from actorflow.estimator.alternating.early_stopping import stop_if_higher_hook as stop_if_higher_hook
@@ -66,6 +69,10 @@ from actorflow.estimator.events import Saved as Saved
 from actorflow.estimator.events import StepMade as StepMade
 from actorflow.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.estimator.events import TrainingEnded as TrainingEnded
+from actorflow.estimator.hooks import InMemoryEvaluatorHook as InMemoryEvaluatorHook
+from actorflow.estimator.hooks import make_stop_at_checkpoint_step_hook as make_stop_at_checkpoint_step_hook
+from actorflow.estimator.inputs.parsing_specs import classifier_parse_example_spec as classifier_parse_example_spec
+from actorflow.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.progress.state import Progress as Progress
 from actorflow.estimator.run_config import RunConfig as RunConfig
@@ -94,6 +101,7 @@ __all__ = [
     "Exporter",
     "FinalExporter",
     "Head",
+    "InMemoryEvaluatorHook",
     "LatestExporter",
     "LinearClassifier",
     "LinearEstimator",
@@ -115,10 +123,14 @@ __all__ = [
     "TrainingEnded",
     "VocabInfo",
     "WarmStartSettings",
+    "add_metrics",
+    "classifier_parse_example_spec",
     "export",
     "inputs",
     "make_early_stopping_hook",
+    "make_stop_at_checkpoint_step_hook",
     "read_eval_metrics",
+    "regressor_parse_example_spec",
     "stop_if_higher_hook",
     "stop_if_lower_hook",
     "stop_if_no_decrease_hook",

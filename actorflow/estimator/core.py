@@ -50,7 +50,7 @@ class Core:
         self._config = _config(config, model_dir)
         self._model_fn, self._params = model_fn, copy.deepcopy(dict(params or {}))
         settings = warm_start_settings(warm_start_from)
-        self.starts_warm = settings is not None
+        self.warm_start_settings, self.starts_warm = settings, settings is not None
         assert self._config.model_dir is not None
         self.graphs = Graphs(
             model_fn,

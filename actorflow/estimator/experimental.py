@@ -9,12 +9,15 @@ from actorflow.estimator.alternating.early_stopping import (
     stop_if_no_decrease_hook,
     stop_if_no_increase_hook,
 )
+from actorflow.estimator.hooks import InMemoryEvaluatorHook, make_stop_at_checkpoint_step_hook
 from actorflow.public import public
 
 public("tf.estimator:experimental")
 
 __all__ = [
+    "InMemoryEvaluatorHook",
     "make_early_stopping_hook",
+    "make_stop_at_checkpoint_step_hook",
     "stop_if_higher_hook",
     "stop_if_lower_hook",
     "stop_if_no_decrease_hook",

@@ -16,6 +16,7 @@ from actorflow.compat.training.estimator import Estimator as Estimator
 from actorflow.estimator import experimental as experimental
 from actorflow.estimator import export as export
 from actorflow.estimator import inputs as inputs
+from actorflow.estimator.added_metrics import add_metrics as add_metrics
 from actorflow.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from actorflow.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
 from actorflow.estimator.alternating.early_stopping import stop_if_higher_hook as stop_if_higher_hook
@@ -43,6 +44,10 @@ from actorflow.estimator.events import Saved as Saved
 from actorflow.estimator.events import StepMade as StepMade
 from actorflow.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.estimator.events import TrainingEnded as TrainingEnded
+from actorflow.estimator.hooks import InMemoryEvaluatorHook as InMemoryEvaluatorHook
+from actorflow.estimator.hooks import make_stop_at_checkpoint_step_hook as make_stop_at_checkpoint_step_hook
+from actorflow.estimator.inputs.parsing_specs import classifier_parse_example_spec as classifier_parse_example_spec
+from actorflow.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.progress.state import Progress as Progress
 from actorflow.estimator.run_config import RunConfig as RunConfig
@@ -93,6 +98,7 @@ __all__ = [
     "FinalOpsHook",
     "GlobalStepWaiterHook",
     "Head",
+    "InMemoryEvaluatorHook",
     "LatestExporter",
     "LinearClassifier",
     "LinearEstimator",
@@ -126,11 +132,15 @@ __all__ = [
     "TrainingEnded",
     "VocabInfo",
     "WarmStartSettings",
+    "add_metrics",
+    "classifier_parse_example_spec",
     "experimental",
     "export",
     "inputs",
     "make_early_stopping_hook",
+    "make_stop_at_checkpoint_step_hook",
     "read_eval_metrics",
+    "regressor_parse_example_spec",
     "stop_if_higher_hook",
     "stop_if_lower_hook",
     "stop_if_no_decrease_hook",

@@ -5,6 +5,7 @@
 source.py   what an input function gives, as batches that are fed or as tensors of the graph
 arrays.py   `numpy_input_fn`: batches of arrays in memory
 tables.py   `pandas_input_fn`: batches of a table's rows
+parsing_specs.py parsing specs of canned Estimators: features, label and weight of an example
 """
 
 from actorflow.estimator.inputs.arrays import numpy_input_fn as numpy_input_fn

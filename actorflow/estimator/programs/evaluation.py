@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from actorflow.monitored.hook import SessionRunContext, SessionRunHook, SessionR
 from actorflow.monitored.hooks.feeding import FinalOpsHook
 from actorflow.monitored.hooks.summaries import scalars
 from actorflow.monitored.loop import Loop
+from actorflow.ops.array.constant import placeholder
+from actorflow.session.session import Session
 from actorflow.train.saving.checkpoints import latest_checkpoint
 from actorflow.variables.collections import GraphKeys
 
@@ -48,20 +50,28 @@ def evaluation(
     hooks: Sequence[Any],
     checkpoint_path: str | None,
     name: str | None,
+    values: Mapping[str, Any] | None = None,
 ) -> Program[dict[str, Any]]:
-    """Evaluates; see `Estimator.evaluate`."""
-    path = checkpoint_path or latest_checkpoint(core.model_dir)
-    if path is None:
+    """Evaluates; see `Estimator.evaluate`. With `values` of variables, by their names, these instead of a checkpoint's."""
+    path = None if values is not None else checkpoint_path or latest_checkpoint(core.model_dir)
+    if path is None and values is None:
         _LOG.info("no checkpoint is there yet; initial values are evaluated", model_dir=core.model_dir)
-    built, batches = yield from core.graphs.prepare(ModeKeys.EVAL, input_fn, warm=path is None and core.starts_warm)
-    values, updates = _metrics(built)
-    final = FinalOpsHook(values)
+    warm = path is None and values is None and core.starts_warm
+    built, batches = yield from core.graphs.prepare(ModeKeys.EVAL, input_fn, warm=warm)
+    metrics, updates = _metrics(built)
+    final = FinalOpsHook(metrics)
     every = [*hooks, *(built.spec.evaluation_hooks or ()), final]
     if steps is not None:
         every.insert(len(hooks), _StopAfter(steps))
     losses: list[Any] = []
     host = KeptHost(
-        built, core.config.evaluation_master, core.session_options, path=path, keeps=core.is_open, face=core.face
+        built,
+        core.config.evaluation_master,
+        core.session_options,
+        path=path,
+        keeps=core.is_open,
+        face=core.face,
+        init_fn=None if values is None else _assigning(built, values),
     )
     loop = Loop(built.graph, host, every, face=core.face)
     try:
@@ -87,6 +97,27 @@ def evaluation(
     yield from _write(core, core.eval_dir(name), result, step)
     core.told.note(Evaluated, step, name or "", result, path)
     return result
+
+
+def _assigning(built: Built, values: Mapping[str, Any]) -> Callable[[Session], Awaitable[object]]:
+    """Gives the variables of a graph those values that have their names.
+
+    Raises:
+        ValueError: the model makes its values itself, by a saver or an `init_fn` of its own.
+    """
+    scaffold = built.spec.scaffold
+    for name in ("saver", "init_fn"):
+        if scaffold is not None and getattr(scaffold, name) is not None:
+            raise ValueError(f"InMemoryEvaluator does not support custom {name}")
+    if "assignments" not in built.extras:
+        with built.graph.as_default():
+            made = built.extras["assignments"] = {}
+            for variable in built.graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+                value = placeholder(variable.dtype, variable.static_shape)
+                made[variable.name] = value, variable.assign(value).op
+    nodes = {name: found for name, found in built.extras["assignments"].items() if name in values}
+    feeds = {value: values[name] for name, (value, _) in nodes.items()}
+    return lambda session: session.run([assign for _, assign in nodes.values()], feeds)
 
 
 def _feeds(built: Built, batches: Batches | None) -> Any:
