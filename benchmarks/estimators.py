@@ -169,6 +169,13 @@ async def _beside_the_bare_step(options: Options) -> Mapping[str, float]:
     return {"step_by_bare": statistics.median(ratios)}
 
 
+async def _seconds(call: Callable[[], Awaitable[None]]) -> float:
+    """The time of a call, in seconds."""
+    begun = time.perf_counter()
+    await call()
+    return time.perf_counter() - begun
+
+
 async def _awaits(options: Options) -> Mapping[str, float]:
     batches = _batches()
     question = {"x": batches[0][0]["x"][0]}
@@ -179,12 +186,16 @@ async def _awaits(options: Options) -> Mapping[str, float]:
             async def together() -> None:
                 await asyncio.gather(*(predict(question) for _ in range(AWAITS)))
 
+            async def one_by_one() -> None:
+                for _ in range(AWAITS // 10):
+                    await predict(question)
+
             alone, ratios = [], []
             for _ in range(3 * CALLS):  # in turns: what slows the machine for a while slows both
                 alone.append(await _later_calls(lambda: predict(question), AWAITS // 10))
-                before, begun = predict.steps, time.perf_counter()
-                await together()
-                ratios.append(alone[-1] * AWAITS / (1e3 * (time.perf_counter() - begun)))
+                single = 10 * await _seconds(one_by_one)
+                before = predict.steps
+                ratios.append(single / await _seconds(together))
     return {
         "answer_p50_ms": statistics.median(alone),
         "answers_speedup": statistics.median(ratios),
