@@ -691,6 +691,7 @@ NAMES: dict[str, dict[str, str]] = {
         "TensorServingInputReceiver": "actorflow.estimator.export.receivers",
         "build_parsing_serving_input_receiver_fn": "actorflow.estimator.export.receivers",
         "build_raw_serving_input_receiver_fn": "actorflow.estimator.export.receivers",
+        "build_raw_supervised_input_receiver_fn": "actorflow.estimator.export.receivers",
     },
     "af.estimator.inputs": {
         "numpy_input_fn": "actorflow.estimator.inputs.arrays",

@@ -180,7 +180,8 @@ class Estimator(Core):
             assets_extra: paths of files that are copied to `assets.extra`, by the paths that they have there.
             as_text: whether the graph is written as text.
             checkpoint_path: the checkpoint; the latest unless given.
-            experimental_mode: must be PREDICT.
+            experimental_mode: one of `ModeKeys`. A training and an evaluation have other inputs and outputs; see
+                `af.estimator.export.build_raw_supervised_input_receiver_fn`.
             format: `tensorflow` or `standard`; see `af.saved_model.Builder`.
 
         Raises:

@@ -9,6 +9,7 @@ from actorflow.estimator.alternating.early_stopping import (
     stop_if_no_decrease_hook,
     stop_if_no_increase_hook,
 )
+from actorflow.estimator.export.receivers import build_raw_supervised_input_receiver_fn
 from actorflow.estimator.hooks import InMemoryEvaluatorHook, make_stop_at_checkpoint_step_hook
 from actorflow.public import public
 
@@ -16,6 +17,7 @@ public("tf.estimator:experimental")
 
 __all__ = [
     "InMemoryEvaluatorHook",
+    "build_raw_supervised_input_receiver_fn",
     "make_early_stopping_hook",
     "make_stop_at_checkpoint_step_hook",
     "stop_if_higher_hook",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimator_lines import X, batches, line, quiet
+from estimator_lines import X, Y, batches, line, quiet
 
 import actorflow as af
 import actorflow.compat.v1 as tf
@@ -84,3 +84,63 @@ async def test_savers_are_no_collection_of_an_export(tmp_path: Path) -> None:
     async with af.Session(graph=af.Graph()) as session:
         message = await af.saved_model.load(session, ["serve"], folder)
     assert "savers" not in message.collection_def and message.saver_def.save_tensor_name
+
+
+def supervised() -> Any:
+    x, y = af.placeholder(af.float32, [None, 2]), af.placeholder(af.float32, [None, 1])
+    return af.estimator.export.build_raw_supervised_input_receiver_fn({"x": x}, y)()
+
+
+def measured(features: Any, labels: Any, mode: str) -> Any:
+    y = af.matmul(features["x"], af.get_variable("w", [2, 1], initializer=af.zeros_initializer()))
+    loss = af.reduce_mean(af.square(y - labels))
+    train = af.train.AdamOptimizer(0.1).minimize(loss, global_step=af.train.get_global_step())
+    metrics = {"mae": af.metrics.mean_absolute_error(labels, y)}
+    return af.estimator.EstimatorSpec(mode, {"y": y}, loss, train, metrics)
+
+
+@pytest.mark.parametrize(("mode", "method"), [("train", "training"), ("eval", "eval")])
+def test_a_training_and_an_evaluation_are_exported_as_by_tensorflow(mode: str, method: str, tmp_path: Path) -> None:
+    made = tf.estimator.Estimator(measured, str(tmp_path / "model"), quiet()).train(batches, steps=3)
+    folder = made.export_saved_model(tmp_path / "out", supervised, experimental_mode=mode)
+    weights = made.get_variable_value("w")
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        signature = tf.saved_model.load(session, [mode], folder).signature_def[mode]
+        assert signature.method_name == f"tensorflow/supervised/{method}"
+        assert set(signature.inputs) == {"x", "label"}
+        outputs = {key: signature.outputs[key].name for key in signature.outputs}
+        assert set(outputs) == {"loss", "predictions/y", "metrics/mae/value", "metrics/mae/update_op"}
+        feeds = {signature.inputs["x"].name: X[:4], signature.inputs["label"].name: Y[:4]}
+        loss, y = session.run([outputs["loss"], outputs["predictions/y"]], feeds)
+        np.testing.assert_allclose(y, X[:4] @ weights, rtol=1e-5)
+        assert loss == pytest.approx(np.square(y - Y[:4]).mean(), rel=1e-5)
+        session.run(outputs["metrics/mae/update_op"], feeds)
+        assert session.run(outputs["metrics/mae/value"]) == pytest.approx(np.abs(y - Y[:4]).mean(), rel=1e-5)
+        if mode == "train":
+            (step,) = graph.get_collection("saved_model_train_op")
+            for _ in range(5):
+                session.run(step, feeds)
+            assert session.run(outputs["loss"], feeds) < loss
+
+
+def test_outputs_of_an_evaluation_have_tensorflows_names(tmp_path: Path) -> None:
+    made = af.blocking.LinearRegressor([af.feature_column.numeric_column("x", 2)], str(tmp_path / "a"), config=quiet())
+    made.train(batches)
+    folder = made.export_saved_model(tmp_path / "out", supervised, experimental_mode="eval")
+    with tf.Graph().as_default(), tf.Session() as session:
+        outputs = set(tf.saved_model.load(session, ["eval"], folder).signature_def["eval"].outputs)
+    metrics = ("average_loss", "label/mean", "prediction/mean")
+    wanted = {f"metrics/{name}/{part}" for name in metrics for part in ("value", "update_op")}
+    assert outputs == {"loss", "predictions", *wanted}
+
+
+@pytest.mark.parametrize(("features", "labels"), [({"x": X}, {"x": Y}), (X, {"input": Y})])
+def test_a_feature_and_a_label_of_one_name_are_refused(features: Any, labels: Any) -> None:
+    with pytest.raises(ValueError, match="Features and labels must have distinct keys"):
+        af.estimator.export.build_raw_supervised_input_receiver_fn(features, labels)
+
+
+def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
+    made = af.blocking.Estimator(line, str(tmp_path / "model"), quiet(), {"rate": 0.1})
+    with pytest.raises(ValueError, match="experimental_mode is 'serve'"):
+        made.export_saved_model(tmp_path / "out", receiver, experimental_mode="serve")

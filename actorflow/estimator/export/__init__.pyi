@@ -15,6 +15,7 @@ from actorflow.estimator.export.receivers import ServingInputReceiver as Serving
 from actorflow.estimator.export.receivers import TensorServingInputReceiver as TensorServingInputReceiver
 from actorflow.estimator.export.receivers import build_parsing_serving_input_receiver_fn as build_parsing_serving_input_receiver_fn
 from actorflow.estimator.export.receivers import build_raw_serving_input_receiver_fn as build_raw_serving_input_receiver_fn
+from actorflow.estimator.export.receivers import build_raw_supervised_input_receiver_fn as build_raw_supervised_input_receiver_fn
 
 __all__ = [
     "ClassificationOutput",
@@ -25,4 +26,5 @@ __all__ = [
     "TensorServingInputReceiver",
     "build_parsing_serving_input_receiver_fn",
     "build_raw_serving_input_receiver_fn",
+    "build_raw_supervised_input_receiver_fn",
 ]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actorflow.dtypes import string
-from actorflow.graph.tensor import Tensor
+from actorflow.dtypes import float32, string
+from actorflow.estimator.spec import ModeKeys
+from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.graph import control_dependencies
+from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.protos import SignatureDef
 from actorflow.logs import get_logger
+from actorflow.ops.array.constant import constant
 from actorflow.public import public
 from actorflow.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from actorflow.saved_model.signature_def_utils import (
@@ -19,6 +23,7 @@ from actorflow.saved_model.signature_def_utils import (
 )
 
 _LOG = get_logger("estimator")
+_METHODS = {ModeKeys.TRAIN: "tensorflow/supervised/training", ModeKeys.EVAL: "tensorflow/supervised/eval"}
 
 
 @public("af.estimator.export")
@@ -148,6 +153,34 @@ def export_outputs_of(spec: Any) -> dict[str, ExportOutput]:
             )
         found[DEFAULT_SERVING_SIGNATURE_DEF_KEY] = next(iter(found.values()))
     return found
+
+
+def supervised_signature(spec: Any, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
+    """The signature of a training or an evaluation: `loss`, `predictions/...` and `metrics/...`, as TensorFlow names them.
+
+    Args:
+        spec: an EstimatorSpec for TRAIN or EVAL.
+        receiver_tensors: features and labels by name.
+    """
+    predictions = spec.predictions if isinstance(spec.predictions, Mapping) else {"predictions": spec.predictions}
+    outputs = {"loss": spec.loss, **{_within("predictions", name): tensor for name, tensor in predictions.items()}}
+    for name, (value, update) in (spec.eval_metric_ops or {}).items():
+        outputs[f"{_within('metrics', name)}/value"] = convert_to_tensor(value)
+        outputs[f"{_within('metrics', name)}/update_op"] = _as_tensor(update)
+    signature = predict_signature_def(receiver_tensors, outputs)
+    signature.method_name = _METHODS[spec.mode]
+    return signature
+
+
+def _within(group: str, name: str) -> str:
+    return name if name.startswith(group) else f"{group}/{name}"
+
+
+def _as_tensor(update: Any) -> Tensor:
+    if not isinstance(update, Operation):
+        return convert_to_tensor(update)
+    with control_dependencies([update]):
+        return constant([], float32, name="metric_op_wrapper")
 
 
 def signatures_of(receiver: Any, outputs: Mapping[str, ExportOutput]) -> dict[str, SignatureDef]:

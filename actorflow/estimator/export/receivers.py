@@ -1,4 +1,4 @@
-"""The inputs of a served model: `ServingInputReceiver`, and functions that make one."""
+"""The inputs of a saved model: `ServingInputReceiver`, one for labels as well, and functions that make them."""
 
 from __future__ import annotations
 
@@ -91,16 +91,69 @@ def build_raw_serving_input_receiver_fn(
         features: a tensor for each feature, of the type and shape that it is to have.
         default_batch_size: the number of examples of a batch; any unless given.
     """
-    wanted = {
-        name: (tensor.dtype.base_dtype, (default_batch_size, *(convert_to_tensor(tensor).static_shape or ())[1:]))
-        for name, tensor in features.items()
-    }
+    make = _placeholders(features, default_batch_size)
 
     def serving_input_receiver_fn() -> ServingInputReceiver:
-        made = {name: placeholder(dtype, shape, name=name) for name, (dtype, shape) in wanted.items()}
+        made = make()
         return ServingInputReceiver(made, made)
 
     return serving_input_receiver_fn
+
+
+def _placeholders(tensors: Mapping[str, Tensor], batch: int | None) -> Callable[[], dict[str, Tensor]]:
+    """A function that makes a placeholder for each tensor, for batches of `batch` examples."""
+    wanted = {
+        name: (tensor.dtype.base_dtype, (batch, *(convert_to_tensor(tensor).static_shape or ())[1:]))
+        for name, tensor in tensors.items()
+    }
+    return lambda: {name: placeholder(dtype, shape, name=name) for name, (dtype, shape) in wanted.items()}
+
+
+@dataclass(frozen=True)
+class SupervisedInputReceiver:
+    """The inputs of a saved training or evaluation, and the features and labels that come of them."""
+
+    features: Any
+    labels: Any
+    receiver_tensors: Mapping[str, Tensor]
+
+
+@public("af.estimator.export")
+def build_raw_supervised_input_receiver_fn(
+    features: Mapping[str, Tensor] | Tensor,
+    labels: Mapping[str, Tensor] | Tensor,
+    default_batch_size: int | None = None,
+) -> Callable[[], SupervisedInputReceiver]:
+    """A function that makes a receiver whose inputs are features and labels, for the export of a training or an evaluation.
+
+    Example:
+        >>> x, y = af.placeholder(af.float32, [None, 3]), af.placeholder(af.float32, [None])
+        >>> receiver = af.estimator.export.build_raw_supervised_input_receiver_fn({"x": x}, y)()
+        >>> sorted(receiver.receiver_tensors), receiver.labels.shape
+        (['label', 'x'], TensorShape([None]))
+
+    Args:
+        features: a tensor for each feature, of the type and shape that it is to have; or one tensor, whose name is `input`.
+        labels: the same for labels; the name of one tensor is `label`.
+        default_batch_size: the number of examples of a batch; any unless given.
+
+    Raises:
+        ValueError: a feature and a label have one name.
+    """
+    named, named_labels = _named(features, "input"), _named(labels, "label")
+    if both := set(named) & set(named_labels):
+        raise ValueError(f"Features and labels must have distinct keys. Found overlapping keys: {both}")
+    make, make_labels = (_placeholders(tensors, default_batch_size) for tensors in (named, named_labels))
+
+    def supervised_input_receiver_fn() -> SupervisedInputReceiver:
+        made, made_labels = make(), make_labels()
+        return SupervisedInputReceiver(
+            made if isinstance(features, Mapping) else made["input"],
+            made_labels if isinstance(labels, Mapping) else made_labels["label"],
+            {**made, **made_labels},
+        )
+
+    return supervised_input_receiver_fn
 
 
 @public("af.estimator.export")

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorflow import machine
-from actorflow.estimator.export.outputs import export_outputs_of, signatures_of
+from actorflow.estimator.export.outputs import export_outputs_of, signatures_of, supervised_signature
 from actorflow.estimator.programs.hosts import KeptHost
 from actorflow.estimator.spec import ModeKeys
 from actorflow.monitored.commands import Await, Program
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.saved_model.builder import SavedModelBuilder
-from actorflow.saved_model.tag_constants import SERVING
+from actorflow.saved_model.constants import TRAIN_OP_KEY
+from actorflow.saved_model.tag_constants import EVAL, SERVING, TRAINING
 from actorflow.train.saving.checkpoints import latest_checkpoint
 from actorflow.variables.collections import GraphKeys
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from actorflow.estimator.core import Core
 
 _EXTRA = "assets.extra"
+_TAGS = {ModeKeys.PREDICT: SERVING, ModeKeys.TRAIN: TRAINING, ModeKeys.EVAL: EVAL}
 
 
 def exporting(
@@ -37,14 +39,19 @@ def exporting(
     """Writes the model with the values of a checkpoint to a numbered folder; see `Estimator.export_saved_model`."""
     if serving_input_receiver_fn is None:
         raise ValueError("An input_receiver_fn must be defined.")
-    if mode != ModeKeys.PREDICT:
-        raise ValueError(f"A saved model is for {ModeKeys.PREDICT!r}, not for {mode!r}.")
+    if mode not in _TAGS:
+        raise ValueError(f"A saved model is for a mode of {sorted(_TAGS)}, but experimental_mode is {mode!r}.")
     path = checkpoint_path or latest_checkpoint(core.model_dir)
     if path is None:
         raise ValueError(f"Couldn't find trained model at {core.model_dir}.")
-    built, receiver = core.graphs.for_serving(serving_input_receiver_fn)
+    built, receiver = core.graphs.for_export(mode, serving_input_receiver_fn)
     with built.graph.as_default():
-        signatures = signatures_of(receiver, export_outputs_of(built.spec))
+        if mode == ModeKeys.PREDICT:
+            signatures = signatures_of(receiver, export_outputs_of(built.spec))
+        else:
+            signatures = {mode: supervised_signature(built.spec, receiver.receiver_tensors)}
+        if mode == ModeKeys.TRAIN:
+            built.graph.add_to_collection(TRAIN_OP_KEY, built.spec.train_op)
         main_op = built.spec.scaffold.local_init_op if built.spec.scaffold is not None else None
         main_op = main_op if main_op is not None else Scaffold.default_local_init_op()
     number, passing = _folder(Path(export_dir_base))
@@ -56,7 +63,7 @@ def exporting(
             assets = built.graph.get_collection(GraphKeys.ASSET_FILEPATHS)
             yield Await(
                 lambda: builder.add_meta_graph_and_variables(
-                    host.session, [SERVING], signatures, assets, main_op=main_op, saver=built.scaffold.saver
+                    host.session, [_TAGS[mode]], signatures, assets, main_op=main_op, saver=built.scaffold.saver
                 )
             )
         finally:

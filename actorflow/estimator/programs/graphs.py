@@ -157,13 +157,14 @@ class Graphs:
             built = self._kept[key] = self._build(graph, mode, lambda: (fed.features, fed.labels), fed, warm)
         return built
 
-    def for_serving(self, receiver_fn: Callable[[], Any]) -> tuple[Built, Any]:
-        """A graph for predictions about what clients send, and the receiver that `receiver_fn` gives; it is not kept."""
+    def for_export(self, mode: str, receiver_fn: Callable[[], Any]) -> tuple[Built, Any]:
+        """A graph for what clients send, and the receiver that `receiver_fn` gives; it is not kept."""
         graph = Graph()
         with graph.as_default():
             self._seed()
             receiver = receiver_fn()
-        return self._build(graph, ModeKeys.PREDICT, lambda: (receiver.features, None), None, False), receiver
+        labels = getattr(receiver, "labels", None)
+        return self._build(graph, mode, lambda: (receiver.features, labels), None, False), receiver
 
     def _seed(self) -> None:
         if self._config.tf_random_seed is not None:
