@@ -34,3 +34,4 @@ class StepReport:
 
 
 Users: TypeAlias = "tuple[tuple[str, tuple[str, ...]], ...]"
+"""The ops that do something with a resource, by what they do: `(("filled by", ("QueueEnqueueV2",)),)`."""

@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from actorflow.reports import Users
 
-"""The ops that do something with a resource, by what they do: `(("filled by", ("QueueEnqueueV2",)),)`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Wait:
@@ -28,8 +26,6 @@ class Wait:
 
 
 Reason: TypeAlias = Callable[[], Wait]
-
-
 """Tells what is waited for now. It is called on the event loop of the step, and only for reports."""
 
 
