@@ -13,7 +13,7 @@ import anyio.abc
 import numpy as np
 import pytest
 import zmq
-from channels import Pair, pair, start_zmq_collector, until
+from channels import SERVER, Pair, pair, start_zmq_collector, until
 from patience import PATIENCE
 
 from actorflow.transport.errors import PeerLost, ProtocolError
@@ -107,7 +107,7 @@ async def test_f62_a_lane_that_is_not_reached_is_given_up(monkeypatch: pytest.Mo
     async with pair("curve") as both:
         await exchange(both)
         assert sealed(both) == [False, False]
-        assert both.here.unsealed == {both.there.address}  # type: ignore[attr-defined]
+        assert list(both.here.unsealed) == [(both.there.address, SERVER.incarnation)]  # type: ignore[attr-defined]
         monkeypatch.setattr(connected_channel, "_SEALED_SECONDS", PATIENCE)
         with anyio.fail_after(PATIENCE):
             again = await both.here.connect(both.there.address)
@@ -132,7 +132,7 @@ async def test_f62_strangers_at_the_port_disturb_nobody() -> None:
                 stranger.connect(f"tcp://127.0.0.1:{listener.port}")
                 stranger.send_multipart([b"part", b"part"])
                 stranger.send(b"\1\0\0\0" + bytes(16))
-            await until(lambda: listener.dropped >= 10)
+            await until(lambda: listener.dropped >= 5 and listener.limiter.ended >= 5)  # the first part is the last
             await exchange(both)
             assert sealed(both) == [True, True]
         finally:
@@ -140,7 +140,7 @@ async def test_f62_strangers_at_the_port_disturb_nobody() -> None:
 
 
 async def test_f62_who_has_the_routing_id_and_not_the_key_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """He was faster than the peer, which is refused under that name then, and stays with CURVE."""
+    """It was faster than the peer. It is ended, and the peer has the lane, or stays with CURVE."""
     monkeypatch.setattr(connected_channel, "_SEALED_SECONDS", 0.3)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     stranger = context.socket(zmq.DEALER)
@@ -163,9 +163,71 @@ async def test_f62_who_has_the_routing_id_and_not_the_key_gets_nothing(monkeypat
             await until(lambda: listener.dropped == 1)
             waiting.pop()()
             await exchange(both)
+            assert len(set(sealed(both))) == 1
+    finally:
+        stranger.close(0)
+        context.destroy(0)
+
+
+async def test_f62_an_answer_that_comes_too_late_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connecting side has given up, and its lane is gone: both go on with CURVE."""
+    monkeypatch.setattr(connected_channel, "_SEALED_SECONDS", 0.02)
+    monkeypatch.setattr(connected_channel, "_LATE_SECONDS", PATIENCE)
+    send, late = SealedListener.send, []
+    monkeypatch.setattr(SealedListener, "send", lambda self, *parts: late.append(lambda: send(self, *parts)))
+    async with pair("curve") as both:
+        await until(lambda: bool(late) and both.client._is_sealed is False)  # type: ignore[attr-defined]
+        await until(lambda: both.server._is_sealed is False)  # type: ignore[attr-defined]
+        listener = both.there.sealed  # type: ignore[attr-defined]
+        await until(lambda: not listener._fds)
+        with pytest.raises(zmq.ZMQError):
+            late.pop()()
+        await exchange(both)
+        assert sealed(both) == [False, False] and both.client.ended is both.server.ended is None  # type: ignore[attr-defined]
+
+
+async def test_f62_a_port_that_leads_elsewhere_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something else that speaks ZeroMQ listens there, as behind a forwarded port."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    other = context.socket(zmq.ROUTER)
+    port = other.bind_to_random_port("tcp://127.0.0.1")
+    listen = SealedListener.__init__
+
+    def elsewhere(self: SealedListener, *arguments: Any) -> None:
+        listen(self, *arguments)
+        self.port = port
+
+    monkeypatch.setattr(SealedListener, "__init__", elsewhere)
+    try:
+        async with pair("curve") as both:
+            await until(lambda: bool(other.poll(0)))
+            other.send_multipart([other.recv_multipart()[0], b"what do you want? " * 3])
+            await exchange(both)
             assert sealed(both) == [False, False]
     finally:
+        other.close(0)
         context.destroy(0)
+
+
+async def test_f62_a_lane_that_breaks_ends_the_channel_on_both_sides() -> None:
+    async with pair("curve") as both:
+        await exchange(both)
+        both.client._sockets[SEALED].close(0)  # type: ignore[attr-defined]
+        both.client._sockets[SEALED] = both.client._sockets[0]  # type: ignore[attr-defined]
+        with anyio.fail_after(PATIENCE):
+            assert isinstance(await both.server.wait_closed(), PeerLost)
+            assert isinstance(await both.client.wait_closed(), PeerLost)
+
+
+async def test_f62_a_channel_that_is_closed_amid_tensors_ends_in_good_order() -> None:
+    async with pair("curve") as both:
+        await exchange(both)
+        for step in range(2, 12):
+            both.server.send(2, step, b"", LARGE)
+        with anyio.fail_after(PATIENCE):
+            await both.client.recv(2, 2)
+            await both.client.aclose()
+            assert isinstance(await both.server.wait_closed(), anyio.EndOfStream)
 
 
 # ---- somebody between

@@ -221,6 +221,11 @@ class Connection:
         self._fail(error, events)
         return events
 
+    def last_word(self, text: str) -> None:
+        """Queues a CLOSE for a peer that may still hear it, before the shell calls `broken`."""
+        if self.state is ConnectionState.OPEN:
+            self._say_close(CloseReason.GONE, text)
+
     def broken(self, error: BaseException) -> list[Event]:
         """The wire is broken, or the peer dead."""
         if self.state is ConnectionState.CLOSED:

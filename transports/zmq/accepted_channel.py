@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AcceptedChannel(ZmqChannel):
-    """The listening end: it speaks through the process's ROUTER."""
+    """The listening end: it speaks through the ROUTERs of the process."""
 
     def __init__(self, endpoint: ZmqEndpoint, name: bytes, user: str | None) -> None:
         super().__init__(endpoint, "", chunk=chunk_size(endpoint))
@@ -38,7 +38,7 @@ class AcceptedChannel(ZmqChannel):
             self.endpoint.accepted(self)
 
     def _opened(self, event: ConnectionOpened) -> None:
-        if self._may_seal(self.core.mine, event.peer, self.endpoint.sealed_port):
+        if self._agree_on_seal(self.core.mine, event.peer, self.endpoint.sealed_port):
             self._is_sealed = None
         super()._opened(event)
 
@@ -58,6 +58,14 @@ class AcceptedChannel(ZmqChannel):
             else:
                 self.core.hand_key(*self._sealer.offer())
 
+    def lost_lane(self, lane: int) -> None:
+        """The connection of a lane is gone. A sealed one that is not in use yet is the connecting side's affair."""
+        if lane != SEALED or self._is_sealed:
+            who = self.peer.identity.task or "a peer"
+            self._broke(PeerLost(f"The connection to {who} broke: its process has ended or hangs."))
+        else:
+            self.has_sealed_lane = False
+
     def greeted(self, part: memoryview) -> bool:
         """Looks at the first part of a connection under the name of this channel's sealed lane: whether it is the peer's."""
         listener = self.endpoint.sealed
@@ -69,8 +77,11 @@ class AcceptedChannel(ZmqChannel):
             return False  # a stranger's: it ends nothing
         if data:
             return False
+        try:
+            listener.send(self._sealed_name, self._sealer.greeting())
+        except zmq.ZMQError:
+            return False  # its connection is gone already
         self.has_sealed_lane = True
-        listener.send(self._sealed_name, self._sealer.greeting())
         self.core.hand_key(FIRST_KEY)
         self.wake()
         return True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import zmq
 
-from actorflow.transport.errors import ProtocolError
+from actorflow.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
 from ..protocol.events import KeyReceived
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONTROL, BULK, SEALED = 0, 1, 2
 ID_SIZE = 18  # a byte that is not 0, sixteen random ones, the lane
 _CHUNKS_PER_TURN = 16
-_COPIED = 64 * 1024
+COPIED = 64 * 1024
 _ENCRYPTED_CHUNK = 128 * 1024
 _SEALED_CHUNK = 256 * 1024
 
@@ -42,8 +42,9 @@ class ZmqChannel(BaseChannel):
     _is_sealed: bool | None = False
     """Whether chunks take the sealed lane; None while that is not known."""
 
-    def _may_seal(self, mine: Hello, peer: Hello, port: int) -> bool:
-        """Whether both could have a sealed lane, to the port of the listening one. Both sides come to the same answer."""
+    def _agree_on_seal(self, mine: Hello, peer: Hello, port: int) -> bool:
+        """Makes the ends of a sealed lane if both sides can have one, to the port of the listening one: whether that is so. Each
+        side offers one cipher, so both come to the same answer."""
         common = [seal for seal in mine.seals if seal in peer.seals]
         if common and port:
             self._sealer, self._opener = Sealer(common[0]), Opener(common[0])
@@ -98,6 +99,7 @@ class ZmqChannel(BaseChannel):
             if self.core.receiver.borrows:
                 self.handle(self.core.chunk_received(memoryview(self._opener.body(body.buffer))))
             elif events or not len(view):
+                self._opener.body(body.buffer)  # thrown away, and counted: the next part has the next number
                 self.handle(events)
             else:
                 self._opener.body_into(body.buffer, view)
@@ -143,10 +145,16 @@ class ZmqChannel(BaseChannel):
         self.handle(self.core.chunk_received())
         return received
 
+    def _broke(self, error: PeerLost) -> None:
+        """A connection of the channel is gone. The peer hears of it by another one, if that is still there."""
+        self.core.last_word("a connection between the two broke")
+        self._transmit()
+        self.lost(error)
+
     def _copies(self, body: memoryview) -> bool:
         """Whether ZeroMQ copies the body of a chunk at once. If it does not, it says when it is done with it, which
         wakes a thread of the interpreter; and to encrypt is to copy anyway."""
-        return self.endpoint.keys is not None or len(body) < _COPIED
+        return self.endpoint.keys is not None or len(body) < COPIED
 
     def push(self, control: Callable[[bytes], None], bulk: Callable[[bytes, memoryview], None]) -> bool:
         """Sends what is ready, a bounded number of chunks. True where there is more."""

@@ -16,7 +16,7 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from ..protocol.events import ConnectionOpened
 from ..protocol.frames import encode
 from ..protocol.handshake import hello_record
-from .channel import BULK, CONTROL, ID_SIZE, SEALED, ZmqChannel, chunk_size
+from .channel import BULK, CONTROL, COPIED, ID_SIZE, SEALED, ZmqChannel, chunk_size
 from .monitor import SocketMonitor
 from .sealing import FIRST_KEY
 from .sockets import MORE, NOW, Socket, fd_of, readable, rest, send
@@ -28,6 +28,9 @@ _PER_TURN = 64
 _BYTES_PER_TURN = 4 << 20
 _SEALED_SECONDS = 0.8
 """A sealed lane that is not there by then will not be. It is less than a channel takes to close, so nothing is left behind."""
+_LATE_SECONDS = 0.2
+_AGAIN_SECONDS = 60.0
+"""After this time a sealed lane that was not reached is tried again, with a new channel."""
 _REFUSALS = 3
 _SILENT = 0.8
 """A handshake that fails after so much of its time was not refused: there was no answer."""
@@ -47,7 +50,7 @@ class UnexplainedRejection(HandshakeRejected):
 
 
 class ConnectedChannel(ZmqChannel):
-    """The connecting end: two DEALERs, each with a monitor."""
+    """The connecting end: a DEALER for each lane, with a monitor."""
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class ConnectedChannel(ZmqChannel):
         self._answered = False
         """Whether the sealed lane leads to the peer."""
         self._giving_up: asyncio.TimerHandle | None = None
+        self._was_late = False
         self._open_lane(CONTROL, target, self._seen)
         self._open_lane(BULK, target, self._seen)
         self.core.hello()
@@ -126,24 +130,25 @@ class ConnectedChannel(ZmqChannel):
             if self._refusals >= _REFUSALS:
                 self._unlike()
         elif event == zmq.EVENT_DISCONNECTED and self._ready[lane]:
-            self._broke()
+            self._lost_lane()
 
-    def _broke(self) -> None:
+    def _lost_lane(self) -> None:
         """A connection is gone. The messages before its end, a last word perhaps, still count."""
         for lane, socket in enumerate(self._sockets):
             while self.ended is None and readable(socket):
                 self._drain_some(lane)
-        self.lost(PeerLost(f"The connection to {self._who()} broke: its process has ended or hangs."))
+        self._broke(PeerLost(f"The connection to {self._who()} broke: its process has ended or hangs."))
 
     # ---- the sealed lane
 
     def _opened(self, event: ConnectionOpened) -> None:
-        if self._may_seal(self.core.mine, event.peer, event.peer.sealed_port):
-            if self.peer.address in self.endpoint.unsealed:
+        if self._agree_on_seal(self.core.mine, event.peer, event.peer.sealed_port):
+            not_before = self.endpoint.unsealed.get((self.peer.address, event.peer.identity.incarnation), 0.0)
+            if self.loop.time() < not_before:
                 self.core.hand_key(0)
             else:
                 self._is_sealed = None
-                self._giving_up = self.loop.call_later(_SEALED_SECONDS, self._give_up)
+                self._wait_for_answer()
                 self.core.hand_key(*self._sealer.offer())
         super()._opened(event)
 
@@ -162,14 +167,31 @@ class ConnectedChannel(ZmqChannel):
                 host = self._target.rpartition(":")[0]
                 self._open_lane(SEALED, f"{host}:{self.core.peer.sealed_port}", self._seen_sealed)
 
+    def _wait_for_answer(self) -> None:
+        due = self.loop.time() + _SEALED_SECONDS
+
+        def expired() -> None:
+            if self.loop.time() - due > _LATE_SECONDS and not self._was_late:
+                self._was_late = True  # this process stood still: the answer may be here, and is yet to be read
+                self._wait_for_answer()
+            else:
+                self._give_up()
+
+        self._giving_up = self.loop.call_at(due, expired)
+
     def _seen_sealed(self, lane: int, event: int, value: int) -> None:
         if self.ended is not None or len(self._sockets) <= SEALED:
             return
         if event == zmq.EVENT_HANDSHAKE_SUCCEEDED and not self._answered:
             send(self._sockets[SEALED], self._sealer.greeting(), NOW, True)
             self._look_again(SEALED)
-        elif event == zmq.EVENT_DISCONNECTED and self._answered:
-            self._broke()
+        elif event == zmq.EVENT_DISCONNECTED:
+            while not self._answered and self._is_sealed is None and readable(self._sockets[SEALED]):
+                self._take_answer()
+            if self._answered:
+                self._lost_lane()
+            else:
+                self._give_up()
 
     def _take_answer(self) -> None:
         """The peer's greeting on the sealed lane."""
@@ -180,9 +202,9 @@ class ConnectedChannel(ZmqChannel):
                 raise ProtocolError("Its first part is no greeting.")
         except zmq.Again:
             return
-        except ProtocolError as error:
+        except ProtocolError:  # something else listens there: a port that leads elsewhere, perhaps
             rest(socket)
-            self._seal_broke(error)
+            self._give_up()
             return
         self._answered = True
         self.core.hand_key(FIRST_KEY)
@@ -200,7 +222,10 @@ class ConnectedChannel(ZmqChannel):
         if self._is_sealed is not None or self._answered or self.ended is not None or self.core.peer is None:
             return
         _LOG.warning("sealed_lane_not_reached", peer=self._who(), port=self.core.peer.sealed_port)
-        self.endpoint.unsealed.add(self.peer.address)
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+        known = self.peer.address, self.core.peer.identity.incarnation
+        self.endpoint.unsealed[known] = self.loop.time() + _AGAIN_SECONDS
         self._close_lanes(SEALED)
         self.core.hand_key(0)
         self._decided(False)
@@ -237,7 +262,7 @@ class ConnectedChannel(ZmqChannel):
         if self._is_sealed:
             sealed_head, sealed_body = self._sealed_parts(head, body)
             send(self._sockets[SEALED], sealed_head, MORE, True)
-            send(self._sockets[SEALED], sealed_body, NOW, False)
+            send(self._sockets[SEALED], sealed_body, NOW, len(sealed_body) < COPIED)
             return
         send(self._sockets[BULK], head, MORE, True)
         send(self._sockets[BULK], body, NOW, self._copies(body))

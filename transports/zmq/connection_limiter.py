@@ -71,6 +71,11 @@ class ConnectionLimiter:
             except OSError:  # it is gone already
                 pass
 
+    def end(self, fd: int) -> None:
+        """It has said what no peer would say: if it is still a stranger, it is ended."""
+        if fd in self._strangers:
+            self._end(fd)
+
     def left(self, fd: int) -> None:
         """It is gone."""
         self._strangers.pop(fd, None)

@@ -1,4 +1,4 @@
-"""The ZeroMQ transport: one ROUTER for each process that listens, two DEALERs (control and bulk) to each peer.
+"""The ZeroMQ transport: a ROUTER for each process that listens, and DEALERs to each peer, for control and for bulk.
 
 The sockets are plain ones, driven by the event loop's reader callbacks: three times the messages per second of
 `zmq.asyncio`, and no future that a cancellation could lose a message with. Windows bound what libzmq holds, so it has
@@ -87,8 +87,9 @@ class ZmqEndpoint(BaseEndpoint):
         super().__init__(me, **options)
         self.keys = keys
         self.seals = () if keys is None else seals
-        self.unsealed: set[str] = set()
-        """Addresses of peers whose port for sealed lanes was not reached, and is not tried again."""
+        self.unsealed: dict[tuple[str, int], float] = {}
+        """Addresses and incarnations of peers whose port for sealed lanes was not reached, and the loop's time at which it may be
+        tried again."""
         self.sealed: SealedListener | None = None
         self.dropped = 0
         self._heartbeat = round(heartbeat_seconds * 1000)
@@ -107,6 +108,9 @@ class ZmqEndpoint(BaseEndpoint):
         if listen is not None:
             try:
                 self._listen(listen)
+                if self.seals:
+                    self.sealed = SealedListener(self, _literal(parse_address(listen)[0]))
+                    self.sealed_port = self.sealed.port
             except zmq.ZMQError as error:
                 self.close()
                 raise UnavailableError(f"Cannot listen on {listen}: {error}.") from error
@@ -114,9 +118,6 @@ class ZmqEndpoint(BaseEndpoint):
             bound: str = self.router.last_endpoint.decode().rstrip("\0")
             self.address = advertise or bound
             self.limiter = ConnectionLimiter(parse_address(bound)[1])
-            if self.seals:
-                self.sealed = SealedListener(self, _literal(parse_address(bound)[0]))
-                self.sealed_port = self.sealed.port
             if keys is not None:
                 self._gate = ZapAuthenticator(self.context, allowed | {keys.public})
 
@@ -307,7 +308,7 @@ class ZmqEndpoint(BaseEndpoint):
 
     def broke(self, identity: bytes) -> None:
         """The connection of a lane is gone."""
-        self._broken.append(identity[:-1])
+        self._broken.append(identity)
         self.again()
 
     def _bury(self, count: int) -> None:
@@ -315,11 +316,10 @@ class ZmqEndpoint(BaseEndpoint):
         if count and self.sealed is not None:
             self.sealed.drain_all()
         broken, self._broken = self._broken[:count], self._broken[count:]
-        for name in broken:
-            channel = self._accepted.get(name)
+        for identity in broken:
+            channel = self._accepted.get(identity[:-1])
             if channel is not None:
-                who = channel.peer.identity.task or "a peer"
-                channel.lost(PeerLost(f"The connection to {who} broke: its process has ended or hangs."))
+                channel.lost_lane(identity[-1])
 
     def forget(self, name: bytes) -> None:
         """A channel that a peer had opened is over."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import zmq
 
+from .channel import COPIED
 from .connection_limiter import ConnectionLimiter
 from .monitor import SocketMonitor
 from .sockets import MORE, NOW, Socket, fd_of, readable, rest, send
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _PER_TURN = 64
 _BYTES_PER_TURN = 4 << 20
+_TURNS = 64
+_QUEUED = 8
+"""Messages that libzmq holds of one connection, whoever made it. Chunks are large, so a lane is not slower for it."""
 
 
 class SealedListener:
@@ -33,6 +37,7 @@ class SealedListener:
         router: Socket = endpoint.socket(zmq.ROUTER)
         self._router = router
         router.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        router.setsockopt(zmq.RCVHWM, _QUEUED)
         router.setsockopt(zmq.IPV6, "[" in host)
         self._monitor = SocketMonitor(router, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED, self._changed)
         router.bind(f"tcp://{host}:*")
@@ -56,8 +61,7 @@ class SealedListener:
                 return
             channel = self._endpoint.accepted_channel(identity)
             if channel is None:
-                rest(self._router)
-                self.dropped += 1
+                self._refuse(self._router.recv(NOW, copy=False))
             elif channel.has_sealed_lane:
                 space -= channel.take_sealed(self._router)
             else:
@@ -68,16 +72,17 @@ class SealedListener:
             self._again()
 
     def drain_all(self) -> None:
-        """Takes all that has arrived: a peer is about to be buried."""
-        while not self._router.closed and readable(self._router):
+        """Takes what has arrived, as a peer is about to be buried: more than all lanes hold, unless strangers flood the port."""
+        for _ in range(_TURNS):
+            if self._router.closed or not readable(self._router):
+                return
             self.drain()
 
     def _greeting(self, channel: AcceptedChannel, identity: bytes) -> None:
         """The first part of a connection, whoever made it."""
         part = self._router.recv(NOW, copy=False)
         if part.more or not channel.greeted(part.buffer):
-            rest(self._router)
-            self.dropped += 1
+            self._refuse(part)
             return
         self._monitor.drain()  # which tells of connections that came, and of others with the same descriptor that went
         fd = part.get(zmq.SRCFD)
@@ -85,12 +90,21 @@ class SealedListener:
             self._fds[fd] = identity
             self.limiter.greeted(fd)
 
+    def _refuse(self, part: zmq.Frame) -> None:
+        """A stranger's message, of which `part` is the first after the routing id: it is dropped, and its connection ended."""
+        rest(self._router)
+        self.dropped += 1
+        fd = part.get(zmq.SRCFD)
+        if isinstance(fd, int) and fd not in self._fds:
+            self._monitor.drain()
+            self.limiter.end(fd)
+
     def send(self, identity: bytes, *parts: bytes) -> None:
         """Sends parts to a peer. Raises ZMQError where its connection is gone."""
         send(self._router, identity, MORE, True)
         for part in parts[:-1]:
             send(self._router, part, MORE, True)
-        send(self._router, parts[-1], NOW, len(parts) == 1)
+        send(self._router, parts[-1], NOW, len(parts[-1]) < COPIED)
         if not self._looking and readable(self._router):
             self._again()
 

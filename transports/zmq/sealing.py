@@ -73,7 +73,8 @@ class _Cipher:
         self.bytes += len(data)
         if self._encrypts:
             return self._aead.encrypt(self._nonce(), data, None)
-        return bytes(data) + self._aead.encrypt(self._nonce(), b"", data)
+        copy = bytes(data)
+        return copy + self._aead.encrypt(self._nonce(), b"", copy)
 
     def open(self, part: memoryview) -> bytes:
         """The data of the next part. Raises InvalidTag."""
