@@ -226,9 +226,15 @@ class EagerVariable(Variable):
             raise ValueError(f"The variable has shape {show(self.static_shape)}, not {show(as_shape(shape))}.")
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Assigns a value of Python."""
-        self._check_home()
-        self._state.assign(convert_to_tensor(value, self.dtype, graph=GRAPH).numpy())  # type: ignore[attr-defined]
+        """Assigns a value of Python, also where the variable lives on a task of a cluster."""
+        self._put(convert_to_tensor(value, self.dtype, graph=GRAPH).numpy())  # type: ignore[attr-defined]
+
+    def _put(self, value: Any) -> None:
+        """Assigns a value of the right type where the variable lives. Blocks."""
+        if self._home is None:
+            self._state.assign(value)
+        else:
+            self._home.assign(value)
 
     def eval(self, session: Any = None, feed_dict: Any = None) -> Any:
         """Raises NotImplementedError: there is no session in it; `numpy()` gives the value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,17 @@ def test_a_state_has_what_is_not_read() -> None:
     assert [taken(files, r) for r in (ONE, OTHER, ONE)] == [b"0", b"1", b"2"]
     later.restore(files.state())
     assert [taken(later, ONE) for _ in range(4)] == [b"1", b"2", b"3", "end"]
+
+
+@pytest.mark.parametrize("act", [FilePool.state, lambda files: files.restore(b"")], ids=["state", "restore"])
+def test_a_checkpoint_waits_for_a_reader_that_takes(act: Any) -> None:
+    files = pool()
+    with ThreadPoolExecutor(1) as thread:
+        with files._lock:
+            acting = thread.submit(act, files)
+            with pytest.raises(TimeoutError):
+                acting.result(0.05)
+        acting.result()
 
 
 def test_what_is_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -64,6 +66,78 @@ async def test_variables_live_there() -> None:
                 w.assign([0.0, 0.0])
             with pytest.raises(RuntimeError, match="lives on"):
                 af.function(lambda: w + 1.0)()
+
+
+@pytest.mark.allow_leaks("fds", "shm")
+async def test_first_calls_at_once_share_what_takes_variables_along() -> None:
+    async with af.LocalCluster({"ps": 1}) as cluster:
+        with af.eager():
+            w = af.Variable(np.full(5_000_000, 2.0, np.float32))
+            times, plus = (af.function(f, device=cluster.target) for f in (lambda x: w[0] * x, lambda x: w[0] + x))
+            calls = [asyncio.ensure_future(f.run(x)) for f in (times, plus) for x in (1.0, 2.0, 3.0)]
+            assert [float(await call) for call in calls] == [2.0, 4.0, 6.0, 3.0, 4.0, 5.0]
+
+
+async def test_a_first_call_that_is_stopped_leaves_the_work_to_the_next_one() -> None:
+    """However far it has come, and also where another call waits for it."""
+    async with servers({"ps": 1}) as started:
+        with af.eager():
+            for turns in (1, 3, 10, 30):
+                v = af.Variable(7.0)
+                times = af.function(lambda x, v=v: v * x, device=started[0].target, static_argnames=("v",))
+                first, second = (asyncio.ensure_future(times.run(x)) for x in (2.0, 3.0))
+                for _ in range(turns):
+                    await anyio.lowlevel.checkpoint()
+                first.cancel()
+                await asyncio.wait([first])
+                assert float(await second) == 21.0
+                assert float(await times.run(2.0)) == 14.0
+
+
+async def test_a_function_that_was_traced_for_another_device_uses_a_variable_where_it_lives() -> None:
+    async with servers({"worker": 2}) as started:
+        with af.eager():
+            u = af.Variable(2.0)
+
+            def on(task: int) -> Any:
+                @af.function(device=started[0].target)
+                def times(x: Any) -> Any:
+                    with af.device(f"/job:worker/task:{task}"):
+                        return u * x
+
+                return times
+
+            functions = on(0), on(1)
+            traced = [f.get_concrete_function(af.constant(1.0)) for f in functions]
+            assert [float(await f.run(3.0)) for f in functions] == [6.0, 6.0]
+            with pytest.raises(af.errors.FailedPreconditionError, match="was traced for"):
+                await traced[1].run([af.constant(3.0)])
+
+
+@pytest.mark.allow_leaks("fds", "shm")
+async def test_checkpoints_have_the_values_of_variables_there(tmp_path: Path) -> None:
+    def program(target: Any) -> list[float]:
+        with af.eager():
+            w = af.Variable(5.0)
+
+            @af.function(device=target)
+            def more() -> Any:
+                return w.assign_add(1.0)
+
+            found = [float(more())]
+            checkpoint = af.train.Checkpoint(w=w)
+            for _ in range(2):  # the second one of a changed value
+                path = checkpoint.save(tmp_path / "run")
+                found.append(float(more()))
+            checkpoint.restore(path).assert_consumed()
+            found.append(float(w.numpy()))
+            w.load(1.0)
+            local = af.Variable(0.0)
+            af.train.Checkpoint(w=local).restore(path)
+            return [*found, float(more()), float(local)]
+
+    async with af.LocalCluster({"ps": 1}) as cluster:
+        assert await anyio.to_thread.run_sync(program, cluster.target) == [6.0, 7.0, 8.0, 7.0, 2.0, 7.0]
 
 
 @pytest.mark.allow_leaks("fds", "shm")  # the connection stays open

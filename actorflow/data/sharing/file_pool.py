@@ -132,16 +132,18 @@ class FilePool:
 
     def state(self) -> bytes:
         """The files that are not read yet in this epoch, those of readers first."""
-        left = [name for name, _ in self._held.values()] + list(self._free)
-        made: bytes = msgpack.packb([self._names, self._epochs, self._lease, self._seed, self._epoch, left])
+        with self._lock:
+            left = [name for name, _ in self._held.values()] + list(self._free)
+            made: bytes = msgpack.packb([self._names, self._epochs, self._lease, self._seed, self._epoch, left])
         return made
 
     def restore(self, state: bytes) -> None:
         """Goes to where it was. Readers of today have to take again."""
         found: Any = msgpack.unpackb(state) if state else [[], 1, 30.0, -1, 0, []]
-        self._names, self._epochs, self._lease, self._seed, self._epoch, left = found
-        self._free, self._held = deque(left), {}
-        self._wake()
+        with self._lock:
+            self._names, self._epochs, self._lease, self._seed, self._epoch, left = found
+            self._free, self._held = deque(left), {}
+            self._wake()
 
 
 def _resolve(waiter: asyncio.Future[None]) -> None:

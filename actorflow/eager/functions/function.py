@@ -12,6 +12,7 @@ from typing import Any
 
 from actorflow.eager.functions.concrete import ConcreteFunction
 from actorflow.eager.functions.func_graph import FuncGraph
+from actorflow.eager.functions.home import ElsewhereError
 from actorflow.eager.functions.signature import Call, Signature, TensorSpec, in_order
 from actorflow.eager.tapes.recording import only
 from actorflow.errors import describe
@@ -101,6 +102,9 @@ class Function:
         concrete = self._traces.get(call.key) or self._trace(call)
         try:
             return concrete.call(call.tensors)
+        except ElsewhereError:
+            self._forget(call, concrete)
+            return self(*args, **kwargs)
         except Exception as error:
             leave_out(error)
             raise
@@ -112,7 +116,11 @@ class Function:
         """
         call = self._signature.call(args, kwargs)
         concrete = self._traces.get(call.key) or self._trace(call)
-        return await concrete.run(call.tensors)
+        try:
+            return await concrete.run(call.tensors)
+        except ElsewhereError:
+            self._forget(call, concrete)
+            return await self.run(*args, **kwargs)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for arguments like these; a `TensorSpec` stands for a tensor of its type and shape."""
@@ -124,6 +132,12 @@ class Function:
     def _trace(self, call: Call) -> ConcreteFunction:
         with self._lock:  # other threads wait for a trace that they need, too
             return self._traces.get(call.key) or self._traced(call)
+
+    def _forget(self, call: Call, concrete: ConcreteFunction) -> None:
+        """Lets the next call like this one trace again."""
+        with self._lock:
+            if self._traces.get(call.key) is concrete:
+                del self._traces[call.key]
 
     def _traced(self, call: Call) -> ConcreteFunction:
         name = getattr(self.python_function, "__name__", "function")
@@ -242,8 +256,9 @@ def function(
         static_argnames: names of arguments that stay values of Python in any case, such as an axis.
         device: the target of a cluster's task that runs it, such as "tcp://machine:7070"; this process unless given. Within the
             function `af.device("/job:worker/task:1")` says on which tasks its nodes run. Variables that it uses live there from
-            its first call on, on the device of their first use: functions with this target change them, and reading one fetches
-            its value. The connection stays open as long as the process.
+            its first call on, on the device of their first use: functions with this target and `load` change them, and reading
+            one fetches its value. `af.train.Checkpoint` saves and restores them there. The connection stays open as long as the
+            process.
 
     Raises:
         ValueError: when it is called: it makes variables in a later call, or an argument does not fit `input_signature`.

@@ -105,6 +105,9 @@ class Checkpoint:
         variables, resumable = reached_from(self)
         for way, one in resumable.items():
             variables[way] = _holder(one)
+        for way, variable in variables.items():
+            if isinstance(variable, EagerVariable) and variable._home is not None:
+                variables[way] = _copy(variable)
         eager = [v for v in variables.values() if isinstance(v, EagerVariable)]
         if eager and len(eager) < len(variables):
             raise ValueError(
@@ -183,6 +186,20 @@ def _holder(resumable: Any) -> EagerVariable:
     return found
 
 
+def _copy(variable: EagerVariable) -> EagerVariable:
+    """A variable of this process with the value of one that lives on a task of a cluster."""
+    copy: EagerVariable | None = getattr(variable, "_checkpoint_copy", None)
+    value = variable.numpy()
+    if copy is None:
+        with eager_graph().as_default():
+            made: Any = Variable(value, trainable=False, name="copy", dtype=variable.dtype)
+        variable._checkpoint_copy = copy = made  # type: ignore[attr-defined]
+    else:
+        copy.load(value)
+    assert copy is not None
+    return copy
+
+
 class Restoring:
     """The status of `Checkpoint.restore`: which values of the checkpoint are wanted, and which were given."""
 
@@ -209,7 +226,7 @@ class Restoring:
         ]
         values = [(variable, self._value(name, variable)) for name, variable in fresh]
         for variable, value in values:
-            variable._state.assign(value)
+            variable._put(value)
         self._done.update({id(variable): name for name, variable in fresh})
         for way, one in self._resumable().items():
             if id(one) not in self._done:
