@@ -118,9 +118,13 @@ def _exact() -> Binding | None:
     return library if library is not None and library.sums_are_exact else None
 
 
-def _run(work: Governed, x: Any, weights: Any, shape: Sequence[int], limit: float, signed: bool) -> tuple[Any, Any]:
-    """The sums, and what they are multiplied by."""
+def _run(
+    work: Governed, x: Any, weights: Any, shape: Sequence[int], limit: float, signed: bool
+) -> tuple[Any, Any] | None:
+    """The sums, and what they are multiplied by; None where a value is NaN, which whole numbers can't hold."""
     whole, factor = steps(np, x, limit, signed)
+    if np.isnan(whole.sum()):  # steps are within a range, so that no sum of others is
+        return None
     y = np.empty(shape, np.float32)
     work(whole.astype(np.int8 if signed else np.uint8), contiguous(weights), y)
     return y, factor
@@ -138,8 +142,9 @@ def int8_matmul(
         (m, k), n = a.shape, weights.shape[1]
         work = _programs.get((m, k, n, signed), library, lambda: _product(library, m, k, n, signed), 2.0 * m * k * n)
         if work is not None:
-            y, factor = _run(work, a, weights, (m, n), limit, signed)
-            return finished(xp, y, factor, scales, bias, activation)
+            done = _run(work, a, weights, (m, n), limit, signed)
+            if done is not None:
+                return finished(xp, *done, scales, bias, activation)
     return int8.int8_matmul(xp, a, weights, scales, bias, limit=limit, signed=signed, activation=activation)
 
 
@@ -166,8 +171,9 @@ def int8_conv2d(
         some = geometry
         work = _programs.get((some, signed), library, lambda: _convolution(library, some, signed), some.flops)
         if work is not None:
-            y, factor = _run(work, x, weights, geometry.result, limit, signed)
-            return finished(xp, y, factor, scales, bias, activation)
+            done = _run(work, x, weights, geometry.result, limit, signed)
+            if done is not None:
+                return finished(xp, *done, scales, bias, activation)
     attrs = {key: value for key, value in attrs.items() if key != "data_format"}
     given: dict[str, Any] = {**attrs, "limit": limit, "signed": signed, "activation": activation}
     return int8.int8_conv2d(xp, x, weights, scales, bias, **given)

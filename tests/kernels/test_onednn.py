@@ -612,6 +612,23 @@ def test_what_the_library_lacks_is_remembered(bound: Binding) -> None:
 
 
 @installed
+@pytest.mark.parametrize("limit", [0.0, 1.0])
+@pytest.mark.parametrize("op", ["Int8MatMul", "Int8Conv2D"])
+@pytest.mark.filterwarnings("error")
+def test_not_a_number_stays_one_where_steps_are_whole_numbers(op: str, limit: float) -> None:
+    """Whole numbers have no NaN; the row that has one is not told as a finite answer, and the others are as ever."""
+    size = (64, 64) if op == "Int8MatMul" else (2, 8, 8, 64)
+    x, weights = np.ones(size, np.float32), np.ones((64, 64) if op == "Int8MatMul" else (1, 1, 64, 64), np.int8)
+    x[(0,) * x.ndim] = np.nan
+    attrs: dict[str, Any] = {"limit": limit, "signed": True, "activation": ""}
+    if op == "Int8Conv2D":
+        attrs |= {"strides": (1, 1, 1, 1), "padding": "SAME", "explicit_paddings": (), "dilations": (1, 1, 1, 1)}
+    y = of_library(op).function(np, x, weights, np.ones(64, np.float32), np.zeros(64, np.float32), **attrs)
+    assert np.isnan(y[(0,) * (x.ndim - 1)]).all()
+    np.testing.assert_allclose(y[1], 64, rtol=1e-6)
+
+
+@installed
 def test_many_programs_are_let_go(bound: Binding, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_MOST_PROGRAMS", 3)
     cache = program.Cache()
