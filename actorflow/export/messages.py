@@ -13,7 +13,8 @@ from actorflow.graphdef.attributes import make_ndarray, to_attr
 from actorflow.graphdef.export import names_of
 from actorflow.graphdef.protos import GraphDef, NodeDef
 
-_COPIES = frozenset({"Identity", "StopGradient", "PreventGradient", "CheckNumerics"})
+COPIES = frozenset({"Identity", "StopGradient", "PreventGradient", "CheckNumerics"})
+"""Ops whose output is their input."""
 
 
 def split(text: str) -> tuple[str, int]:
@@ -91,7 +92,7 @@ class Messages:
                 return None
             if node.op == "Const":
                 return make_ndarray(node.attr["value"].tensor)
-            if node.op not in _COPIES:
+            if node.op not in COPIES:
                 return None
             name, port = split(node.input[0])
         return None

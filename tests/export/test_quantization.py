@@ -206,6 +206,44 @@ async def test_a_transposed_matrix_of_weights_is_turned_and_a_bias_and_an_activa
     assert report.outputs.keys() == {"y:0", "z:0"} and report.outputs["y:0"].relative < 0.05
 
 
+async def test_weights_that_come_into_a_loop_or_a_branch_are_told_as_such() -> None:
+    with af.Graph().as_default() as graph:
+        x, w = af.placeholder(af.float32, [None, 8], name="x"), af.constant(np.ones((8, 8), np.float32))
+        looped = af.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, af.matmul(a, w)), [0, x])[1]
+        af.identity(looped, name="loop")
+        af.identity(af.cond(af.reduce_sum(x) > 0, lambda: af.matmul(x, w), lambda: x), name="branch")
+    _, report = await af.export.quantize(graph.as_graph_def(), ["loop", "branch"])
+    assert not report.quantized
+    reasons = {
+        f"its weights come into a loop or a branch ({op}), where they stay in float32" for op in ("Enter", "Switch")
+    }
+    assert set(report.left.values()) == reasons
+
+
+async def test_weights_that_nodes_share_are_there_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    w, value = rng.normal(size=(16, 16)).astype(np.float32), rng.normal(size=(30, 16)).astype(np.float32)
+    with af.Graph().as_default() as graph:
+        x, shared = af.placeholder(af.float32, [None, 16], name="x"), af.constant(w)
+        once = af.matmul(x, shared)
+        turned = af.matmul(once, af.identity(shared), transpose_b=True)
+        af.add(af.matmul(once, af.identity(shared)), turned, name="y")
+    graph_def, report = await af.export.quantize(graph.as_graph_def(), ["y"], evaluation=[value])
+    assert len(report.quantized) == 3 and report.outputs["y:0"].relative < 0.05
+    arrays = [af.make_ndarray(node.attr["value"].tensor) for node in graph_def.node if node.op == "Const"]
+    assert sum(array.dtype == np.int8 for array in arrays) == 2, "as they are, and transposed"
+
+
+@pytest.mark.parametrize(("kept", "left"), [("y", {"Relu"}), ("sum", {"Relu", "BiasAdd"})])
+async def test_a_bias_or_activation_that_is_to_stay_ends_the_chain(kept: str, left: set[str]) -> None:
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [None, 8], name="x")
+        y = af.matmul(x, np.ones((8, 8), np.float32))
+        af.nn.relu(af.nn.bias_add(y, np.ones(8, np.float32), name="sum"), name="y")
+    graph_def, _ = await af.export.quantize(graph.as_graph_def(), ["y"], keep=[kept])
+    assert {node.op for node in graph_def.node} == {"Placeholder", "Const", "Int8MatMul"} | left
+
+
 async def test_data_may_be_a_dataset_or_come_from_a_coroutine(seed: int) -> None:
     value = np.random.default_rng(seed).normal(size=(6, 8)).astype(np.float32)
 
@@ -256,6 +294,10 @@ def test_entropy_cuts_values_that_are_rare_and_far(seed: int) -> None:
     histogram.add(np.concatenate([rng.normal(size=100_000), [1000.0]]))
     assert histogram.limit("minmax") == 1000
     assert histogram.limit("entropy") < 200
+    modes = Histogram()
+    for value, times in ((1.0, 1000), (8.0, 10)):
+        modes.add(np.repeat(value, times))
+    assert modes.limit("entropy") > 7.9, "both ranges lose nothing, but one would cut a value at 1"
     narrow = Histogram()
     narrow.add(np.array([0.0, np.nan, np.inf, 2.0, 1.0]))
     assert narrow.count == 2 and not narrow.is_signed

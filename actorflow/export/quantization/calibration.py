@@ -9,6 +9,8 @@ import numpy as np
 Method = Literal["minmax", "percentile", "entropy"]
 _BINS = 4096
 _CANDIDATES = 96
+_EQUAL = 1e-12
+"""Losses that differ by less differ by rounding alone."""
 
 
 class Histogram:
@@ -68,8 +70,11 @@ class Histogram:
         if used <= levels:
             return top
         candidates = np.unique(np.linspace(levels, used, _CANDIDATES).astype(int))
-        losses = [_divergence(sizes[:used].astype(np.float64), int(end), levels) for end in candidates]
-        return min(top, float(candidates[int(np.argmin(losses))]) * width)
+        losses = np.array([_divergence(sizes[:used].astype(np.float64), int(end), levels) for end in candidates])
+        best = candidates[losses <= losses.min() + _EQUAL][
+            -1
+        ]  # of ranges that lose as much, the one that cuts the least
+        return min(top, float(best) * width)
 
 
 def _divergence(sizes: Any, end: int, levels: int) -> float:

@@ -12,7 +12,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.export.messages import Messages, split
 from actorflow.export.quantization.calibration import Histogram, Method
 from actorflow.export.quantization.report import OutputError, QuantizationReport, QuantizedNode
-from actorflow.export.quantization.rewriting import Site, replace, sites
+from actorflow.export.quantization.rewriting import Shared, Site, replace, sites
 from actorflow.graph.graph import Graph
 from actorflow.graphdef.importing import import_graph_def
 from actorflow.graphdef.protos import GraphDef
@@ -65,7 +65,7 @@ async def quantize(
         percentile: in percent, for the method `percentile`.
         evaluation: feeds on which both graphs are compared, or pairs of feeds and labels (whole numbers, one for each row of the
             first output); `calibration` unless given, where that can be gone through again, as a list can.
-        keep: names of nodes that stay in float32.
+        keep: names of nodes that stay in float32. One of a bias or ReLU is not taken into the product before it.
 
     Returns:
         The graph, whose inputs and outputs have their names, and a `QuantizationReport`.
@@ -86,6 +86,7 @@ async def quantize(
     found, left = sites(messages, ends, keep)
     histograms = None if calibration is None else await _measured(part, found, calibration)
     made, left_by_range = [], {}
+    shared: Shared = {}
     for site in found:
         limit, signed = 0.0, not site.never_negative
         if histograms is not None:
@@ -94,7 +95,7 @@ async def quantize(
             if not limit:
                 left_by_range[site.node.name] = "the calibration saw no value of its input but 0"
                 continue
-        replace(messages, site, limit, signed)
+        replace(messages, site, limit, signed, shared)
         made.append(QuantizedNode(site.name, site.node.op, site.weights.size, limit, signed))
     small = extract_sub_graph(messages.message(), ends)
     report = QuantizationReport(

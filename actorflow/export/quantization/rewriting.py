@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.export.messages import Messages, constant, controls, data_inputs, split
+from actorflow.export.messages import COPIES, Messages, constant, controls, data_inputs, split
 from actorflow.graphdef.attributes import to_attr
 from actorflow.graphdef.protos import NodeDef
 from actorflow.ops.quantize.int8 import ACTIVATIONS
@@ -18,6 +18,8 @@ PRODUCTS = frozenset(
     {"MatMul", "Conv2D", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv3D", "DepthwiseConv2dNative"}
 )
 """Ops that have weights, where an input is a constant."""
+_INTO_PARTS = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
+"""Ops that bring a value into a loop or a branch."""
 _SUMS = frozenset({"Add", "AddV2", "BiasAdd"})
 _NEVER_NEGATIVE = frozenset({"Relu", "Relu6", "Sigmoid", "Softmax", "Square", "Abs", "Exp", "Softplus"})
 _KEEPING_SIGNS = frozenset(
@@ -40,13 +42,15 @@ _KEEPING_SIGNS = frozenset(
 class Site:
     """A product or convolution with constant weights, and the bias and activation behind it.
 
-    `weights` are float32 with the output channels last. The nodes of `chain` are replaced, and the last of them gives its name.
+    `weights` are float32 with the output channels last, and `source` is the node that they come from. The nodes of `chain`
+    are replaced, and the last of them gives its name.
     """
 
     node: NodeDef
     chain: tuple[str, ...]
     input: str
     weights: Any
+    source: str
     bias: Any
     activation: str
     never_negative: bool
@@ -79,7 +83,7 @@ def sites(
             if reason:
                 left[node.name] = reason
             else:
-                found.append(_site(messages, node, uses, users))
+                found.append(_site(messages, node, uses, users, keep))
     return found, left
 
 
@@ -93,7 +97,7 @@ def _refusal(messages: Messages, node: NodeDef) -> str:
         return f"{node.op} has no form in int8 here"
     weights = messages.constant(data_inputs(node)[1])
     if weights is None:
-        return "its weights are computed in the run"
+        return _not_constant(messages, data_inputs(node)[1])
     if weights.dtype != np.float32:
         return f"its weights are {weights.dtype}"
     if not weights.size or not np.isfinite(weights).all():
@@ -104,27 +108,47 @@ def _refusal(messages: Messages, node: NodeDef) -> str:
     return f"its layout is {layout}" if layout not in ("", "NHWC") else ""
 
 
-def _site(messages: Messages, node: NodeDef, uses: Counter[str], users: dict[str, list[NodeDef]]) -> Site:
+def _source(messages: Messages, text: str) -> str:
+    """The node that an input is a copy of."""
+    name, _ = split(text)
+    while messages.nodes[name].op in COPIES:
+        name, _ = split(messages.nodes[name].input[0])
+    return name
+
+
+def _not_constant(messages: Messages, text: str) -> str:
+    """Why an input is no constant."""
+    node = messages.nodes[_source(messages, text)]
+    if node.op in _INTO_PARTS and messages.constant(node.input[0]) is not None:
+        return f"its weights come into a loop or a branch ({node.op}), where they stay in float32"
+    return "its weights are computed in the run"
+
+
+def _site(
+    messages: Messages, node: NodeDef, uses: Counter[str], users: dict[str, list[NodeDef]], keep: Collection[str]
+) -> Site:
     x, text = data_inputs(node)[:2]
     weights = messages.constant(text)
     if _flag(node, "transpose_b"):
         weights = np.ascontiguousarray(weights.T)
     chain, bias, activation = [node.name], None, ""
-    after = _next(node.name, uses, users)
+    after = _next(node.name, uses, users, keep)
     if after is not None and after.op in _SUMS:
         bias = _bias(messages, after, node.name, weights.shape[-1])
         if bias is not None:
             chain.append(after.name)
-            after = _next(after.name, uses, users)
+            after = _next(after.name, uses, users, keep)
     if after is not None and after.op in ACTIVATIONS and not controls(after):
         chain.append(after.name)
         activation = after.op
-    return Site(node, tuple(chain), x, weights, bias, activation, _never_negative(messages, x))
+    source, positive = _source(messages, text), _never_negative(messages, x)
+    return Site(node, tuple(chain), x, weights, source, bias, activation, positive)
 
 
-def _next(name: str, uses: Counter[str], users: dict[str, list[NodeDef]]) -> NodeDef | None:
-    """The only node that takes a value; None where others want it too."""
-    return users[name][0] if uses[name] == 1 and name in users else None
+def _next(name: str, uses: Counter[str], users: dict[str, list[NodeDef]], keep: Collection[str]) -> NodeDef | None:
+    """The only node that takes a value; None where others want it too, or it is to stay."""
+    found = users[name][0] if uses[name] == 1 and name in users else None
+    return None if found is None or found.name in keep else found
 
 
 def _bias(messages: Messages, node: NodeDef, before: str, channels: int) -> Any:
@@ -147,7 +171,11 @@ def _never_negative(messages: Messages, text: str) -> bool:
     return False
 
 
-def replace(messages: Messages, site: Site, limit: float, signed: bool) -> None:
+Shared = dict[tuple[Any, ...], tuple[str, str]]
+"""The nodes of weights of int8 and of their scales, by what they were made from: nodes that share weights go on to share them."""
+
+
+def replace(messages: Messages, site: Site, limit: float, signed: bool, shared: Shared) -> None:
     """Puts a node with weights of int8, its scales and its bias in the place of a chain.
 
     Args:
@@ -155,29 +183,38 @@ def replace(messages: Messages, site: Site, limit: float, signed: bool) -> None:
         site: the chain.
         limit: the largest magnitude of the input that has a step; 0 measures it in each run.
         signed: whether the input has negative values.
+        shared: the nodes that were made for other chains; those that are made here are added.
     """
-    flat = site.weights.reshape(-1, site.weights.shape[-1])
-    scales = np.abs(flat).max(axis=0) / np.float32(127)
-    inverse = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > np.finfo(np.float32).tiny)
-    whole = np.clip(np.rint(flat * inverse), -127, 127).astype(np.int8).reshape(site.weights.shape)
-    bias = np.zeros(flat.shape[1], np.float32) if site.bias is None else site.bias
-    device, name = site.node.device, site.name
-    after = [c for c in controls(site.node)]
-    parts = [
-        constant(_fresh(messages, f"{name}/{part}"), value, device=device, after=after)
-        for part, value in (("int8", whole), ("scales", scales), ("bias", bias))
-    ]
+    device, name, after = site.node.device, site.name, controls(site.node)
+    key = (site.source, _flag(site.node, "transpose_b"), device, *after)
+    parts = []
+    if key not in shared:
+        parts = [
+            constant(_fresh(messages, f"{name}/{part}"), value, device=device, after=after)
+            for part, value in zip(("int8", "scales"), _scaled(site.weights))
+        ]
+        shared[key] = (parts[0].name, parts[1].name)
+    bias = np.zeros(site.weights.shape[-1], np.float32) if site.bias is None else site.bias
+    parts.append(constant(_fresh(messages, f"{name}/bias"), bias, device=device, after=after))
     made = NodeDef(name=name, op="Int8MatMul" if site.node.op == "MatMul" else "Int8Conv2D", device=device)
-    made.input.extend([site.input, *(part.name for part in parts), *(f"^{control}" for control in after)])
-    for key in ("strides", "padding", "explicit_paddings", "dilations") if site.node.op == "Conv2D" else ():
-        if key in site.node.attr:
-            made.attr[key].CopyFrom(site.node.attr[key])
+    made.input.extend([site.input, *shared[key], parts[-1].name, *(f"^{control}" for control in after)])
+    for attr in ("strides", "padding", "explicit_paddings", "dilations") if site.node.op == "Conv2D" else ():
+        if attr in site.node.attr:
+            made.attr[attr].CopyFrom(site.node.attr[attr])
     made.attr["limit"].CopyFrom(to_attr(float(limit)))
     made.attr["signed"].CopyFrom(to_attr(bool(signed)))
     made.attr["activation"].CopyFrom(to_attr(site.activation))
     for gone in site.chain:
         del messages.nodes[gone]
     messages.nodes.update({node.name: node for node in (*parts, made)})
+
+
+def _scaled(weights: Any) -> tuple[Any, Any]:
+    """Weights as whole numbers, and the scale of each output channel."""
+    flat = weights.reshape(-1, weights.shape[-1])
+    scales = np.abs(flat).max(axis=0) / np.float32(127)
+    inverse = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales > np.finfo(np.float32).tiny)
+    return np.clip(np.rint(flat * inverse), -127, 127).astype(np.int8).reshape(weights.shape), scales
 
 
 def _fresh(messages: Messages, name: str) -> str:
