@@ -34,7 +34,7 @@ class Progress:
 
     Args:
         wanted: None shows it in a terminal and in a notebook; True in a file too, as a plain line now and then; False
-            nowhere; "line" or "table" in that form.
+            nowhere; "line" or "table" in that form in a terminal, and elsewhere as True does.
         view: where it is shown, instead.
 
     Raises:
