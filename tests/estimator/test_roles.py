@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,10 +19,12 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 from clusters import free_ports
-from estimator_lines import expected
+from estimator_lines import batches, expected, line, quiet
 from patience import PATIENCE
 
 import actorflow as af
+from actorflow.cluster.processes import blocking_server
+from actorflow.estimator.alternating import ending
 from actorflow.estimator.alternating.ending import Ending
 
 PROGRAM = Path(__file__).parents[1] / "support" / "tf_config_program.py"
@@ -205,6 +208,86 @@ async def test_an_end_that_an_earlier_training_has_told_does_not_count(tmp_path:
     assert await second.step() is None
     await second.tell(7)
     assert await second.step() == 7
+
+
+async def test_an_end_that_was_told_before_counts_in_the_end_unless_a_chief_takes_it_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    chief, folder = Ending(str(tmp_path)), str(tmp_path)
+    await chief.tell(7)
+    monkeypatch.setattr(ending, "_PATIENCE", 0.0)
+    late = Ending(folder)
+    assert await late.step() == 7
+    await chief.begin()
+    early = Ending(folder)
+    assert await late.step() is None and await early.step() is None
+    await chief.tell(7)
+    assert await late.step() == await early.step() == await Ending(folder).step() == 7
+
+
+def task(monkeypatch: pytest.MonkeyPatch, folder: Path, kind: str) -> Any:
+    """An Estimator of a task of this process; none of the others is there."""
+    cluster = {job: [f"127.0.0.1:{port}"] for job, port in zip(("chief", "ps", "worker"), free_ports(3))}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": {"type": kind, "index": 0}}))
+    return af.estimator.Estimator(line, str(folder), quiet(), {"rate": 0.1})
+
+
+@pytest.mark.parametrize("kind", ["evaluator", "ps"])
+async def test_a_task_that_comes_after_the_end_of_the_input_ends(
+    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    await af.estimator.Estimator(line, str(tmp_path), quiet(), {"rate": 0.1}).train(batches)
+    await Ending(str(tmp_path)).tell(4)
+    monkeypatch.setattr(ending, "_PATIENCE", 0.0)
+    spec = af.estimator.EvalSpec(batches, start_delay_secs=0, throttle_secs=0)
+    made = task(monkeypatch, tmp_path, kind)
+    with anyio.fail_after(PATIENCE):
+        metrics, _ = await af.estimator.train_and_evaluate(made, af.estimator.TrainSpec(batches, max_steps=100), spec)
+    assert (metrics or {}).get("global_step") == (4 if kind == "evaluator" else None)
+
+
+async def test_a_chief_that_is_cancelled_serves_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    begun = anyio.Event()
+
+    class Begun(af.train.SessionRunHook):
+        def begin(self) -> None:
+            begun.set()
+
+    await Ending(str(tmp_path)).tell(3)
+    spec = af.estimator.TrainSpec(batches, 10, [Begun()])
+    made, test = task(monkeypatch, tmp_path, "chief"), af.estimator.EvalSpec(batches)
+    async with anyio.create_task_group() as group:
+        group.start_soon(af.estimator.train_and_evaluate, made, spec, test)
+        with anyio.fail_after(PATIENCE):
+            await begun.wait()  # it waits for the server of variables, which does not come
+        group.cancel_scope.cancel()
+    for thread in threading.enumerate():
+        assert thread.name != "actorflow server" or not thread.is_alive()
+    monkeypatch.setattr(ending, "_PATIENCE", 0.0)
+    assert await Ending(str(tmp_path)).step() is None, "it has taken back the word of an earlier training"
+
+
+def test_a_server_that_is_closed_while_it_starts_serves_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training may be cancelled while a thread starts its server."""
+    starts, goes_on = threading.Event(), threading.Event()
+
+    class Slow(af.Server):
+        async def __aenter__(self) -> Any:
+            starts.set()
+            goes_on.wait()
+            return await super().__aenter__()
+
+    monkeypatch.setattr(blocking_server.asynchronous, "Server", Slow)
+    server = af.blocking.Server({"local": [f"127.0.0.1:{free_ports(1)[0]}"]}, start=False)
+    starting = threading.Thread(target=server.start)
+    starting.start()
+    starts.wait()
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    goes_on.set()
+    for thread in (starting, closing):
+        thread.join()
+    assert server._thread is not None and not server._thread.is_alive()
 
 
 def test_workers_need_a_server_for_their_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,7 @@ class Server:
             )
         self._options = options
         self._thread: threading.Thread | None = None
+        self._ready: Future[asynchronous.Server] = Future()
         self._server: asynchronous.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reservation: Reservation | None = None
@@ -90,25 +91,24 @@ class Server:
         """Starts to serve. A second call does nothing. Raises what `actorflow.Server` raises."""
         if self._thread is not None:
             return
-        ready: Future[asynchronous.Server] = Future()
-        self._thread = threading.Thread(target=self._work, args=(ready,), name="actorflow server", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="actorflow server", daemon=True)
         self._thread.start()
-        self._server = ready.result()
+        self._server = self._ready.result()
 
-    def _work(self, ready: Future[asynchronous.Server]) -> None:
+    def _work(self) -> None:
         async def serve() -> None:
             self._loop = asyncio.get_running_loop()
             async with asynchronous.Server(*self._arguments, **self._options) as server:
-                ready.set_result(server)
+                self._ready.set_result(server)
                 await server.join()
 
         try:
             with asyncio.Runner(loop_factory=new_event_loop) as runner:
                 runner.run(serve())
         except BaseException as error:
-            if ready.done():
+            if self._ready.done():
                 raise
-            ready.set_exception(error)
+            self._ready.set_exception(error)
 
     @property
     def target(self) -> Target:
@@ -131,10 +131,16 @@ class Server:
             self._thread.join(0.5)
 
     def close(self) -> None:
-        """Stops serving. A second call does nothing."""
-        if self._loop is not None and self._server is not None and self._thread is not None:
-            if self._thread.is_alive():
-                self._loop.call_soon_threadsafe(self._server.stop)
+        """Stops serving, where another thread starts it as soon as it has. A second call does nothing."""
+        if self._thread is not None:
+            wait([self._ready], _CLOSE_SECONDS)
+            if (
+                self._loop is not None
+                and self._thread.is_alive()
+                and self._ready.done()
+                and not self._ready.exception()
+            ):
+                self._loop.call_soon_threadsafe(self._ready.result().stop)
             self._thread.join(_CLOSE_SECONDS)
         if self._reservation is not None:
             self._reservation.close()

@@ -34,6 +34,7 @@ from actorflow.train.saving.checkpoints import checkpoint_exists
 
 _LOG = get_logger("estimator")
 _LOOK_SECONDS = 0.5
+_CLOSE_SECONDS = 15.0
 _CHIEFS = ("chief", "master")
 _TYPES = ("chief", "evaluator", "master", "ps", "worker")
 
@@ -70,7 +71,7 @@ def role(estimator: Any, train_spec: TrainSpec, eval_spec: EvalSpec) -> Program[
     return None if listener is None else listener.result
 
 
-def _server(kind: type[Any], config: RunConfig, folder: str) -> Any:
+def _server(kind: type[Any], config: RunConfig, folder: str, **options: Any) -> Any:
     """The server of this task. Sessions use parameter servers and the task itself."""
     return kind(
         config.cluster_spec,
@@ -79,22 +80,32 @@ def _server(kind: type[Any], config: RunConfig, folder: str) -> Any:
         credentials=from_environment(),
         file_roots=[folder],
         session_tasks=[task for task in config.cluster_spec.tasks if task.startswith("/job:ps/")],
+        **options,
     )
 
 
 def _train(estimator: Any, spec: TrainSpec, listeners: Sequence[Any]) -> Program[None]:
     config, ending = estimator.config, Ending(estimator.model_dir)
+    if config.task_type in _CHIEFS:
+        yield Await(ending.begin)
     server = None
     if len(config.cluster_spec) > 1:  # it answers others while hooks and inputs of this program take their time
-        server = yield Await(partial(machine.on_thread, _server, ServerThread, config, estimator.model_dir))
+        server = _server(ServerThread, config, estimator.model_dir, start=False)
     try:
+        if server is not None:
+            yield Await(partial(machine.on_thread, server.start))
         work = partial(estimator.train, spec.input_fn, spec.hooks, max_steps=spec.max_steps, saving_listeners=listeners)
         yield from call(work)
         if config.task_type in _CHIEFS:
             yield Await(lambda: ending.tell(saved_step(estimator.model_dir)))
     finally:
         if server is not None:
-            yield Await(partial(machine.on_thread, server.close))
+            yield Await(partial(_closed, server))
+
+
+async def _closed(server: ServerThread) -> None:
+    with anyio.move_on_after(_CLOSE_SECONDS, shield=True):  # a cancelled training leaves no server behind
+        await machine.on_thread(server.close)
 
 
 async def _serve(estimator: Any, max_steps: int | None) -> None:
