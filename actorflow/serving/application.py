@@ -238,14 +238,16 @@ class Application:
             headers: the headers; names in lower case.
         """
         error = None if path in _HEALTH else self._guard.refusal(headers, method)
-        length = headers.get(b"content-length", b"0")
-        if error is None and length.isdigit() and (len(length) > 18 or int(length) > self.max_body):
-            error = TooLargeError(f"The body has {length[:20].decode()} bytes; {self.max_body} are the most.")
+        error = error or _too_long(headers, self.most_body(path))
         return None if error is None else self._refused(path, error)
+
+    def most_body(self, path: str) -> int:
+        """The most bytes of a body that is sent to `path`: none where no token is asked for."""
+        return 0 if path in _HEALTH else self.max_body
 
     def too_large(self, path: str) -> Answer:
         """The answer to a request for `path` whose body turns out to be too large."""
-        return self._refused(path, TooLargeError(f"The body has more than {self.max_body} bytes."))
+        return self._refused(path, TooLargeError(f"The body has more than {self.most_body(path)} bytes."))
 
     def _refused(self, path: str, error: OpError) -> Answer:
         status = _status(path, error)
@@ -420,9 +422,8 @@ class Application:
         return body if encoding is None else unpacked(body, encoding.decode("latin-1").lower(), self.max_body)
 
     async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-        length = headers.get(b"content-length", b"0")
-        if length.isdigit() and (len(length) > 18 or int(length) > self.max_body):
-            raise TooLargeError(f"The body has {length[:20].decode()} bytes; {self.max_body} are the most.")
+        if (error := _too_long(headers, self.max_body)) is not None:
+            raise error
         parts, size = [], 0
         while True:
             message = await receive()
@@ -504,6 +505,14 @@ class Application:
         if served is None:
             raise NotFoundError(f"Servable not found for request: Latest({name[:200]})")
         return name, served
+
+
+def _too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:
+    """The error of a body that its header says to have more than `most` bytes; None for others."""
+    length = headers.get(b"content-length", b"0")
+    if length.isdigit() and (len(length) > 18 or int(length) > most):
+        return TooLargeError(f"The body has {length[:20].decode()} bytes; {most} are the most.")
+    return None
 
 
 def _status(path: str, error: OpError) -> int:

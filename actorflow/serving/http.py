@@ -17,7 +17,7 @@ import urllib.parse
 from collections import deque
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -27,9 +27,25 @@ from actorflow.serving.application import Answer, Application
 _MOST_HEAD = 64 << 10
 _LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
 _MOST_WAITING = 8
-"""Requests of a connection that wait behind the one that is answered; then it is read no further."""
+_MOST_WAITING_BYTES = 1 << 20
+"""Requests of a connection that wait behind the one that is answered, and bytes of their bodies; then it is read no further."""
 _LOOKS = 5.0
 _LINES = {status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode()) for status in HTTPStatus}
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    headers: dict[bytes, bytes]
+    body: bytes
+    keeps: bool
+
+
+class _Refusal(NamedTuple):
+    """An answer that is known already; the connection ends with it."""
+
+    method: str
+    answer: Answer
 
 
 class Server:
@@ -38,13 +54,24 @@ class Server:
     Args:
         application: what answers; its models are loaded.
         idle_seconds: after how long a connection without a request is closed.
-        arrival_seconds: how long a request may take to arrive.
+        arrival_seconds: how long a request may take to arrive, and an answer to be taken.
+        most_connections: how many there may be; one more is closed at once.
     """
 
-    def __init__(self, application: Application, *, idle_seconds: float = 75.0, arrival_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        application: Application,
+        *,
+        idle_seconds: float = 75.0,
+        arrival_seconds: float = 60.0,
+        most_connections: int = 4096,
+    ) -> None:
         self.application = application
         self.idle_seconds, self.arrival_seconds = idle_seconds, arrival_seconds
-        self.parser: Any = importlib.import_module("httptools").HttpRequestParser
+        self.most_connections = most_connections
+        httptools: Any = importlib.import_module("httptools")
+        self.parser, self.upgrade = httptools.HttpRequestParser, httptools.HttpParserUpgrade
+        self.now = asyncio.get_running_loop().time
         self.connections: set[_Connection] = set()
         self.tasks = BackgroundTasks()
         self.is_ending = False
@@ -88,25 +115,29 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: Server) -> None:
         self._server, self._application = server, server.application
         self._parser = server.parser(self)
-        self._waiting: deque[Any] = deque()
+        self._waiting: deque[_Request | _Refusal] = deque()
+        self._waiting_bytes = 0
         self._task: asyncio.Task[Any] | None = None
-        self._is_ended = self._is_full = False
+        self._is_ended = self._is_full = self._is_paused = self._arrives = False
         self._since, self._head_bytes = 0.0, 0
         self._start()
 
     def _start(self) -> None:
         """Begins a request."""
         self._url, self._headers, self._parts, self._size = b"", {}, [], 0  # type: ignore[var-annotated]
-        self._in_body = False
+        self._method, self._path, self._hosts = "GET", "/", 0
+        self._in_body = self._expects = False
 
     # ---- of the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
-        self._since = self._server.tasks._loop.time()
+        self._since = self._server.now()
         self._server.connections.add(self)
         if self._server.is_ending:
             self.transport.close()
+        elif len(self._server.connections) > self._server.most_connections:
+            self.transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._is_ended = True
@@ -119,96 +150,136 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_ended:
             return
-        if not self._in_body:
-            self._head_bytes += len(data)
-        try:
-            self._parser.feed_data(data)
-        except Exception:  # no HTTP, or what follows an upgrade, which is refused already
-            self._refuse(400, "This is no request of HTTP/1.1 that is known here.")
-            return
-        if not self._in_body and self._head_bytes > _MOST_HEAD:
+        self._head_bytes += len(data)
+        while data:
+            try:
+                self._parser.feed_data(data)
+                break
+            except self._server.upgrade as stop:
+                if self._is_ended:
+                    return
+                data = self._head_again() + data[stop.args[0] :]
+            except Exception:
+                self._refuse(400, "This is no request of HTTP/1.1 that is known here.")
+                return
+        if self._head_bytes > _MOST_HEAD:  # of trailers too
             self._refuse(431, _LONG_HEAD)
+
+    def _head_again(self) -> bytes:
+        """The head of a request without its offer of another protocol, with which the parser would skip the body."""
+        version = self._parser.get_http_version().encode()
+        head = b"%s %s HTTP/%s\r\n" % (self._method.encode(), self._url, version)
+        kept = [b"%s: %s\r\n" % pair for pair in self._headers.items() if pair[0] != b"upgrade"]
+        self._parser = self._server.parser(self)
+        return b"".join((head, *kept, b"\r\n"))
 
     def pause_writing(self) -> None:
         self._is_full = True
+        self._since = self._server.now()
 
     def resume_writing(self) -> None:
         self._is_full = False
+        self._since = self._server.now()
         self._next()
 
     # ---- of the parser
 
     def on_message_begin(self) -> None:
-        self._since = self._server.tasks._loop.time()
+        self._arrives = True
+        if not self._is_full:
+            self._since = self._server.now()
         self._start()
 
     def on_url(self, url: bytes) -> None:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.lower()] = value
+        if not self._in_body:  # a trailer may not change what has been checked
+            name = name.lower()
+            self._hosts += name == b"host"
+            self._headers[name] = value
 
     def on_headers_complete(self) -> None:
         self._in_body, self._head_bytes = True, 0
         if self._is_ended:
             return
         headers = self._headers
-        method = self._parser.get_method().decode("latin-1")
+        self._method = self._parser.get_method().decode("latin-1")
         path = self._url.partition(b"?")[0].decode("latin-1")
         if not path.startswith("/"):
             path = urllib.parse.urlsplit(path).path or "/"
-        self._request = method, urllib.parse.unquote(path) if "%" in path else path
-        refusal = self._application.refusal(method, self._request[1], headers)
-        if self._parser.should_upgrade():
+        self._path = urllib.parse.unquote(path) if "%" in path else path
+        if self._method == "CONNECT":
             self._refuse(400, "No other protocol than HTTP/1.1 is known here.")
         elif sum(map(len, headers)) + sum(map(len, headers.values())) + len(self._url) > _MOST_HEAD:
             self._refuse(431, _LONG_HEAD)
-        elif refusal is not None:  # before the body is read
-            self._give_up(refusal)
-        elif headers.get(b"expect", b"").lower() == b"100-continue" and self._task is None:
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        elif self._hosts != 1 and (self._hosts or self._parser.get_http_version() != "1.0"):
+            self._refuse(400, f"A request has one header Host, not {self._hosts}.")
+        elif self._parser.should_upgrade():
+            return  # it comes again without
+        elif (refusal := self._application.refusal(self._method, self._path, headers)) is not None:
+            self._give_up(refusal)  # before the body is read
+        elif headers.get(b"expect", b"").lower() == b"100-continue":
+            self._expects = True
+            self._next()
 
     def on_body(self, body: bytes) -> None:
+        self._head_bytes, self._expects = 0, False
         self._size += len(body)
-        if self._size > self._application.max_body and not self._is_ended:
-            self._give_up(self._application.too_large(self._request[1]))
+        if self._size > self._application.most_body(self._path) and not self._is_ended:
+            self._give_up(self._application.too_large(self._path))
         elif not self._is_ended:
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        self._in_body = False
-        if self._is_ended:
+        if self._is_ended or self._parser.should_upgrade():
             return
+        self._in_body = self._arrives = self._expects = False
+        self._head_bytes = 0
         body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        self._waiting.append((*self._request, self._headers, body, self._parser.should_keep_alive()))
         self._parts = []
-        if len(self._waiting) > _MOST_WAITING:
-            self.transport.pause_reading()
+        keeps = self._parser.should_keep_alive()
+        self._is_ended = not keeps  # what comes behind it is not read
+        self._waiting.append(_Request(self._method, self._path, self._headers, body, keeps))
+        self._waiting_bytes += len(body)
         self._next()
+        self._read_or_pause()
 
     # ---- answers
 
     def _next(self) -> None:
         """Answers the next request, when the one before it is answered and its answer is on the way."""
-        if self._task is not None or self._is_full or not self._waiting or self.transport.is_closing():
+        if self._task is not None or self._is_full or self.transport.is_closing():
+            return
+        if not self._waiting:
+            if self._expects:
+                self._expects = False
+                self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             return
         item = self._waiting.popleft()
-        if len(self._waiting) == _MOST_WAITING:
-            self.transport.resume_reading()
-        if len(item) == 4:  # an answer, after which the connection ends
-            self._write("GET", item, False)
+        if isinstance(item, _Refusal):
+            self._write(item.method, item.answer, False)
             return
-        self._task = self._server.tasks.start(self._respond(*item))
+        self._waiting_bytes -= len(item.body)
+        self._task = self._server.tasks.start(self._respond(item))
         if self._task is None:
             self.transport.close()
+        elif self._is_paused:
+            self._read_or_pause()
 
-    async def _respond(self, method: str, path: str, headers: dict[bytes, bytes], body: bytes, keeps: bool) -> None:
+    def _read_or_pause(self) -> None:
+        """Reads on unless much waits."""
+        pauses = len(self._waiting) > _MOST_WAITING or self._waiting_bytes > _MOST_WAITING_BYTES
+        if pauses != self._is_paused and not self.transport.is_closing():
+            self._is_paused = pauses
+            (self.transport.pause_reading if pauses else self.transport.resume_reading)()
+
+    async def _respond(self, request: _Request) -> None:
         try:
-            answer = await self._application.respond(method, path, headers, body)
+            answer = await self._application.respond(*request[:4])
         finally:
             self._task = None
-        self._since = self._server.tasks._loop.time()
-        self._write(method, answer, keeps and not self._server.is_ending)
+        self._write(request.method, answer, request.keeps and not self._server.is_ending)
         self._next()
 
     def _write(self, method: str, answer: Answer, keeps: bool) -> None:
@@ -222,22 +293,29 @@ class _Connection(asyncio.Protocol):
         parts.append(b"\r\n" if keeps else b"connection: close\r\n\r\n")
         if method != "HEAD":
             parts.append(body)
+        self._since = self._server.now()
         self.transport.write(b"".join(parts))
-        if not keeps and not self._is_ended:
-            self._is_ended = True
-            self.transport.close()
-        elif (
-            not keeps and self.transport.can_write_eof()
-        ):  # a client that still sends would not see the answer after a close
+        if not keeps:
+            self._end()
+
+    def _end(self) -> None:
+        """Ends the connection with what is written."""
+        self._waiting.clear()
+        lingers = self._is_ended and not self._server.is_ending and self.transport.can_write_eof()
+        self._is_ended, self._expects = True, False
+        if lingers:  # a client that still sends would not see the answer after a close
             self.transport.write_eof()
-        elif not keeps:
+            if self._is_paused:
+                self._is_paused = False
+                self.transport.resume_reading()
+        else:
             self.transport.close()
 
     def _give_up(self, answer: Answer) -> None:
         """Answers, after what came before, and reads no more."""
         self._is_ended = True
-        self._parts = []
-        self._waiting.append(answer)
+        self._parts, self._expects = [], False
+        self._waiting.append(_Refusal(self._method, answer))
         self._next()
 
     def _refuse(self, status: int, text: str) -> None:
@@ -256,10 +334,16 @@ class _Connection(asyncio.Protocol):
             self.transport.close()
 
     def end_when_late(self, now: float) -> None:
-        """Closes the connection where nothing has come for long."""
-        arrives = self._in_body or self._head_bytes > 0
-        limit = _LOOKS if self._is_ended else self._server.arrival_seconds if arrives else self._server.idle_seconds
-        if self._is_idle and now - self._since > limit:
+        """Closes the connection where nothing has come for long, or an answer is not taken."""
+        if self._is_full or self._is_idle and self.transport.get_write_buffer_size():
+            limit = self._server.arrival_seconds
+        elif not self._is_idle:
+            return
+        elif self._is_ended:
+            limit = _LOOKS
+        else:
+            limit = self._server.arrival_seconds if self._arrives else self._server.idle_seconds
+        if now - self._since > limit:
             self.transport.abort()
 
 

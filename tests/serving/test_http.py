@@ -11,7 +11,7 @@ import ssl
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio.lowlevel
 import pytest
@@ -23,6 +23,7 @@ from actorflow.serving.http import Server
 
 ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
 PREDICT = "/v1/models/line:predict"
+CHUNKED = f"POST {PREDICT} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
 
 
 class Running:
@@ -93,8 +94,7 @@ async def test_a_request_may_come_byte_by_byte_or_in_chunks(tmp_path: Path) -> N
             writer.write(bytes([byte]))
             await writer.drain()
         assert (await read(reader))[0] == 200
-        head = f"POST {PREDICT} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-        writer.write(head + b"5\r\n" + ASK[:5] + b"\r\n%x\r\n" % len(ASK[5:]) + ASK[5:] + b"\r\n0\r\n\r\n")
+        writer.write(CHUNKED + b"5\r\n" + ASK[:5] + b"\r\n%x\r\n" % len(ASK[5:]) + ASK[5:] + b"\r\n0\r\n\r\n")
         assert (await read(reader))[0] == 200
         writer.write(asked(b"", "/health", method="HEAD"))
         assert (await read(reader, head_only=True))[:1] == (200,)
@@ -127,12 +127,16 @@ async def test_a_connection_ends_where_the_client_says_so(tmp_path: Path) -> Non
     ("data", "status", "error"),
     [
         (b"nonsense\r\n\r\n", 400, "no request of HTTP/1.1"),
-        (b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", 400, "No other protocol"),
+        (b"CONNECT there:443 HTTP/1.1\r\nHost: there\r\n\r\n", 400, "No other protocol"),
+        (b"GET /health HTTP/1.1\r\n\r\n", 400, "one header Host, not 0"),
+        (b"GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "one header Host, not 2"),
+        (asked(b"", "/health").replace(b"Length: 0", b"Length: 5"), 413, "5 bytes; 0 are the most"),
+        (b"POST /health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na", 413, "more than 0 bytes"),
         (b"GET / HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", 431, "more than 65536 bytes"),
         (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "no request of HTTP/1.1"),
         (asked(b"", PREDICT).replace(b"Length: 0", b"Length: 2000"), 413, "2000 bytes; 1000 are the most"),
         (
-            f"POST {PREDICT} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + b"7d0\r\n" + b" " * 2000,
+            CHUNKED + b"7d0\r\n" + b" " * 2000,
             413,
             "more than 1000 bytes",
         ),
@@ -151,13 +155,148 @@ async def test_a_request_that_is_refused_is_answered_and_read_no_further(
         await left(writer)
 
 
+async def test_trailers_are_counted_and_change_no_header(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        body = CHUNKED + b"%x\r\n" % len(ASK) + ASK + b"\r\n0\r\n"
+        writer.write(body + b"Content-Encoding: gzip\r\nHost: other\r\n\r\n")
+        assert (await read(reader))[0] == 200
+        writer.write(body)
+        with contextlib.suppress(ConnectionError):
+            for _ in range(200):
+                writer.write(b"x: " + b"a" * 10_000 + b"\r\n")
+                await writer.drain()
+        assert (await read(reader))[0] == 431
+        await left(writer)
+
+
+async def test_a_body_may_come_in_many_small_chunks(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        writer.write(CHUNKED)
+        for _ in range(3):  # more bytes around the body's than a head may have
+            writer.write(b"1\r\n \r\n" * 8000)
+            await writer.drain()
+        writer.write(b"%x\r\n" % len(ASK) + ASK + b"\r\n0\r\n\r\n")
+        assert (await read(reader))[0] == 200
+        await left(writer)
+
+
+async def test_a_client_that_takes_no_answers_is_closed(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        _, writer = await at.open()
+        cast(Any, writer.transport).pause_reading()
+        while not any(connection._is_full for connection in at.server.connections):
+            writer.write(asked(b"", "/metrics", method="GET") * 100)
+            await anyio.lowlevel.checkpoint()
+        at.server._sweep(asyncio.get_running_loop().time() + 65)
+        with anyio.fail_after(PATIENCE):
+            while at.server.connections:
+                await anyio.lowlevel.checkpoint()
+        writer.transport.abort()
+
+
+async def test_bodies_that_wait_are_bounded(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        _, model = at.server.application.served["line"].find()
+        gate, begun = anyio.Event(), anyio.Event()
+        assert model._batcher is not None
+        model._batcher._run = held(gate, begun, model._batcher._run)
+        reader, writer = await at.open()
+        writer.write(asked())
+        await begun.wait()
+        large = b" " * (2 << 20) + ASK
+        for _ in range(4):
+            writer.write(asked(large))
+        (connection,) = at.server.connections
+        with anyio.fail_after(PATIENCE):
+            while not connection._is_paused:
+                await anyio.lowlevel.checkpoint()
+        assert len(connection._waiting) == 1
+        gate.set()
+        assert [(await read(reader))[0] for _ in range(5)] == [200] * 5
+        await left(writer)
+
+
+async def test_one_connection_more_than_there_may_be_is_closed(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        at.server.most_connections = 1
+        reader, writer = await at.open()
+        writer.write(asked())
+        assert (await read(reader))[0] == 200
+        other, other_writer = await at.open()
+        with contextlib.suppress(ConnectionResetError):
+            assert await other.read() == b""
+        writer.write(asked())
+        assert (await read(reader))[0] == 200
+        await left(other_writer)
+        await left(writer)
+
+
+async def test_an_offer_of_another_protocol_is_not_taken(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        offer = "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA"
+        request = asked(ASK, PREDICT, *offer)
+        assert [status for status, _, _ in await at.say(request + request + asked(), 3)] == [200, 200, 200]
+        chunks = CHUNKED.replace(b"\r\n\r\n", "\r\n".join(("", *offer, "", "")).encode())
+        assert (await at.say(chunks + b"%x\r\n" % len(ASK) + ASK + b"\r\n0\r\n\r\n"))[0][0] == 200
+
+
+async def test_nothing_is_answered_behind_the_last_request(tmp_path: Path) -> None:
+    failed: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(context))
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        writer.write(asked(ASK, PREDICT, "Connection: close") + asked())
+        assert (await read(reader))[0] == 200 and await reader.read() == b""
+        await left(writer)
+    assert not failed
+
+
+async def test_a_refused_head_has_no_body(tmp_path: Path) -> None:
+    async with running(tmp_path, token="0123456789abcdef") as at:
+        reader, writer = await at.open()
+        writer.write(asked(b"", "/v1/models/line", method="HEAD"))
+        assert (await read(reader, head_only=True))[0] == 401 and await reader.read() == b""
+        await left(writer)
+
+
+async def test_a_client_that_asks_first_behind_another_request_is_told_after_its_answer(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        writer.write(asked() + asked(ASK, PREDICT, "Expect: 100-continue")[: -len(ASK)])
+        with anyio.fail_after(PATIENCE):
+            assert (await read(reader))[0] == 200
+            assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+            writer.write(ASK)
+            assert (await read(reader))[0] == 200
+        await left(writer)
+
+
+async def test_an_answer_to_a_late_refusal_may_be_read(tmp_path: Path) -> None:
+    async with running(tmp_path, max_body=1000) as at:
+        reader, writer = await at.open()
+        writer.write(CHUNKED)
+        while not any(connection._in_body for connection in at.server.connections):
+            await anyio.lowlevel.checkpoint()
+        (connection,) = at.server.connections
+        connection._since -= 50.0  # the request has been on its way for long
+        writer.write(b"7d0\r\n" + b" " * 2000)
+        while not connection._is_ended:
+            await anyio.lowlevel.checkpoint()
+        at.server._sweep(asyncio.get_running_loop().time())
+        assert not connection.transport.is_closing()
+        assert (await read(reader))[0] == 413
+        await left(writer)
+
+
 async def test_a_client_that_leaves_gives_its_request_up(tmp_path: Path) -> None:
     async with running(tmp_path) as at:
         _, model = at.server.application.served["line"].find()
         gate, begun = anyio.Event(), anyio.Event()
         batcher = model._batcher
         assert batcher is not None
-        run, batcher._run = batcher._run, held(gate, begun)
+        run, batcher._run = batcher._run, held(gate, begun, batcher._run)
         _, writer = await at.open()
         writer.write(asked())
         await begun.wait()
@@ -169,12 +308,13 @@ async def test_a_client_that_leaves_gives_its_request_up(tmp_path: Path) -> None
         assert (await at.say(asked()))[0][0] == 200
 
 
-def held(gate: anyio.Event, begun: anyio.Event) -> Any:
-    async def run(*_: Any) -> Any:
+def held(gate: anyio.Event, begun: anyio.Event, run: Any) -> Any:
+    async def later(*arguments: Any) -> Any:
         begun.set()
         await gate.wait()
+        return await run(*arguments)
 
-    return run
+    return later
 
 
 async def test_the_end_waits_for_what_is_answered_and_for_no_idle_connection(tmp_path: Path) -> None:
@@ -182,14 +322,7 @@ async def test_the_end_waits_for_what_is_answered_and_for_no_idle_connection(tmp
         _, model = at.server.application.served["line"].find()
         gate, begun = anyio.Event(), anyio.Event()
         assert model._batcher is not None
-        run = model._batcher._run
-
-        async def later(*arguments: Any) -> Any:
-            begun.set()
-            await gate.wait()
-            return await run(*arguments)
-
-        model._batcher._run = later
+        model._batcher._run = held(gate, begun, model._batcher._run)
         idle, idle_writer = await at.open()
         reader, writer = await at.open()
         writer.write(asked())
