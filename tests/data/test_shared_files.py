@@ -90,6 +90,29 @@ def test_what_is_refused() -> None:
         FilePool("files").begin([b"a", b"a"], 1, 1.0, -1)
     with af.Graph().as_default(), pytest.raises(ValueError, match="positive"):
         af.data.SharedFiles(["a"], lease=0)
+    with pytest.raises(ValueError, match="need a shared_name"):
+        program(["a"], shared_name=None)
+
+
+@pytest.mark.parametrize("given", [(b"ac", 2, 10.0, 5), (b"ab", 1, 10.0, 5), (b"ab", 2, 9.0, 5), (b"ab", 2, 10.0, 6)])
+def test_a_pool_does_not_begin_with_other_files(given: Any) -> None:
+    letters, *options = given
+    files = FilePool("files")
+    files.begin([b"a", b"b"], 2, 10.0, 5)
+    files.begin([b"b", b"a"], 2, 10.0, 5)
+    with pytest.raises(InvalidArgumentError, match="has begun with other"):
+        files.begin([bytes([letter]) for letter in letters], *options)
+
+
+async def test_objects_without_a_shared_name_have_files_of_their_own(tmp_path: Path) -> None:
+    names = written(tmp_path, 2, 1)
+    with af.Graph().as_default() as graph:
+        each = [af.data.SharedFiles([name]) for name in names]
+    async with af.Session(graph=graph) as session:
+        for files in each:
+            await session.run(files.initializer)
+        found = [[line async for line in files.read(session, af.data.TextLineDataset)] for files in each]
+    assert found == [[b"0/0"], [b"1/0"]]
 
 
 def written(folder: Path, count: int, lines: int) -> list[str]:
@@ -102,7 +125,7 @@ def program(names: list[str], **options: Any) -> tuple[af.Graph, af.data.SharedF
     """The program of a worker."""
     graph = af.Graph()
     with graph.as_default(), af.device("/job:ps/task:0"):
-        return graph, af.data.SharedFiles(names, **options)
+        return graph, af.data.SharedFiles(names, **{"shared_name": "train", **options})
 
 
 @pytest.mark.allow_leaks("threads")
@@ -152,7 +175,7 @@ async def test_a_reader_that_waits_for_others_tells_so_and_is_stopped(tmp_path: 
         await session.run(files.initializer)
         assert await session.run(files._next, {files._reader: "one"})
         waiting = asyncio.create_task(session.run(files._next, {files._reader: "other"}))
-        while "the pool of files 'shared_files'" not in session.pending():
+        while "the pool of files 'FilePool'" not in session.pending():
             await anyio.lowlevel.checkpoint()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -68,8 +68,8 @@ class Caller:
             values = await self._rows.values(tuple(stacks))
         except (OpError, ValueError):  # the call of the element that is the cause raises it
             self._misfits += 1
-            self._is_row_wise = self._misfits < _MOST_MISFITS
-            self._misfits %= _MOST_MISFITS
+            if self._misfits == _MOST_MISFITS:
+                self._is_row_wise, self._misfits = False, 0  # plans for several elements have a count of their own
             return None
         self._misfits = 0
         columns: list[Any] = []

@@ -35,13 +35,26 @@ class FilePool:
         self._lock = threading.Lock()
 
     def begin(self, names: Sequence[bytes], epochs: int, lease: float, seed: int) -> None:
-        """Takes the names of files, unless it has some. Raises InvalidArgumentError where there are none."""
+        """Takes the names of files, unless it has them.
+
+        Raises:
+            InvalidArgumentError: there are none, or the pool has begun with others or reads them in another way.
+        """
         if not names or len(set(names)) < len(names):
             raise InvalidArgumentError(f"A pool has one or more files, each once; {len(names)} names were given.")
         with self._lock:
             if not self._names:
                 self._names, self._epochs, self._lease, self._seed = list(names), epochs, lease, seed
                 self._free.extend(self._ordered())
+                return
+            mine = sorted(self._names), self._epochs, self._lease, self._seed
+        given = sorted(names), epochs, lease, seed
+        differ = [what for what, a, b in zip(("names", "epochs", "lease", "seed"), mine, given) if a != b]
+        if differ:
+            raise InvalidArgumentError(
+                f"The pool of files {self.name!r} has begun with other {' and other '.join(differ)}.",
+                hint="Programs that share a pool give the same ones. Another pool or another run needs a shared_name of its own.",
+            )
 
     def _ordered(self) -> list[bytes]:
         """The files in the order of this epoch."""

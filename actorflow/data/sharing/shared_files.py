@@ -10,7 +10,7 @@ import anyio
 from actorflow import machine
 from actorflow.data.dataset import Dataset
 from actorflow.dtypes import string
-from actorflow.errors import OpError, OutOfRangeError
+from actorflow.errors import OpError, OutOfRangeError, describe
 from actorflow.graph import scopes
 from actorflow.graph.graph import get_default_graph
 from actorflow.graph.tensor import TensorLike
@@ -19,6 +19,7 @@ from actorflow.ops.array.constant import placeholder
 from actorflow.ops.io import file_pools as ops
 from actorflow.public import public
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.user_line import user_line
 
 _LOG = get_logger("data")
 
@@ -52,7 +53,12 @@ class SharedFiles:
         epochs: how often each is read; None for without end. An epoch begins when all files of the one before it are read.
         lease: for how many seconds a reader that is not heard of keeps its file.
         seed: of the order of the files in each epoch, which is that of `names` unless given.
-        shared_name: by which workers find the same files.
+        shared_name: by which workers find the same files. Each run of a program needs another one, such as f"train {number}": a
+            pool whose files are all read stays at its end as long as its task lives. Without a name no other object shares it.
+
+    Raises:
+        ValueError: `lease` or `epochs` is not positive, or the files are on a task of a cluster and there is no `shared_name`.
+        InvalidArgumentError: when the initializer runs: the pool has begun with other names, epochs, lease or seed.
     """
 
     def __init__(
@@ -61,12 +67,20 @@ class SharedFiles:
         epochs: int | None = 1,
         lease: float = 30.0,
         seed: int | None = None,
-        shared_name: str = "shared_files",
+        shared_name: str | None = None,
     ) -> None:
         if lease <= 0 or epochs is not None and epochs < 1:
             raise ValueError(f"`lease` and `epochs` are positive numbers, but they are {lease} and {epochs}.")
         container = scopes.of(get_default_graph()).container
-        pool = ops.file_pool(container=container, shared_name=shared_name)
+        pool = ops.file_pool(container=container, shared_name=shared_name or "")
+        if not shared_name and "/job:" in pool.op.device:
+            raise ValueError(
+                describe(
+                    f"Files on {pool.op.device} are shared, so they need a shared_name.",
+                    where=user_line(),
+                    hint="Give all workers of a run the same one, and each run another one.",
+                )
+            )
         self._lease = lease
         self._reader = placeholder(string, [], name="reader")
         self._next = ops.file_pool_take(pool, self._reader)

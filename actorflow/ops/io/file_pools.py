@@ -21,7 +21,7 @@ def file_pool_begin(
     pool: RefLike, names: TensorLike, *, epochs: int = 1, lease: float = 30.0, seed: int = -1, name: str | None = None
 ) -> Operation:
     """Puts names of files into a pool that has none yet. Each is to be read `epochs` times, without end where that is -1, in an
-    order that the seed shuffles where it is not -1."""
+    order that the seed shuffles where it is not -1. Raises InvalidArgumentError where the pool has others."""
 
 
 @op(
