@@ -24,7 +24,7 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow.cluster.processes import blocking_server
-from actorflow.estimator.alternating import ending
+from actorflow.estimator.alternating import ending, roles
 from actorflow.estimator.alternating.ending import Ending
 
 PROGRAM = Path(__file__).parents[1] / "support" / "tf_config_program.py"
@@ -229,6 +229,7 @@ def task(monkeypatch: pytest.MonkeyPatch, folder: Path, kind: str) -> Any:
     """An Estimator of a task of this process; none of the others is there."""
     cluster = {job: [f"127.0.0.1:{port}"] for job, port in zip(("chief", "ps", "worker"), free_ports(3))}
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": {"type": kind, "index": 0}}))
+    monkeypatch.setattr(roles, "_LOOK_SECONDS", 0.01)
     return af.estimator.Estimator(line, str(folder), quiet(), {"rate": 0.1})
 
 
