@@ -30,6 +30,7 @@ _MOST_WAITING = 8
 _MOST_WAITING_BYTES = 1 << 20
 """Requests of a connection that wait behind the one that is answered, and bytes of their bodies; then it is read no further."""
 _LOOKS = 5.0
+_HANDSHAKE = 10.0
 _LINES = {status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode()) for status in HTTPStatus}
 
 
@@ -74,6 +75,8 @@ class Server:
         self.now = asyncio.get_running_loop().time
         self.connections: set[_Connection] = set()
         self.tasks = BackgroundTasks()
+        self.handshakes: set[asyncio.Task[Any]] = set()
+        """Clients that have not shaken hands for TLS: a loop's server would not know them, nor close them at the end."""
         self.is_ending = False
         self.has_lost = asyncio.Event()
         """Set when a connection has ended."""
@@ -81,15 +84,22 @@ class Server:
     async def serve(self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None, end: asyncio.Event) -> None:
         """Answers on sockets that listen, until `end` is set; then it ends what it has begun, for ten seconds at most."""
         loop = asyncio.get_running_loop()
-        listeners = [await loop.create_server(lambda: _Connection(self), sock=one, ssl=tls) for one in sockets]
+        listeners: list[Any] = []
         try:
+            for one in sockets:
+                if tls is None:
+                    listeners.append(await loop.create_server(lambda: _Connection(self), sock=one))
+                else:
+                    listeners.append(self.tasks.start(self._accept(one, tls)))
             while not end.is_set():
                 with anyio.move_on_after(_LOOKS):
                     await end.wait()
                 self._sweep(loop.time())
         finally:
             for listener in listeners:
-                listener.close()
+                (listener.cancel if tls else listener.close)()
+            for handshake in self.handshakes:
+                handshake.cancel()
             self.is_ending = True
             for connection in list(self.connections):
                 connection.end_when_idle()
@@ -101,6 +111,28 @@ class Server:
                 for connection in list(self.connections):
                     connection.transport.abort()
                 await self.tasks.close()
+
+    async def _accept(self, listening: socket.socket, tls: ssl.SSLContext) -> None:
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
+        with listening:
+            while True:
+                try:
+                    accepted, _ = await loop.sock_accept(listening)
+                except OSError:  # the client has left, or there are no more files for now
+                    await anyio.sleep(0.1)
+                    continue
+                if len(self.connections) + len(self.handshakes) >= self.most_connections:
+                    accepted.close()
+                elif (task := self.tasks.start(self._shake_hands(accepted, tls))) is not None:
+                    self.handshakes.add(task)
+                    task.add_done_callback(self.handshakes.discard)
+
+    async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
+        with contextlib.suppress(OSError):  # a client that speaks no TLS, or says nothing
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: _Connection(self), accepted, ssl=tls, ssl_handshake_timeout=_HANDSHAKE
+            )
 
     def _sweep(self, now: float) -> None:
         for connection in list(self.connections):

@@ -375,3 +375,10 @@ async def test_a_server_with_tls(tmp_path: Path) -> None:
         at.tls = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         assert (await at.say(asked()))[0][0] == 401
         assert (await at.say(asked(ASK, PREDICT, "Authorization: Bearer 0123456789abcdef")))[0][0] == 200
+        at.tls = None
+        silent, silent_writer = await at.open()
+        while not at.server.handshakes:
+            await anyio.lowlevel.checkpoint()
+    with anyio.fail_after(PATIENCE), contextlib.suppress(ConnectionResetError):
+        assert await silent.read() == b""
+    await left(silent_writer)
