@@ -105,7 +105,9 @@ def test_every_op_with_several_outputs_has_their_names() -> None:
     counts = {
         name: definition.output_count
         for name, definition in opdef.registered().items()
-        if definition.module.startswith("actorflow.") and (definition.output_count or 0) > 1 and not name.startswith("_")
+        if definition.module.startswith("actorflow.")
+        and (definition.output_count or 0) > 1
+        and not name.startswith("_")
     }
     del counts["CrossHashed"]  # which TensorFlow does not have
     assert len(counts) > 20

@@ -227,7 +227,8 @@ def normalizations() -> list[Case]:
                 reference,
                 [((2, 2, 3, 2), parameters(2, 1.0), parameters(2, 0.0), empty, empty)],
                 Literal(
-                    (IMAGES, TWO, ONE, NONE, NONE), (np.maximum(TRAINED, 0).tolist(), [2.75], [2.9166667], [2.75], [2.1875], 0.0)
+                    (IMAGES, TWO, ONE, NONE, NONE),
+                    (np.maximum(TRAINED, 0).tolist(), [2.75], [2.9166667], [2.75], [2.1875], 0.0),
                 ),
                 dtypes="float32 float64",
                 gradient=None,
