@@ -187,7 +187,9 @@ class Trace:
     @property
     def size(self) -> int:
         """How many events there are. It makes none."""
-        return len(self._events) + sum([len(note) == _RUN for note in self._notes])
+        return len(self._events) + sum(
+            [len(note) == _RUN for note in self._notes.copy()]
+        )  # another thread may settle it
 
     def __repr__(self) -> str:
         return f"Trace({len(self.events)} events, {len(self.spans)} spans, detail={self.detail!r})"
