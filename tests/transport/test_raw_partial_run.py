@@ -75,8 +75,9 @@ async def test_f26_f61_a_partial_run_written_from_the_document() -> None:
             # what has been measured, and a plan again
             rows = msgpack.unpackb(await client.ask("measured", session))
             assert {name for names, *_ in rows for name in names} <= set("xyz") | {"sum", "product", "product/_done"}
-            for _, device, nanoseconds, runs, measured in rows:
+            for _, device, nanoseconds, runs, measured, idle, hop in rows:
                 assert device.endswith("/device:CPU:0") and nanoseconds > 0 and runs > 0 and measured == []
+                assert 0 <= idle <= nanoseconds and hop >= 0
             assert await client.ask("replan", session) is None
             again, _ = await client.ask("prepare", session, msgpack.packb(wanted), True)
             assert again != plan
