@@ -189,7 +189,7 @@ $(GPU)/.wheels:
 	@touch $@
 
 $(BENCH)/.bench: $(BENCH)/.made $(PROJECT)
-	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special,onednn,jit]'
+	$(BENCH)/bin/python $(PIP) install --editable '.[peers,examples,bfloat16,special,onednn,jit,seal]'
 	@touch $@
 
 # TensorFlow 2.15 is the last one with Estimators, and Python 3.11 the last one that it is for.
