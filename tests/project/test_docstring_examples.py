@@ -139,7 +139,7 @@ def test_rows_of_an_array_stand_under_each_other() -> None:
 
 
 def test_outputs_are_written(tmp_path: Path) -> None:
-    """Those that fit stay, with their dots."""
+    """An output that already fits stays as it is, with its dots."""
     file = tmp_path / "module.py"
     source = '"""Does.\n\nExample:\n    >>> [1, 2]\n{}    >>> "abc"\n    \'a...\n"""\n'
     file.write_text(source.format("    3\n    4\n"))
