@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,7 @@ with af.blocking.Session() as session:
 
 
 def test_f55_the_slurm_script_runs_a_program_and_ends_its_tasks(tmp_path: Path) -> None:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        first = found.getsockname()[1]
-    first = min(first, 65_000)  # four ports in a row
+    first = ports_in_a_row(4)
     for name, text in (("srun", SRUN), ("hostname", "#!/bin/sh\necho localhost\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
@@ -62,6 +60,16 @@ def test_f55_the_slurm_script_runs_a_program_and_ends_its_tasks(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert "total 2000.0 /job:worker/replica:0/task:2/device:CPU:0" in done.stdout
     assert done.stderr.count("is up (pid") == 4 == done.stderr.count("SIGTERM: waits up to")
+
+
+def ports_in_a_row(count: int) -> int:
+    """The first of some free ports, below those that the system hands out itself: a task takes further ports of those."""
+    while True:
+        first = random.randrange(10_000, 32_000)
+        with ExitStack() as stack, suppress(OSError):
+            for port in range(first, first + count):
+                stack.enter_context(socket.socket()).bind(("", port))
+            return first
 
 
 @contextmanager
