@@ -14,9 +14,10 @@ from channels import CLIENT, SERVER, SMALL, endpoint, pair, start_zmq_collector,
 from patience import PATIENCE
 
 from actorflow.errors import AbortedError, PermissionDeniedError
+from actorflow.transport.errors import PeerLost
 from actorflow.transports.shm.endpoint import ShmEndpoint
 from actorflow.transports.zmq.auth import Keys, check_bind, is_loopback
-from actorflow.transports.zmq.channel import SEALED
+from actorflow.transports.zmq.channel import BULK, SEALED
 from actorflow.transports.zmq.connected_channel import ConnectedChannel
 
 WIRES = ("zmq", "shm", "shm-without-arena", "simulated")
@@ -65,6 +66,21 @@ async def test_f51_the_first_large_tensor_is_heard_of_whichever_callback_comes_f
         both.server.send(1, 1, b"", np.arange(50_000))
         with anyio.fail_after(PATIENCE):
             assert (await both.client.recv(1, 1)).sum() == sum(range(50_000))
+
+
+async def test_f51_a_connection_that_is_gone_before_its_peer_is_greeted_is_tried_again() -> None:
+    """The monitor tells of a connection when the loop comes to it: a listener that ends may have closed it by then."""
+    here = endpoint("zmq", CLIENT, listen=False)
+    nowhere = "tcp://127.0.0.1:1"
+    channel = ConnectedChannel(here, nowhere, nowhere, None, None, lambda word: None)  # type: ignore[arg-type]
+    try:
+        channel._seen(BULK, zmq.EVENT_HANDSHAKE_SUCCEEDED, 0)
+        assert channel.ended is None
+        channel._seen(BULK, zmq.EVENT_DISCONNECTED, 0)
+        with pytest.raises(PeerLost):
+            await channel.opened
+    finally:
+        here.close()
 
 
 async def test_f62_what_a_stranger_says_in_many_parts_is_dropped_whole() -> None:

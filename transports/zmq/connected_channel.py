@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import zmq
@@ -113,8 +114,7 @@ class ConnectedChannel(ZmqChannel):
         elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
             self._ready[lane] = True
             if lane == BULK:
-                send(self._sockets[BULK], encode(hello_record(self.core.mine)), NOW, True)
-                self._look_again(BULK)  # only who has found a new connection empty is told of its first message
+                self._greet(BULK, encode(hello_record(self.core.mine)))
             if all(self._ready):
                 self._tell("authenticated")
             self.wake()
@@ -131,6 +131,12 @@ class ConnectedChannel(ZmqChannel):
                 self._unlike()
         elif event == zmq.EVENT_DISCONNECTED and self._ready[lane]:
             self._lost_lane()
+
+    def _greet(self, lane: int, first: bytes) -> None:
+        """The first message of a connection that was made. It may be gone by now: then the monitor's next event says so."""
+        with suppress(zmq.Again):
+            send(self._sockets[lane], first, NOW, True)
+        self._look_again(lane)  # only who has found a new connection empty is told of its first message
 
     def _lost_lane(self) -> None:
         """A connection is gone. The messages before its end, a last word perhaps, still count."""
@@ -183,8 +189,7 @@ class ConnectedChannel(ZmqChannel):
         if self.ended is not None or len(self._sockets) <= SEALED:
             return
         if event == zmq.EVENT_HANDSHAKE_SUCCEEDED and not self._answered:
-            send(self._sockets[SEALED], self._sealer.greeting(), NOW, True)
-            self._look_again(SEALED)
+            self._greet(SEALED, self._sealer.greeting())
         elif event == zmq.EVENT_DISCONNECTED:
             while not self._answered and self._is_sealed is None and readable(self._sockets[SEALED]):
                 self._take_answer()
