@@ -38,6 +38,7 @@ class DeathReport:
         tensor_bytes: the memory of its tensors then.
         last_node: the node whose kernel ran on a thread then.
         log_lines: the last lines that it wrote.
+        in_order: whether it closed its connections before it ended, and with exit status 0 where that is known.
     """
 
     task: str
@@ -50,6 +51,7 @@ class DeathReport:
     tensor_bytes: int | None = None
     last_node: str | None = None
     log_lines: tuple[str, ...] = ()
+    in_order: bool = False
 
     def lines(self) -> list[str]:
         """The report as text."""
@@ -98,6 +100,23 @@ class WorkerLost(Event):
 
     task: str
     report: DeathReport
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class WorkerEnded(Event):
+    """A task, a worker or any other, has ended in good order: its program was over, or was told to end.
+
+    Example:
+        >>> af.supervisor.WorkerEnded(time=0.0, task="/job:worker/task:0").task
+        '/job:worker/task:0'
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+    """
+
+    task: str
 
 
 @public("af.supervisor")

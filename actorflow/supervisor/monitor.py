@@ -206,16 +206,16 @@ class Monitor:
             watched.resident_bytes = watched.tensor_bytes = watched.last_node = None
             watched.again = anyio.Event()
             self._see(task, Connected(incarnation))
-            why = await self._until_end(task)
+            why, in_order = await self._until_end(task)
             watched.link = None
-            watched.report = self._report(task, watched, incarnation, why)
+            watched.report = self._report(task, watched, incarnation, why, in_order)
             link.close()
             self._see(task, Ended(incarnation, watched.report.how))
             if self._restarts:
                 await watched.again.wait()
 
-    async def _until_end(self, task: str) -> str:
-        """Waits until the connection or the process has ended, and gives how the connection did."""
+    async def _until_end(self, task: str) -> tuple[str, bool]:
+        """Waits until the connection or the process has ended. Gives how the connection did, and whether that was in good order."""
         watched = self._tasks[task]
         over = anyio.Event()
         why: list[BaseException] = []
@@ -231,6 +231,7 @@ class Monitor:
             over.set()
 
         link.control.on_end(ended)
+        link.tokens.on_end(ended)  # where the two differ, the one that the task closes first tells that it does
         async with anyio.create_task_group() as group:
             if process is not None:
                 group.start_soon(exited, process)
@@ -240,7 +241,9 @@ class Monitor:
                 with anyio.move_on_after(_EXIT_SECONDS):
                     await process.wait()
             group.cancel_scope.cancel()
-        return str(why[0]) or type(why[0]).__name__ if why else "its process has ended"
+        if any(isinstance(error, anyio.EndOfStream) for error in why):
+            return "it has closed the connection", True
+        return str(why[0]) or type(why[0]).__name__ if why else "its process has ended", False
 
     async def _poll(self, task: str, link: Link) -> None:
         """Keeps what the task says of its memory."""
@@ -266,7 +269,7 @@ class Monitor:
                 if watched.process is not None and watched.process.returncode is None:
                     watched.resident_bytes = machine.resident_bytes(watched.process.pid) or watched.resident_bytes
 
-    def _report(self, task: str, watched: _Watched, incarnation: int, why: str) -> DeathReport:
+    def _report(self, task: str, watched: _Watched, incarnation: int, why: str, in_order: bool) -> DeathReport:
         process = watched.process
         status = None if process is None else process.returncode
         if process is None:
@@ -286,6 +289,7 @@ class Monitor:
             watched.tensor_bytes,
             watched.last_node,
             log_lines=() if process is None else tuple(process.last_log_lines),
+            in_order=in_order and (process is None or status == 0),
         )
 
 

@@ -77,6 +77,7 @@ PLAIN: dict[type, Callable[[], Any]] = {
     EdgeReport: lambda: EdgeReport("a:0", "x", "y", "shm", 1, 2, 3, 0.5),
     Race: lambda: Race(*(f.name for f in Race.__dataclass_fields__.values())),
     events.WorkerLost: lambda: events.WorkerLost(1.0, "a", events.DeathReport("a", "it ended", 1, 2)),
+    events.WorkerEnded: lambda: events.WorkerEnded(1.0, "a"),
     events.LoopStalled: lambda: events.LoopStalled(1.0, "a", 2.0),
     events.StepAborted: lambda: events.StepAborted(1.0, 3, "it failed"),
     events.TaskRestarted: lambda: events.TaskRestarted(1.0, "a", 2.0),

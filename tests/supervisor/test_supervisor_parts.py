@@ -25,7 +25,7 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.supervisor import LoopStalled, RestartPolicy, Rules, StepAborted, TaskRestarted, WorkerLost
+from actorflow.supervisor import LoopStalled, RestartPolicy, Rules, StepAborted, TaskRestarted, WorkerEnded, WorkerLost
 from actorflow.supervisor.events import DeathReport, Events
 from actorflow.supervisor.liveness import Life, State
 from actorflow.supervisor.model_state import ModelState, folder_path
@@ -325,6 +325,7 @@ class Cluster:
         self.errors: list[Exception] = []
         self.failing_restores: list[Exception] = []
         self.failing_starts = 0
+        self.in_order = False
         self.epochs = dict.fromkeys(self.tasks, 0)
         self.restoring: anyio.Event | None = None
         self._changed = anyio.Event()
@@ -353,7 +354,7 @@ class Cluster:
         self.done.append("closed")
 
     def report(self, task: str) -> DeathReport:
-        return DeathReport(task, f"{task} died", 1, 1)
+        return DeathReport(task, f"{task} died", 1, 1, in_order=self.in_order)
 
     def counts(self, task: str) -> bool:
         return True
@@ -646,8 +647,9 @@ class Connections:
         control = SimpleNamespace(
             on_end=self.ends.append, statistics=lambda: SimpleNamespace(last_heard=anyio.current_time())
         )
+        identity = SimpleNamespace(incarnation=self.made)
         return SimpleNamespace(
-            identity=SimpleNamespace(incarnation=self.made), control=control, call=self._call, close=lambda: None
+            identity=identity, control=control, tokens=control, call=self._call, close=lambda: None
         )
 
     async def _call(self, request: Any) -> Any:
@@ -704,6 +706,32 @@ def test_f64_the_end_of_a_connection_is_a_loss_though_the_process_is_there() -> 
     states, report, _ = watched(lambda links, process: links.ends[0](OSError("no heartbeat")))
     assert states == [State.LIVE, State.LOST] and report is not None and report.status is None
     assert "(pid 77) does not answer any more, though its process is there: no heartbeat" in report.how
+
+
+def test_f64_a_task_that_has_closed_its_connection_has_ended_in_good_order_unless_its_exit_status_says_otherwise() -> None:
+    for status, in_order in ((0, True), (1, False), (None, False)):
+
+        def end(links: Connections, process: Process, status: int | None = status) -> None:
+            links.ends[0](anyio.EndOfStream())
+            process.returncode = status
+            if status is not None:
+                process.ended.set()
+
+        states, report, _ = watched(end)
+        assert states == [State.LIVE, State.LOST] and report is not None and report.in_order is in_order, status
+    _, report, _ = watched(lambda links, process: links.ends[0](anyio.EndOfStream()), process=False)
+    assert report is not None and report.in_order
+
+
+def test_f64_a_task_that_ends_in_good_order_is_not_told_as_a_loss() -> None:
+    async def end(cluster: Cluster) -> None:
+        await anyio.sleep(1)
+        cluster.in_order = True
+        cluster.lose("/job:worker/task:0")
+
+    cluster, _ = kept(end)
+    assert [event.task for event in cluster.told(WorkerEnded)] == ["/job:worker/task:0"] and not cluster.told(WorkerLost)
+    assert "restart" in cluster.acts, "where tasks are ours they are wanted"
 
 
 def test_f64_a_task_of_others_that_is_lost_is_looked_for_again() -> None:

@@ -25,7 +25,7 @@ from actorflow.errors import (
 )
 from actorflow.logs import get_logger
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.supervisor.events import Events, LoopStalled, TaskRestarted, WorkerLost
+from actorflow.supervisor.events import Events, LoopStalled, TaskRestarted, WorkerEnded, WorkerLost
 from actorflow.supervisor.liveness import Life, State
 from actorflow.supervisor.monitor import Monitor, is_loss
 from actorflow.supervisor.recovery.epochs import EpochStore
@@ -109,7 +109,10 @@ class RecoveryManager:
             return
         report = self.monitor.report(task)
         assert report is not None
-        self._events.tell(WorkerLost, task, report)
+        if report.in_order:
+            self._events.tell(WorkerEnded, task)
+        else:
+            self._events.tell(WorkerLost, task, report)
         self._nurse(task)
         if (
             self._holds_state(task) or self._phase is not None
