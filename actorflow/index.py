@@ -1385,6 +1385,7 @@ NAMES: dict[str, dict[str, str]] = {
         "StepAborted": "actorflow.supervisor.events",
         "Supervisor": "actorflow.supervisor.supervisor",
         "TaskRestarted": "actorflow.supervisor.events",
+        "WorkerEnded": "actorflow.supervisor.events",
         "WorkerLost": "actorflow.supervisor.events",
     },
     "af.train": {

@@ -39,17 +39,30 @@ def rows() -> Rows:
 def page(found: Rows) -> str:
     """The page that these rows make."""
     missing = [name for name, row in found.items() if not row.get("tests")]
-    parts = [HEAD, f"{len(found) - len(missing)} of {len(found)} are there. Not there: {', '.join(missing)}.\n"]
-    for name, row in found.items():
-        if "group" in row:
-            parts.append(f"## {row['group']}\n")
-        paper = f" ({row['paper']})" if "paper" in row else ""
-        parts.append(f"**{name}** {row['what']}{paper}\n")
-        lines = [f"- `tests/{test}`" for test in row.get("tests", [])]
-        if "lacks" in row:
-            lines.append(f"- *Lacks:* {row['lacks']}" if lines else f"- *Not there.* {row['lacks']}")
-        parts.append("\n".join(lines) + "\n")
+    there = f"{len(found) - len(missing)} of {len(found)} are there. Not there: {', '.join(missing)}.\n"
+    parts = [HEAD, there if missing else f"All {len(found)} are there.\n"]
+    for group, names in groups(found).items():
+        parts.append(f"## {group}\n")
+        parts += [_row(name, found[name]) for name in names]
     return "\n".join(parts)
+
+
+def groups(found: Rows) -> dict[str, list[str]]:
+    """The names of the rows by their groups. A row that names no group is of the group of the row before it."""
+    made: defaultdict[str, list[str]] = defaultdict(list)
+    group = ""
+    for name, row in found.items():
+        group = row.get("group", group)
+        made[group].append(name)
+    return made
+
+
+def _row(name: str, row: dict[str, Any]) -> str:
+    paper = f" ({row['paper']})" if "paper" in row else ""
+    lines = [f"- `tests/{test}`" for test in row.get("tests", [])]
+    if "lacks" in row:
+        lines.append(f"- *Lacks:* {row['lacks']}" if lines else f"- *Not there.* {row['lacks']}")
+    return "\n".join([f"**{name}** {row['what']}{paper}\n", *lines]) + "\n"
 
 
 def tests() -> Iterator[str]:

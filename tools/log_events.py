@@ -1,4 +1,4 @@
-"""Writes the catalogue of log events into docs/guides/observing.md, from the sources.
+"""Writes the catalogue of log events into docs/reference/log.md, from the sources.
 
 python tools/log_events.py            writes it
 python tools/log_events.py --check    says whether it is current, and names events that are no constant text
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "guides" / "observing.md"
+PAGE = ROOT / "docs" / "reference" / "log.md"
 PARTS = ("actorflow", "kernels", "transports", "devices", "checkpoint")
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
 BEGIN, END = "<!-- events: begin -->\n", "<!-- events: end -->"
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
     for place in loose:
         print(f"{place}: the event is no constant text", file=sys.stderr)
     if wanted != text:
-        print("docs/guides/observing.md is not current: python tools/log_events.py", file=sys.stderr)
+        print("docs/reference/log.md is not current: python tools/log_events.py", file=sys.stderr)
     return int(bool(loose) or wanted != text)
 
 

@@ -26,11 +26,26 @@ class Inspection:
     _engine: Engine
 
     def list_devices(self) -> list[Device]:
-        """The devices, in the order in which unconstrained nodes prefer them."""
+        """The devices, in the order in which unconstrained nodes prefer them.
+
+        Example:
+            >>> async with af.Session(devices={"CPU": 2}) as session:
+            ...     print([device.name for device in session.list_devices()])
+            ['/job:localhost/replica:0/task:0/device:CPU:0', '/job:localhost/replica:0/task:0/device:CPU:1']
+        """
         return self._engine.devices()
 
     def placement(self, element: Any) -> str:
-        """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet."""
+        """The full name of the device of an operation or tensor. Raises FailedPreconditionError where it has none yet.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = x * 2.0
+            >>> await session.run(double, {x: 1.0})
+            2.0
+            >>> session.placement(double)
+            '/job:localhost/replica:0/task:0/device:CPU:0'
+        """
         found = self.graph.as_graph_element(element)
         name = found.op.name if isinstance(found, Tensor) else found.name
         device = self._engine.placements().get(name)
@@ -48,6 +63,19 @@ class Inspection:
         the nodes that fill and drain it. Kernels that go on after their steps are listed too.
 
         Of a cluster it is what the tasks have told last: they are asked each second while a step takes longer than that.
+
+        Example:
+            >>> queue = af.FIFOQueue(3, [af.float32], [[]], name="samples")
+            >>> take = queue.dequeue(name="take")
+            >>> import anyio
+            >>> async with anyio.create_task_group() as group:
+            ...     _ = group.start_soon(session.run, take)
+            ...     await anyio.wait_all_tasks_blocked()
+            ...     print(session.pending())
+            ...     group.cancel_scope.cancel()
+            step 1:
+            take (QueueDequeueV2, ...) waits for an element of queue 'samples', which is empty (0 of 3 elements, open)
+              filled by: nothing in this graph
         """
         return self._engine.pending()
 
@@ -56,6 +84,17 @@ class Inspection:
 
         With `coalesce=False` each node has an asyncio task of its name, which `asyncio.all_tasks()` shows as well, and which is
         the current task while its kernel runs on the event loop.
+
+        Example:
+            >>> queue = af.FIFOQueue(3, [af.float32], [[]], name="samples")
+            >>> take = queue.dequeue(name="take")
+            >>> import anyio
+            >>> async with anyio.create_task_group() as group:
+            ...     _ = group.start_soon(session.run, take)
+            ...     await anyio.wait_all_tasks_blocked()
+            ...     print([(task.name, task.state) for task in session.tasks()])
+            ...     group.cancel_scope.cancel()
+            [('take', 'waits')]
 
         Raises:
             UnimplementedError: the session is on a cluster, whose tasks are in other processes.
@@ -66,6 +105,14 @@ class Inspection:
         """The steps that ended within the last `seconds`, all that are kept unless given, and those under way.
 
         There is a span for each step and the events of those that were traced, as `Session(recording=...)` says.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = af.multiply(x, 2.0, name="double")
+            >>> async with af.Session(recording=af.Recording(every=1)) as session:
+            ...     _ = await session.run(double, {x: 1.0})
+            ...     print(session.recent(seconds=60.0).names())
+            ['double']
 
         Args:
             seconds: how far to look back.
@@ -78,13 +125,31 @@ class Inspection:
         return self._engine.recent(seconds, step)
 
     async def explain_placement(self, element: Any) -> str:
-        """Why an operation or tensor is on its device: its group, what joined it, and each device's cost."""
+        """Why an operation or tensor is on its device: its group, what joined it, and each device's cost.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> double = af.multiply(x, 2.0, name="double")
+            >>> await session.warmup(double, [x])
+            >>> print(await session.explain_placement(double))
+            double (...) is on /job:localhost/replica:0/task:0/device:CPU:0.
+            The devices:
+              /job:localhost/replica:0/task:0/device:CPU:0: chosen
+        """
         found = self.graph.as_graph_element(element)
         return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
 
     async def study_placement(self) -> PlacementStudy:
         """The steps that run most as placement sees them, with their costs so far and the placement in force. The study answers
         what a step is expected to take, here and on other machines, and can be kept in a file.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = x * 2.0
+            >>> _ = await session.run(double, {x: 1.0})
+            >>> study = await session.study_placement()
+            >>> study.seconds >= 0
+            True
 
         Raises:
             FailedPreconditionError: nothing has run yet.
@@ -100,7 +165,16 @@ class Inspection:
         return PlacementStudy(found)
 
     async def measured(self) -> list[NodeMeasurement]:
-        """The measurements of runs so far, for each node or for several that run as one."""
+        """The measurements of runs so far, for each node or for several that run as one.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = af.multiply(x, 2.0, name="double")
+            >>> for _ in range(20):  # one run in sixteen is timed
+            ...     _ = await session.run(double, {x: 1.0})
+            >>> [measurement.names for measurement in await session.measured()]
+            [('double',)]
+        """
         self._engine.open()
         return await self._engine.observed()
 
@@ -109,6 +183,15 @@ class Inspection:
 
         It is the simulated execution of the trace's nodes on their devices, by the costs of all runs so far (`measured`), or by
         static guesses for nodes that were not timed.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = af.multiply(x, 2.0, name="double")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(double, {x: 1.0}, trace=trace)
+            >>> await session.predict(trace)
+            >>> [prediction.node for prediction in trace.predicted]
+            ['double']
 
         Args:
             trace: the trace of a run of this session.
@@ -127,11 +210,32 @@ class Inspection:
         ]
 
     async def channels(self) -> list[EdgeReport]:
-        """Each edge between tasks of the cluster, with its transport and what it has carried."""
+        """Each edge between tasks of the cluster, with its transport and what it has carried.
+
+        Example:
+            >>> with af.device("/job:worker/task:1"):
+            ...     x = af.placeholder(af.float32, [None], name="x")
+            ...     double = af.multiply(x, 2.0, name="double")
+            >>> with af.device("/job:worker/task:0"):
+            ...     total = af.reduce_sum(double)
+            >>> async with af.LocalCluster({"worker": 2}, transport="local") as cluster:
+            ...     async with af.Session(cluster.target) as session:
+            ...         print(await session.run(total, {x: [1.0, 2.0]}))
+            ...         print([channel.tensor for channel in await session.channels()])
+            6.0
+            ['double:0']
+        """
         return await self._engine.channels()
 
     def statistics(self) -> SessionStatistics:
-        """The session's counters."""
+        """The session's counters.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> _ = await session.run(x * 2.0, {x: 1.0})
+            >>> session.statistics().steps
+            1
+        """
         return self._engine.statistics()
 
     def _repr_html_(self) -> str:

@@ -335,7 +335,14 @@ class Session(Inspection):
 
     @reporting_failures
     async def make_callable(self, fetches: Any, feed_list: Sequence[Any] = ()) -> Callable_:
-        """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up."""
+        """A function `await f(*values)` that runs `fetches` with the tensors of `feed_list` fed, without looking anything up.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = await session.make_callable(x * 2.0, [x])
+            >>> await double(21.0)
+            42.0
+        """
         self._engine.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
         names = tuple(feed_list) if prepared.spread else None
@@ -348,7 +355,15 @@ class Session(Inspection):
 
     @reporting_failures
     async def warmup(self, fetches: Any, feeds: Sequence[Any] | Mapping[Any, Any] = ()) -> None:
-        """Makes the plan and the code for a signature, and runs nothing."""
+        """Makes the plan and the code for a signature, and runs nothing.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> double = x * 2.0
+            >>> await session.warmup(double, [x])
+            >>> await session.run(double, {x: 21.0})  # is as quick as later ones
+            42.0
+        """
         self._engine.open()
         names = list(feeds)
         key = cache_key(fetches)
@@ -361,6 +376,13 @@ class Session(Inspection):
         """Starts one step that is fed and fetched in parts with `partial_run` (TensorFlow's `partial_run_setup`).
 
         Between these calls it takes no place among the steps in flight.
+
+        Example:
+            >>> x, y = af.placeholder(af.float32), af.placeholder(af.float32)
+            >>> a = x + 1.0
+            >>> step = await session.partial_run_setup([a, a * y], [x, y])
+            >>> await session.partial_run(step, a, {x: 1.0})
+            2.0
         """
         self._engine.open()
         structure = Fetches(self.graph, fetches, self.writable)
@@ -403,7 +425,16 @@ class Session(Inspection):
 
     async def extend(self, graph: Graph | bytes | None = None) -> int:
         """Takes in what was added to the graph since (a run does so by itself), or adds nodes that are given as
-        `Graph.to_bytes(since=...)`. Variables keep their values. Returns how many nodes the session knows."""
+        `Graph.to_bytes(since=...)`. Variables keep their values. Returns how many nodes the session knows.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> await session.extend()
+            1
+            >>> double = x * 2.0  # a constant and a product
+            >>> await session.extend()
+            3
+        """
         self._engine.open()
         if isinstance(graph, bytes):
             self.graph.extend_from_bytes(graph)
@@ -417,6 +448,14 @@ class Session(Inspection):
         """Drops the state in these named containers, in all sessions of the process; in each one where none is named.
 
         For a cluster see `actorflow.cluster.client.inquiries.reset`, which awaits it.
+
+        Example:
+            >>> with af.container("experiment"):
+            ...     v = af.Variable(1.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> af.Session.reset(containers=["experiment"])
+            >>> await session.run(af.is_variable_initialized(v))
+            False
 
         Args:
             target: "", which is this process.
@@ -526,7 +565,15 @@ class Session(Inspection):
         """Beside `__enter__`, without which Python would not call that."""
 
     async def close(self) -> None:
-        """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing."""
+        """Stops the steps in flight, waits for their end, and frees devices and state. A second call does nothing.
+
+        Example:
+            >>> session = af.Session()
+            >>> x = af.placeholder(af.float32)
+            >>> await session.run(x + 1.0, {x: 1.0})
+            2.0
+            >>> await session.close()
+        """
         try:
             if self._trial is not None:
                 await self._trial.close()

@@ -123,6 +123,13 @@ class FileWriter:
     def add_summary(self, summary: bytes | Summary, global_step: Any = None) -> None:
         """Writes a summary.
 
+        Example:
+            >>> summary = af.summary.Summary(value=[af.summary.Summary.Value(tag="loss", simple_value=0.5)])
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.add_summary(summary, global_step=1)
+            >>> [(event.step, event.summary.value[0].tag) for event in af.summary.read_events("logs") if event.summary.value]
+            [(1, 'loss')]
+
         Args:
             summary: what a summary op gave, or a `Summary`.
             global_step: the training step.
@@ -131,7 +138,14 @@ class FileWriter:
         self._add(_SUMMARY, summaries.without_known_metadata(data, self._known_tags), global_step)
 
     def add_event(self, event: Event | bytes) -> None:
-        """Writes an event as it is."""
+        """Writes an event as it is.
+
+        Example:
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.add_event(af.summary.Event(wall_time=1.0, step=7))
+            >>> [event.step for event in af.summary.read_events("logs")]
+            [0, 7]
+        """
         if self._warns_if_closed(3):
             return
         self._queue.put(event if isinstance(event, bytes) else _bytes(event))
@@ -140,6 +154,13 @@ class FileWriter:
         self, graph: Graph | GraphDef | None, global_step: Any = None, graph_def: GraphDef | None = None
     ) -> None:
         """Writes a graph, which TensorBoard draws.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [2], name="x")
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.add_graph(x.graph)
+            >>> [bool(event.graph_def) for event in af.summary.read_events("logs")]
+            [False, True]
 
         Args:
             graph: the graph; its static shapes are written too.
@@ -153,17 +174,39 @@ class FileWriter:
         self._add(_GRAPH, _graph_bytes(graph, graph_def), global_step)
 
     def add_meta_graph(self, meta_graph_def: MetaGraphDef, global_step: Any = None) -> None:
-        """Writes a `MetaGraphDef`. Raises TypeError for anything else."""
+        """Writes a `MetaGraphDef`. Raises TypeError for anything else.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.add_meta_graph(af.train.export_meta_graph())
+            >>> [bool(event.meta_graph_def) for event in af.summary.read_events("logs")]
+            [False, True]
+        """
         if not isinstance(meta_graph_def, MetaGraphDef):
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def).__name__}")
         self._add(_META_GRAPH, meta_graph_def.SerializeToString(), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: Any = None) -> None:
-        """Writes that a session began, ended or wrote a checkpoint. After a START, TensorBoard drops later steps of before."""
+        """Writes that a session began, ended or wrote a checkpoint. After a START, TensorBoard drops later steps of before.
+
+        Example:
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.add_session_log(af.summary.SessionLog(status=af.summary.SessionLog.START), global_step=5)
+            >>> [event.step for event in af.summary.read_events("logs")]
+            [0, 5]
+        """
         self._add(_SESSION_LOG, _bytes(session_log), global_step)
 
     def add_run_metadata(self, run_metadata: RunMetadata | Trace, tag: str, global_step: Any = None) -> None:
         """Writes what ran when in a step, which TensorBoard shows as times of the graph's nodes.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(af.square(x), {x: 3.0}, trace=trace)
+            >>> with af.summary.FileWriter("logs", graph=x.graph) as writer:
+            ...     writer.add_run_metadata(trace, "step 1", global_step=1)
 
         Args:
             run_metadata: a `RunMetadata`, or the `Trace` of a run.
@@ -200,34 +243,90 @@ class FileWriter:
     # ---- its life
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """The folder.
+
+        Example:
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.get_logdir()
+            'logs'
+        """
         return str(self._folder)
 
     def statistics(self) -> WriterStatistics:
-        """How many events were written, wait and were lost."""
+        """How many events were written, wait and were lost.
+
+        Example:
+            >>> with af.summary.FileWriter("logs") as writer:
+            ...     writer.add_event(af.summary.Event(step=7))
+            ...     writer.flush()
+            ...     print(writer.statistics().written)
+            1
+        """
         return self._queue.statistics()
 
     def flush(self) -> None:
-        """Writes what waits, in this thread. It raises nothing: `statistics` says what could not be written."""
+        """Writes what waits, in this thread. It raises nothing: `statistics` says what could not be written.
+
+        Example:
+            >>> with af.summary.FileWriter("logs", flush_secs=3600) as writer:
+            ...     writer.add_event(af.summary.Event(step=7))
+            ...     writer.flush()
+            ...     print([event.step for event in af.summary.read_events("logs")])
+            [0, 7]
+        """
         if not self._warns_if_closed(3):
             self._queue.flush()
 
     async def aflush(self) -> None:
-        """`flush`, on a thread."""
+        """`flush`, on a thread.
+
+        Example:
+            >>> with af.summary.FileWriter("logs", flush_secs=3600) as writer:
+            ...     writer.add_event(af.summary.Event(step=7))
+            ...     await writer.aflush()
+            ...     print([event.step for event in af.summary.read_events("logs")])
+            [0, 7]
+        """
         await anyio.to_thread.run_sync(self.flush)
 
     def close(self) -> None:
-        """Writes what waits and closes the file. A second call does nothing."""
+        """Writes what waits and closes the file. A second call does nothing.
+
+        Example:
+            >>> writer = af.summary.FileWriter("logs")
+            >>> writer.add_event(af.summary.Event(step=7))
+            >>> writer.close()
+            >>> [event.step for event in af.summary.read_events("logs")]
+            [0, 7]
+        """
         self._closed = True
         self._finalizer()
 
     async def aclose(self) -> None:
-        """`close`, on a thread."""
+        """`close`, on a thread.
+
+        Example:
+            >>> writer = af.summary.FileWriter("logs")
+            >>> writer.add_event(af.summary.Event(step=7))
+            >>> await writer.aclose()
+            >>> [event.step for event in af.summary.read_events("logs")]
+            [0, 7]
+        """
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self.close)
 
     def reopen(self) -> None:
-        """After `close`, goes on in a new file; before it, does nothing."""
+        """After `close`, goes on in a new file; before it, does nothing.
+
+        Example:
+            >>> writer = af.summary.FileWriter("logs")
+            >>> writer.close()
+            >>> writer.reopen()
+            >>> writer.add_event(af.summary.Event(step=7))
+            >>> writer.close()
+            >>> [event.step for event in af.summary.read_events("logs")]
+            [0, 0, 7]
+        """
         if self._closed:
             self._open()
 

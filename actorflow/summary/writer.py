@@ -39,6 +39,12 @@ class Writer(FileWriter):
     def scalar(self, tag: str, value: float, step: int = 0) -> None:
         """A point of a curve.
 
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.scalar("train/loss", 0.5, step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['train/loss']
+
         Args:
             tag: the curve's name; what stands before its last `/` is its group.
             value: a number.
@@ -48,6 +54,12 @@ class Writer(FileWriter):
 
     def histogram(self, tag: str, values: Any, step: int = 0, buckets: int = 30, description: str = "") -> None:
         """A distribution; see `pages.histogram`.
+
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.histogram("weights", np.arange(10), step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['weights']
 
         Args:
             tag: its name.
@@ -60,6 +72,12 @@ class Writer(FileWriter):
 
     def image(self, tag: str, images: Any, step: int = 0, max_outputs: int = 3, description: str = "") -> None:
         """Images.
+
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.image("digit", np.zeros([1, 28, 28, 1], np.uint8), step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['digit']
 
         Args:
             tag: their name.
@@ -78,6 +96,12 @@ class Writer(FileWriter):
     ) -> None:
         """Sound.
 
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.audio("tone", np.zeros([1, 800, 1]), sample_rate=8000, step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['tone']
+
         Args:
             tag: its name.
             clips: `[batch, frames, channels]`, from -1 to 1.
@@ -94,6 +118,12 @@ class Writer(FileWriter):
     def text(self, tag: str, texts: Any, step: int = 0, description: str = "") -> None:
         """Markdown: a text, or a list or matrix of texts, which becomes a table.
 
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.text("notes", "Trained **well**.", step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['notes']
+
         Args:
             tag: its name.
             texts: a str or bytes, or nested lists of them.
@@ -106,6 +136,12 @@ class Writer(FileWriter):
         self, tag: str, labels: Any, predictions: Any, step: int = 0, num_thresholds: int = 201, weights: Any = None
     ) -> None:
         """Precision and recall by threshold.
+
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.pr_curve("digits", [True, False], [0.9, 0.2], step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['digits']
 
         Args:
             tag: its name.
@@ -131,6 +167,12 @@ class Writer(FileWriter):
     ) -> None:
         """Point clouds or surfaces.
 
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.mesh("cloud", np.zeros([1, 5, 3]), step=1)
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['cloud_VERTEX']
+
         Args:
             tag: their name.
             vertices: `[batch, n, 3]`.
@@ -145,11 +187,24 @@ class Writer(FileWriter):
         self.add_summary(pages.mesh(tag, vertices, faces, colours, config), step)
 
     def custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        """Charts of several tags: {category: {title: [patterns of tags]}}."""
+        """Charts of several tags: {category: {title: [patterns of tags]}}.
+
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.custom_scalars({"losses": {"both": ["train/loss", "test/loss"]}})
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['custom_scalars__config__']
+        """
         self.add_summary(pages.custom_scalars(layout))
 
     def hparams(self, values: Mapping[str, Any], metrics: Sequence[str] = ()) -> None:
         """The run's hyperparameters. The writer's `close` then writes that the run succeeded, or failed.
+
+        Example:
+            >>> with af.summary.Writer("logs") as writer:
+            ...     writer.hparams({"rate": 0.1, "layers": 2}, metrics=["loss"])
+            >>> [value.tag for event in af.summary.read_events("logs") for value in event.summary.value]
+            ['_hparams_/experiment', '_hparams_/session_start_info', '_hparams_/session_end_info']
 
         Args:
             values: names to texts, numbers and truth values.
@@ -163,6 +218,11 @@ class Writer(FileWriter):
 
     def close(self, status: str = "success") -> None:
         """Writes what waits and closes the file; a run with hyperparameters ends with `status`.
+
+        Example:
+            >>> writer = af.summary.Writer("logs")
+            >>> writer.hparams({"rate": 0.1})
+            >>> writer.close("failure")  # of a `with` block that ends with an error
 
         Args:
             status: "success", "failure" or "running".

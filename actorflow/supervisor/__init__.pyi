@@ -20,6 +20,7 @@ from actorflow.supervisor.events import LoopStalled as LoopStalled
 from actorflow.supervisor.events import Restored as Restored
 from actorflow.supervisor.events import StepAborted as StepAborted
 from actorflow.supervisor.events import TaskRestarted as TaskRestarted
+from actorflow.supervisor.events import WorkerEnded as WorkerEnded
 from actorflow.supervisor.events import WorkerLost as WorkerLost
 from actorflow.supervisor.liveness import Rules as Rules
 from actorflow.supervisor.recovery.restarts import RestartPolicy as RestartPolicy
@@ -36,5 +37,6 @@ __all__ = [
     "StepAborted",
     "Supervisor",
     "TaskRestarted",
+    "WorkerEnded",
     "WorkerLost",
 ]

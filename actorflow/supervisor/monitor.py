@@ -215,7 +215,7 @@ class Monitor:
                 await watched.again.wait()
 
     async def _until_end(self, task: str) -> tuple[str, bool]:
-        """Waits until the connection or the process has ended. Gives how the connection did, and whether that was in good order."""
+        """Waits until the connection or the process has ended: how the connection did, and whether in good order."""
         watched = self._tasks[task]
         over = anyio.Event()
         why: list[BaseException] = []

@@ -174,6 +174,17 @@ class Supervisor:
     async def start(self) -> None:
         """Begins: a chief when all tasks are there and variables have their values, others when the chief has done so.
 
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async def main():
+            ...     supervisor = af.Supervisor("")
+            ...     await supervisor.start()  # `async with` does the same
+            ...     print(await supervisor.run(count, {x: 1}))
+            ...     await supervisor.close()
+            >>> await main()
+            1
+
         Raises:
             OpError: that can't be.
         """
@@ -228,6 +239,16 @@ class Supervisor:
     async def close(self, *, save: bool = True) -> None:
         """Saves a last checkpoint where steps were made since the one before, and ends. The cluster stays as it is. While
         something is lost there is nothing to save. A checkpoint that is being written is waited for in either case.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> supervisor = af.Supervisor("", checkpoint_dir="run")
+            >>> await supervisor.start()
+            >>> _ = await supervisor.run(count, {x: 1})
+            >>> await supervisor.close()  # saves
+            >>> af.train.latest_checkpoint("run")
+            'run/model.ckpt-1'
 
         Raises:
             OpError: the last checkpoint could not be saved.
@@ -306,7 +327,16 @@ class Supervisor:
         return list(self._events.past)
 
     def events(self) -> AsyncIterator[Event]:
-        """The events so far, and then each as it comes, until the supervisor is closed."""
+        """The events so far, and then each as it comes, until the supervisor is closed.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            ...     path = await supervisor.save()
+            >>> [type(event).__name__ async for event in supervisor.events()]
+            ['Restored', 'CheckpointSaved', 'CheckpointSaved']
+        """
         return self._events.follow()
 
     # ---- steps
@@ -314,6 +344,17 @@ class Supervisor:
     def steps(self, until: int | None = None) -> Attempts:
         """The attempts of a training loop, until the global step is `until` (forever unless given). Between them periodic
         checkpoints are made, and one at the end.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("") as supervisor:
+            ...     async for attempt in supervisor.steps(until=3):
+            ...         async with attempt as number:
+            ...             print(number, await supervisor.run(count, {x: 1}))
+            0 1
+            1 2
+            2 3
 
         Raises:
             FailedPreconditionError: the graph has no global step, or another chief has taken over.
@@ -389,6 +430,13 @@ class Supervisor:
         After a loss it fails at once, wherever it waits; and so do all further runs of that attempt. Outside of
         attempts it waits until all tasks are there again.
 
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("") as supervisor:
+            ...     print(await supervisor.run(count, {x: 1}))
+            1
+
         Args:
             fetches, feeds, timeout, trace: see `Session.run`.
 
@@ -423,7 +471,16 @@ class Supervisor:
         return self._may_save and self.is_chief and self.model.saver is not None and self.model.folder is not None
 
     async def save(self) -> str:
-        """Saves a checkpoint now, and gives its path. Raises FailedPreconditionError without a `checkpoint_dir`."""
+        """Saves a checkpoint now, and gives its path. Raises FailedPreconditionError without a `checkpoint_dir`.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            ...     path = await supervisor.save()
+            >>> path == af.train.latest_checkpoint("run")
+            False
+        """
         step = await self.guarded(lambda: self.model.step(self.session))
         return await self.guarded(lambda: self._save(step))
 

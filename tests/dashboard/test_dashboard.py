@@ -557,7 +557,7 @@ def test_each_metric_is_in_the_documentation() -> None:
     assert documented(DOCUMENT.read_text(encoding="utf-8")) == DOCUMENT.read_text(encoding="utf-8")
 
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "guides" / "observing.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 
 
 def documented(text: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +40,15 @@ NONE = {
     "actorflow.estimator.inputs.tables:pandas_input_fn": "it needs pandas, which is an extra",
 }
 """The names without an example, and why."""
+WHOLE = (
+    "actorflow.cluster.processes.local:",
+    "actorflow.session.inspection:",
+    "actorflow.summary.",
+    "actorflow.train.saving.saver:",
+)
+"""The modules whose methods have examples, each of them."""
+LIKE = re.compile(r"[Ss]ee `[\w.]+`|^(?:`[\w.]+\(?\)?`,? |As `[\w.]+`|`[\w.]+` )")
+"""The docstring of a method that is another one in all but this, such as without `await`."""
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -64,6 +76,46 @@ def test_every_public_function_has_an_example() -> None:
     found = without_example()
     assert not found - set(NONE), "write an Example: into their docstrings (CONTRIBUTING.md, Conventions)"
     assert not set(NONE) - found, "they have an example now"
+
+
+def examples_of(text: str | None) -> str:
+    """The statements of the examples of a docstring."""
+    return "\n".join(example.source for example in doctest.DocTestParser().get_examples(text or ""))
+
+
+def methods_without_example() -> set[str]:
+    """The public methods of public classes, by the places of their definitions, that neither have an example nor are called in
+    that of a class that has them. One that says no more than which method it is like is shown there.
+    """
+    shown: dict[str, bool] = {}
+    for names in (*NAMES.values(), *THEIRS.values()):
+        for name, place in names.items():
+            home, colon, inner = place.partition(":")
+            if inner or not colon:
+                value = getattr(importlib.import_module(home), inner or name)
+                if inspect.isclass(value) and not issubclass(value, Exception):
+                    shown |= {place: shown.get(place, False) or found for place, found in methods_of(value)}
+    return {place for place, found in shown.items() if not found and place.startswith(WHOLE)}
+
+
+def methods_of(kind: type) -> Iterator[tuple[str, bool]]:
+    """The public methods of a class, by the places of their definitions, and whether they have an example."""
+    around = "\n".join(
+        examples_of(vars(c).get("__doc__")) for c in kind.__mro__ if c.__module__.startswith("actorflow")
+    )
+    for name, static in inspect.getmembers_static(kind):
+        function = inspect.unwrap(getattr(static, "__func__", static))
+        home = getattr(function, "__module__", None) or ""
+        if name.startswith("_") or not home.startswith("actorflow") or inspect.isclass(static):
+            continue
+        if inspect.isroutine(getattr(kind, name)):
+            said = inspect.getdoc(function) or ""
+            has_one = doctests.PROMPT in said or re.search(rf"\.{name}\b", around) or LIKE.search(said)
+            yield f"{home}:{function.__qualname__}", bool(has_one)
+
+
+def test_every_public_method_has_an_example_or_is_in_that_of_its_class() -> None:
+    assert not methods_without_example(), "write an Example: into their docstrings, or use them in that of the class"
 
 
 # ---- the runner

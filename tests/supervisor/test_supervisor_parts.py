@@ -648,9 +648,7 @@ class Connections:
             on_end=self.ends.append, statistics=lambda: SimpleNamespace(last_heard=anyio.current_time())
         )
         identity = SimpleNamespace(incarnation=self.made)
-        return SimpleNamespace(
-            identity=identity, control=control, tokens=control, call=self._call, close=lambda: None
-        )
+        return SimpleNamespace(identity=identity, control=control, tokens=control, call=self._call, close=lambda: None)
 
     async def _call(self, request: Any) -> Any:
         return self.status
@@ -708,7 +706,9 @@ def test_f64_the_end_of_a_connection_is_a_loss_though_the_process_is_there() -> 
     assert "(pid 77) does not answer any more, though its process is there: no heartbeat" in report.how
 
 
-def test_f64_a_task_that_has_closed_its_connection_has_ended_in_good_order_unless_its_exit_status_says_otherwise() -> None:
+def test_f64_a_task_that_has_closed_its_connection_has_ended_in_good_order_unless_its_exit_status_says_otherwise() -> (
+    None
+):
     for status, in_order in ((0, True), (1, False), (None, False)):
 
         def end(links: Connections, process: Process, status: int | None = status) -> None:
@@ -730,7 +730,9 @@ def test_f64_a_task_that_ends_in_good_order_is_not_told_as_a_loss() -> None:
         cluster.lose("/job:worker/task:0")
 
     cluster, _ = kept(end)
-    assert [event.task for event in cluster.told(WorkerEnded)] == ["/job:worker/task:0"] and not cluster.told(WorkerLost)
+    assert [event.task for event in cluster.told(WorkerEnded)] == ["/job:worker/task:0"] and not cluster.told(
+        WorkerLost
+    )
     assert "restart" in cluster.acts, "where tasks are ours they are wanted"
 
 

@@ -1,4 +1,4 @@
-"""The table of docs/guides/gpu.md: which ops have a kernel for a GPU. `python tests/support/kernel_coverage.py` writes it."""
+"""The table of docs/reference/gpu_kernels.md: which ops have a kernel for a GPU. Run as a script, this module writes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from actorflow.registry import kernel, opdef, plugins
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "guides" / "gpu.md"
+DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "gpu_kernels.md"
 BEGIN, END = "<!-- kernel coverage: begin -->", "<!-- kernel coverage: end -->"
 
 

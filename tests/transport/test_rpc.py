@@ -642,7 +642,11 @@ async def test_f62_changed_parts_and_graphs_are_refused_or_taken(pair: list[Serv
         try:
             check_partition(decode_partition(content), devices)
             taken += 1
-        except (errors.DataLossError, errors.NotFoundError, InvalidArgumentError):  # a name of an op may be what changed
+        except (
+            errors.DataLossError,
+            errors.NotFoundError,
+            InvalidArgumentError,
+        ):  # a name of an op may be what changed
             pass
         graph = af.Graph()
         try:

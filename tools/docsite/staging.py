@@ -30,7 +30,7 @@ _LINK = re.compile(r"(!?\[[^\]]*\]\()((?!https?:|#|mailto:)[^)#\s]+)((?:#[^)]*)?
 _NAME = re.compile(r"(?<![`\w{}])`(af(?:\.\w+)+)(?:\(\))?`(?![`\w])")
 _COMMENT = re.compile(r"^ *<!-- ?(?:setup|output|skip|raises)\b.*?-->\n", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^( *)<!-- file: (\S+) -->\n *```(\w+)\n", re.MULTILINE)
-_MARK = re.compile(r"^<!-- (?:picture|events|kernel coverage|end)\b.*?-->\n", re.MULTILINE)
+_MARK = re.compile(r"^<!-- (?:picture|events|metrics|kernel coverage|end)\b.*?-->\n", re.MULTILINE)
 _FIGURES = re.compile(r"^<!-- figures: (\w+) -->\n", re.MULTILINE)
 
 

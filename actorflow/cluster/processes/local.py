@@ -168,7 +168,17 @@ class LocalCluster:
         return self.target_of(self.spec.tasks[0] if job is None else task_name(job, 0))
 
     def target_of(self, task: str) -> Target:
-        """The target for a session whose master is `task`. Raises InvalidArgumentError for a task that is not there."""
+        """The target for a session whose master is `task`. Raises InvalidArgumentError for a task that is not there.
+
+        Example:
+            >>> with af.device("/job:ps/task:0"):
+            ...     x = af.placeholder(af.float32)
+            ...     double = x * 2.0
+            >>> async with af.LocalCluster({"ps": 1, "worker": 1}, transport="local") as cluster:
+            ...     async with af.Session(cluster.target_of("/job:ps/task:0")) as session:
+            ...         print(await session.run(double, {x: 1.0}))
+            2.0
+        """
         return Target(self.spec.address_of(task), self.credentials)
 
     @property
@@ -180,6 +190,15 @@ class LocalCluster:
 
     async def start(self) -> None:
         """Starts all tasks and waits until they are up.
+
+        Example:
+            >>> async def main():
+            ...     cluster = af.LocalCluster({"ps": 1}, transport="local")
+            ...     await cluster.start()  # `async with` does the same
+            ...     print(cluster.runs("/job:ps/task:0"))
+            ...     await cluster.aclose()
+            >>> await main()
+            True
 
         Raises:
             UnavailableError: a process ended, or time was up; has the last lines of those that are not up.
@@ -276,7 +295,14 @@ class LocalCluster:
             here.ended.set()
 
     async def kill(self, task: str) -> None:
-        """Ends a task at once (SIGKILL) and waits for its end. Raises NotFoundError for a task that is not there."""
+        """Ends a task at once (SIGKILL) and waits for its end. Raises NotFoundError for a task that is not there.
+
+        Example:
+            >>> async with af.LocalCluster({"ps": 1}, transport="local") as cluster:
+            ...     await cluster.kill("/job:ps/task:0")
+            ...     print(cluster.runs("/job:ps/task:0"))
+            False
+        """
         self._check(task)
         if task in self._here:
             self._here[task].server.links.close()
@@ -290,6 +316,13 @@ class LocalCluster:
         """Starts a task again, at the same address and as another incarnation; ends it first where it runs.
 
         Raises what `start` raises, and NotFoundError for a task that is not there.
+
+        Example:
+            >>> async with af.LocalCluster({"ps": 1}, transport="local") as cluster:
+            ...     await cluster.kill("/job:ps/task:0")
+            ...     await cluster.restart("/job:ps/task:0")  # its variables are gone
+            ...     print(cluster.runs("/job:ps/task:0"))
+            True
         """
         self._check(task)
         if epoch is not None:
@@ -307,12 +340,24 @@ class LocalCluster:
                 raise
 
     def runs(self, task: str) -> bool:
-        """Whether a task has a process that has not ended."""
+        """Whether a task has a process that has not ended.
+
+        Example:
+            >>> async with af.LocalCluster({"ps": 1}, transport="local") as cluster:
+            ...     print(cluster.runs("/job:ps/task:0"))
+            True
+        """
         process = self._processes.get(task)
         return task in self._here or (process is not None and process.returncode is None)
 
     async def allow_files(self, folder: str | os.PathLike[str]) -> None:
-        """Lets the ops of all tasks read and write files in one more folder, an absolute path; those that start later too."""
+        """Lets the ops of all tasks read and write files in one more folder, an absolute path; those that start later too.
+
+        Example:
+            >>> import os
+            >>> async with af.LocalCluster({"ps": 1}, transport="local", file_roots=[]) as cluster:
+            ...     await cluster.allow_files(os.getcwd())
+        """
         path = os.fspath(folder)
         for task, config in self._config.items():
             roots = config.file_roots or ()
@@ -338,7 +383,17 @@ class LocalCluster:
             )
 
     async def aclose(self) -> None:
-        """Ends all tasks, within two seconds or by force. A second call does nothing."""
+        """Ends all tasks, within two seconds or by force. A second call does nothing.
+
+        Example:
+            >>> async def main():
+            ...     cluster = af.LocalCluster({"ps": 1}, transport="local")
+            ...     await cluster.start()
+            ...     await cluster.aclose()
+            ...     print(cluster.runs("/job:ps/task:0"))
+            >>> await main()
+            False
+        """
         with anyio.CancelScope(shield=True):
             try:
                 async with anyio.create_task_group() as group:
@@ -353,7 +408,12 @@ class LocalCluster:
             await here.__aexit__(None, None, None)
 
     def close(self) -> None:
-        """Ends all processes at once."""
+        """Ends all processes at once.
+
+        Example:
+            >>> cluster = af.LocalCluster({"ps": 1})
+            >>> cluster.close()  # where nothing can be awaited, such as in a signal's handler
+        """
         for process in self._processes.values():
             process.close()
         if self._own_launcher:

@@ -197,10 +197,12 @@ function move(by, size) {
 
 function timelineDrawing() {
   const [begin, end] = zoom || [0, picture.end];
-  const left = 150, wide = Math.max(320, Math.min(1500, document.documentElement.clientWidth - 40)), high = 22;
+  const wide = Math.max(320, Math.min(1500, document.documentElement.clientWidth - 40)), left = wide < 500 ? 112 : 176, high = 22;
   const scale = (wide - left) / Math.max(end - begin, 1e-9);
   const height = picture.lanes.length * high + 24;
-  const rows = picture.lanes.map(([process, lane], at) => drawing("text", {x: 4, y: at * high + 15, class: "small"}, `${process}: ${lane}`.slice(0, 22), drawing("title", {}, `${process}: ${lane}`)));
+  const labels = picture.lanes.map(([process, lane]) => (process === lane ? lane : `${process}: ${lane}`));
+  const room = Math.floor((left - 8) / 6.2);
+  const rows = labels.map((label, at) => drawing("text", {x: 4, y: at * high + 15, class: "small"}, label.length > room ? `${label.slice(0, room - 1)}…` : label, drawing("title", {}, label)));
   const stripes = picture.lanes.map((_, at) => drawing("rect", {class: at % 2 ? "lane odd" : "lane", x: left, y: at * high, width: wide - left, height: high}));
   const slices = [];
   for (const [lane, name, kind, from, to, args] of picture.slices) {

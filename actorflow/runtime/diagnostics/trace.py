@@ -270,7 +270,17 @@ class Trace:
             self._last = last
 
     def explained(self) -> Explained:
-        """How much of the last run's time the trace accounts for, by kinds of work, and where the rest is."""
+        """How much of the last run's time the trace accounts for, by kinds of work, and where the rest is.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> explained = trace.explained()
+            >>> 0.0 < explained.share <= 1.0
+            True
+        """
         from actorflow.runtime.timeline.coverage import explained
 
         return explained(self)
@@ -321,7 +331,17 @@ class Trace:
                 self.spans[place] = span._replace(begun=at(span.begun), ended=at(span.ended))
 
     def rows(self) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-        """The events and the spans in plain types."""
+        """The events and the spans in plain types.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> events, spans = trace.rows()
+            >>> events[0][:2]
+            ('y', 'Square')
+        """
         events = [
             (e.node, e.op, e.device, e.begun, e.ended, e.thread, e.arrived, e.ready, e.key, e.marks, *e.members)
             for e in self.events
@@ -329,12 +349,34 @@ class Trace:
         return events, [(s.name, s.category, s.task, s.begun, s.ended, s.about) for s in self.spans]
 
     def names(self) -> list[str]:
-        """The names of the nodes that ran, in order; those of a region one after another."""
+        """The names of the nodes that ran, in order; those of a region one after another.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> trace.names()
+            ['y']
+        """
         return [name for event in self.events for name in event.members or (event.node,)]
 
     def transfers(self) -> list[Transfer]:
         """The transfers from one device to another, in the order in which they were sent. In loops the n-th token of an
-        edge that was sent is the n-th that came."""
+        edge that was sent is the n-th that came.
+
+        Example:
+            >>> with af.device("/cpu:0"):
+            ...     x = af.placeholder(af.float32, name="x")
+            ...     double = x * 2.0
+            >>> with af.device("/cpu:1"):
+            ...     y = af.square(double, name="y")
+            >>> async with af.Session(devices={"CPU": 2}) as session:
+            ...     trace = af.Trace()
+            ...     _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> [transfer.tensor for transfer in trace.transfers()]
+            ['mul:0']
+        """
         found = []
         for key, send, recv in self._crossings():
             source, destination, tensor = key.split(";", 2)
@@ -344,33 +386,78 @@ class Trace:
     def critical_path(self) -> list[Stretch]:
         """The stretches of the last run's longest wait, from its begin to its end without a gap: what ran, was queued or was on
         its way.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> [stretch.name for stretch in trace.critical_path() if stretch.kind == "run"]
+            ['y']
         """
         from actorflow.runtime.timeline.critical import critical_path
 
         return critical_path(self)
 
     def summary(self) -> str:
-        """The trace in some lines: how long the run took, what for, and which nodes took the most."""
+        """The trace in some lines: how long the run took, what for, and which nodes took the most.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> trace.summary().splitlines()[1]
+            'critical path:'
+        """
         from actorflow.runtime.timeline.summary import summary
 
         return summary(self)
 
     def to_perfetto(self) -> bytes:
-        """The timeline as Perfetto reads it (https://ui.perfetto.dev): devices, transfers, counters and the critical path."""
+        """The timeline as Perfetto reads it (https://ui.perfetto.dev): devices, transfers, counters and the critical path.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> len(trace.to_perfetto()) > 100
+            True
+        """
         from actorflow.runtime.timeline.perfetto import to_perfetto
         from actorflow.runtime.timeline.tracks import timeline_of
 
         return to_perfetto(timeline_of(self))
 
     def to_chrome(self) -> str:
-        """The timeline as JSON for Chrome's `chrome://tracing` and other viewers; its times are microseconds."""
+        """The timeline as JSON for Chrome's `chrome://tracing` and other viewers; its times are microseconds.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> import json
+            >>> len(json.loads(trace.to_chrome())["traceEvents"]) > 2
+            True
+        """
         from actorflow.runtime.timeline.chrome import to_chrome
         from actorflow.runtime.timeline.tracks import timeline_of
 
         return to_chrome(timeline_of(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the timeline to a file: as JSON where its name ends in `.json`, else as Perfetto's protobuf (`.pftrace`)."""
+        """Writes the timeline to a file: as JSON where its name ends in `.json`, else as Perfetto's protobuf (`.pftrace`).
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> y = af.square(x, name="y")
+            >>> trace = af.Trace()
+            >>> _ = await session.run(y, {x: 3.0}, trace=trace)
+            >>> trace.save("step.pftrace")
+            >>> trace.save("step.json")
+        """
         data = self.to_chrome().encode() if os.fspath(path).endswith(".json") else self.to_perfetto()
         with open(path, "wb") as file:
             file.write(data)

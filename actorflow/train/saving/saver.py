@@ -170,7 +170,16 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Adds the nodes that `defer_build` left out."""
+        """Adds the nodes that `defer_build` left out.
+
+        Example:
+            >>> saver = af.train.Saver(defer_build=True)
+            >>> v = af.Variable(1.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> saver.build()
+            >>> saver.writers != ()
+            True
+        """
         if self._variables is not None:
             return
         variables = named_variables(self._given)
@@ -231,6 +240,13 @@ class Saver:
         taken: Callable[[], object] | None = None,
     ) -> Any:
         """Saves the variables of a session; gives the checkpoint's path. To be awaited with an asynchronous session.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> saver = af.train.Saver()
+            >>> await session.run(v.initializer)
+            >>> await saver.save(session, "models/run", global_step=1)
+            'models/run-1'
 
         Args:
             sess: the session, blocking or asynchronous, on the graph of the variables.
@@ -334,6 +350,12 @@ class Saver:
     ) -> MetaGraphDef:
         """The graph of this saver as a `MetaGraphDef`, which keeps as many checkpoints; see `train.export_meta_graph`.
 
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> af.train.Saver().export_meta_graph("model.meta").graph_def.node[0].name
+            'v/initial_value'
+
         Args:
             filename: a file that gets the message too; None writes none.
             collection_list: the collections that are part of it; None means all.
@@ -356,7 +378,14 @@ class Saver:
 
     def as_saver_def(self) -> SaverDef:
         """How many checkpoints are kept, as a message (`tf.train.SaverDef`). Its names are empty: a MetaGraphDef has nodes of
-        its own that save."""
+        its own that save.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> af.train.Saver(max_to_keep=3).as_saver_def().max_to_keep
+            3
+        """
         from actorflow.graphdef.protos import SaverDef
 
         return SaverDef(
@@ -371,7 +400,14 @@ class Saver:
         return self.as_saver_def()
 
     def to_proto(self, export_scope: None = None) -> SaverDef:
-        """`as_saver_def()`."""
+        """`as_saver_def()`.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> af.train.Saver(max_to_keep=3).to_proto().max_to_keep
+            3
+        """
         return self.as_saver_def()
 
     def _note(self, path: str, latest_filename: str | None, suffix: str) -> None:
@@ -397,6 +433,17 @@ class Saver:
         """Gives the variables the values of a checkpoint. To be awaited with an asynchronous session.
 
         All values are read and checked first; if anything is wrong, no variable is changed.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> saver = af.train.Saver()
+            >>> await session.run(v.initializer)
+            >>> path = await saver.save(session, "models/run")
+            >>> await session.run(v.assign(0.0))
+            0.0
+            >>> await saver.restore(session, path)
+            >>> await session.run(v)
+            3.0
 
         Args:
             sess: the session, blocking or asynchronous, on the graph of the variables.
@@ -439,17 +486,45 @@ class Saver:
         return [path for path, _ in self._kept]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Takes these for those made last, oldest first, as if they were made now."""
+        """Takes these for those made last, oldest first, as if they were made now.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> saver = af.train.Saver()
+            >>> saver.set_last_checkpoints(["models/run-1", "models/run-2"])
+            >>> saver.last_checkpoints
+            ['models/run-1', 'models/run-2']
+        """
         self.set_last_checkpoints_with_time([(path, self._clock()) for path in last_checkpoints])
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
-        """Takes these paths, with their times, for those made last, oldest first."""
+        """Takes these paths, with their times, for those made last, oldest first.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> saver = af.train.Saver()
+            >>> saver.set_last_checkpoints_with_time([("models/run-1", 1.7e9)])
+            >>> saver.last_checkpoints
+            ['models/run-1']
+        """
         with self._lock:
             self._kept = list(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes those of the paths that exist for those made last: what a restarted program calls, so that they count. A
-        damaged one counts too, as made long ago, so that it goes in its turn."""
+        damaged one counts too, as made long ago, so that it goes in its turn.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> await session.run(v.initializer)
+            >>> path = await af.train.Saver().save(session, "models/run", global_step=1)
+            >>> saver = af.train.Saver()  # of a program that was started again
+            >>> saver.recover_last_checkpoints([path, "models/run-2"])
+            >>> saver.last_checkpoints
+            ['models/run-1']
+        """
         found = []
         for path in checkpoint_paths:
             try:
