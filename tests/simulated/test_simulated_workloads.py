@@ -28,7 +28,7 @@ from simulation.report import TABLE_SEEDS, Report
 from simulation.run import DELIVERIES
 from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_seeds
 
-from actorflow.cluster.master.session import MasterSession
+from actorflow.cluster.master.steps import MasterSteps
 from actorflow.cluster.worker.worker import Worker
 from actorflow.session.step_runner import DeferredCall
 
@@ -128,20 +128,20 @@ async def _ended(outcome: list[Any] | DeferredCall) -> Any:
 
 @pytest.mark.real_memory
 def test_a_step_that_is_run_twice_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = MasterSession.run
+    run = MasterSteps.run
 
-    def twice(self: MasterSession, *arguments: Any) -> DeferredCall:
+    def twice(self: MasterSteps, *arguments: Any) -> DeferredCall:
         async def both() -> Any:
             found = await _ended(run(self, *arguments))
             plan, _, *others = arguments
             shares = plan.partitioned.shares
             if any(node.op.startswith("AssignAdd") for share in shares for node in share.nodes()):  # no save, for one
-                found = await _ended(run(self, plan, next(self._registrar._numbers), *others))
+                found = await _ended(run(self, plan, next(self._owner._registrar._numbers), *others))
             return found
 
         return DeferredCall(both)
 
-    monkeypatch.setattr(MasterSession, "run", twice)
+    monkeypatch.setattr(MasterSteps, "run", twice)
     found = _first_failure(range(1, 2))
     assert found is not None and "applied twice" in found.failure
 

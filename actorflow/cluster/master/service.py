@@ -126,11 +126,11 @@ class MasterService:
                 step = next(self._numbers)
                 if plan.partial:
                     return serve_partial_step(
-                        link.tokens, request, lambda caller: session.run_partial(plan, step, caller, request.step)
+                        link.tokens, request, lambda caller: session.steps.run_partial(plan, step, caller, request.step)
                     )
 
                 def run(values: list[Any], trace: Trace | None) -> Outcome:
-                    return session.run(plan, step, values, request.timeout, trace, request.step)
+                    return session.steps.run(plan, step, values, request.timeout, trace, request.step)
 
                 spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
                 return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, spanned)
@@ -157,7 +157,7 @@ class MasterService:
             return packed
 
         async def waits(request: Waits) -> bytes:
-            found = await self._session(request.session, link).waits(request.lines)
+            found = await self._session(request.session, link).steps.waits(request.lines)
             packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in found])
             return packed
 
