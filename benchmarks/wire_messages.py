@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import msgspec
 
 from actorflow.cluster.wire import messages
+from actorflow.cluster.wire.decoding import decode
 from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.transports.protocol.frames import pack, unpack
 
@@ -76,7 +77,7 @@ def main() -> None:
 
         def taken(data: bytes = data) -> Any:
             _, _, name, found = unpack(data)
-            return messages.decode(name, found)
+            return decode(name, found)
 
         def taken_by_struct(data: bytes = data) -> Any:
             _, _, name, raw = envelope.decode(data)

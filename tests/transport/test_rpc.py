@@ -30,10 +30,10 @@ from actorflow import errors
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.remote_step import FEED
 from actorflow.cluster.server import Server
+from actorflow.cluster.wire.decoding import REQUESTS, decode
 from actorflow.cluster.wire.failures import decode_error, encode_error
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
-    REQUESTS,
     Extend,
     Hello,
     LinkTraffic,
@@ -42,7 +42,6 @@ from actorflow.cluster.wire.messages import (
     Request,
     RunPlan,
     Status,
-    decode,
 )
 from actorflow.cluster.wire.rpc import MOST_CALLS, Rpc
 from actorflow.cluster.worker.task_partition import check_partition, decode_partition

@@ -1,6 +1,7 @@
 """Requests and replies between tasks.
 
 connect_all.py      the links from a master to all tasks of its cluster, which start in any order; the log says which are missing
+decoding.py         the request that a peer has sent, with each field checked
 endpoints.py        the endpoints of one process: one for control, and one for tensors on the same host where a transport has
                     that reach
 failures.py         errors on the way from one task to another: the same class there, with all that it said and a word on where

@@ -17,8 +17,9 @@ from typing import Any, Protocol
 
 import anyio
 
+from actorflow.cluster.wire.decoding import decode
 from actorflow.cluster.wire.failures import decode_error, encode_error
-from actorflow.cluster.wire.messages import Ping, Request, decode
+from actorflow.cluster.wire.messages import Ping, Request
 from actorflow.errors import (
     CancelledError,
     DeadlineExceededError,
