@@ -395,7 +395,7 @@ async def test_f80_a_loop_over_three_tasks_ends_and_says_nothing_to_its_client_m
         for trips in (2, 2, 12):
             assert await session.run(x, {n: trips}, timeout=PATIENCE) == doubled(trips)
             tokens.append(sum(edge.tokens for edge in await session.channels()))
-            counts = session._engine._link.control.statistics()  # type: ignore[attr-defined]
+            counts = session._engine.remote.link.control.statistics()  # type: ignore[attr-defined]
             traffic.append(counts.bytes_sent + counts.bytes_received)
     crossing = [b - a for a, b in pairwise(tokens)]
     assert crossing[0] == crossing[1] and crossing[2] - crossing[1] == 10 * crossing[1] / 3

@@ -244,7 +244,7 @@ async def test_f61_feeds_are_checked_where_the_plan_is(pair: list[Server]) -> No
         assert (await session.run(y, {x: [1, 2]})).tolist() == [2, 4]
         engine: Any = session._engine
         assert isinstance(engine, RemoteEngine)
-        (plan,) = engine._known.values()
+        (plan,) = engine.remote._known.values()
         for value, said in (
             (np.zeros(3, np.float32), "fed with shape"),
             (np.zeros(2, np.float64), "fed with float64"),

@@ -1,7 +1,8 @@
 """A client of a cluster: a session whose master is another process.
 
-engine.py     `RemoteEngine`, the engine of `Session(target)`: the master's session from afar (paper section 3)
-in_flight.py  the steps that a client has in flight at its master: which of them only wait and so lend their places to others, and
-              reports of what they wait for
-inquiries.py  `query_status`, `query_pending` and `reset`: one question to a server, over a connection that is made for it
+engine.py          `RemoteEngine`, the engine of `Session(target)`: its steps are run by a master (paper section 3)
+in_flight.py       the steps that a client has in flight at its master: which of them only wait and so lend their places to
+                   others, and reports of what they wait for
+inquiries.py       `query_status`, `query_pending` and `reset`: one question to a server, over a connection that is made for it
+remote_session.py  `RemoteSession`: a session at a master, over a connection that is made again when it is lost
 """

@@ -1,0 +1,216 @@
+"""`RemoteSession`: a session at a master, over a connection that is made again when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import anyio
+import msgpack
+
+from actorflow.cluster.client.inquiries import connect
+from actorflow.cluster.config.credentials import Credentials, resolve
+from actorflow.cluster.master.graph_partitioner import RemoteDevice
+from actorflow.cluster.master.node_states import NodeStates, behind, keeps_state
+from actorflow.cluster.processes import startup
+from actorflow.cluster.wire.endpoints import Open
+from actorflow.cluster.wire.links import Link, Links
+from actorflow.cluster.wire.messages import CloseSession, Extend, OpenSession, Prepare, PrepareTrial, Request
+from actorflow.cluster.wire.signatures import encode_signature
+from actorflow.errors import FailedPreconditionError, OpError, with_topic
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.graph import Graph
+from actorflow.passes.compile import Options, Signature
+from actorflow.runtime.event_loops.running import running_loop
+from actorflow.session.waiting.deadline import note
+
+_MASTER = "the master"
+_CLOSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlan:
+    """A plan that the master has made: its number there, the signature that it is for, over which connection, and after how
+    many times that all plans were forgotten."""
+
+    number: int
+    signature: Signature
+    coalesce: bool
+    connection: Link
+    generation: int
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Errors in the block say which of the environment's variables gave the target, if one did."""
+    try:
+        yield
+    except OpError as error:
+        if source:
+            error.add_note(f"The environment's {source} gave this session its target.")
+        raise
+
+
+class RemoteSession:
+    """A client's share of its master: a copy of the graph, and plans. It connects when it is first used.
+
+    Args:
+        target: the master's address.
+        graph: whose nodes go to the master.
+        options: of the session there.
+        credentials: keys, or the file that holds them.
+        transport: its name, or "auto".
+        connect_timeout: seconds to reach the master.
+        endpoints: opens the client's endpoints, for tests.
+        source: the environment's variable that gave the target, if one did.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        graph: Graph,
+        options: Options,
+        credentials: Credentials | str | os.PathLike[str] | None,
+        transport: str,
+        connect_timeout: float,
+        endpoints: Open | None,
+        source: str,
+    ) -> None:
+        with _naming(source):
+            self.target = resolve(target, credentials)
+        self.transport = transport
+        self.closed = False
+        self.link: Link | None = None
+        """The connection, the last one where it is lost."""
+        self.number = 0
+        """The session's, at the master."""
+        self.plans = 0
+        """How many the master has made."""
+        self.placements: Mapping[str, str] = {}
+        self.devices: list[RemoteDevice] = []
+        self.links: Links | None = None
+        self._graph = graph
+        self._options = options
+        self._timeout = connect_timeout
+        self._open_endpoints = endpoints
+        self._source = source
+        self._sent = 0
+        self._lock = anyio.Lock()
+        self._known: dict[Any, RemotePlan] = {}
+        self._states = NodeStates(lambda place: any(map(keeps_state, graph.nodes.values())))
+        self._generation = 0
+
+    def open(self) -> None:
+        """Raises FailedPreconditionError where it is closed."""
+        if self.closed:
+            raise FailedPreconditionError(
+                "The session is closed.",
+                hint=with_topic(
+                    "Open another one: async with af.Session(target, graph=graph) as session: ...", "session-is-closed"
+                ),
+            )
+        running_loop()
+        if self.links is None:
+            self.links = connect(self.target, self._open_endpoints, self.transport)
+
+    async def connected(self) -> Link:
+        """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""
+        self.open()
+        if self.link is not None and self.link.alive:
+            return self.link
+        try:
+            async with self._lock:
+                if self.link is None or not self.link.alive:
+                    await self._connect()
+                assert self.link is not None
+                return self.link
+        except asyncio.CancelledError as error:
+            note(error, [f"The run waited for a session at {self.target.address}."])
+            raise
+
+    async def _connect(self) -> None:
+        assert self.links is not None
+        keys = self.target.credentials
+        key = None if keys is None else keys.peer_key()
+        with _naming(self._source):
+            with startup.logging_wait(self.target.address, self._timeout) as progress:
+                link = await self.links.to("", self.target.address, key=key, timeout=self._timeout, progress=progress)
+            self.number, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
+        self.devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
+        self._sent = 0
+        self._known.clear()
+        self.placements = {}
+        self._states.met(_MASTER, link)
+        self.link = link
+
+    async def ask(self, request: Callable[[int], Request]) -> Any:
+        """Asks the master, and gives its reply. `request` makes the request from the session's number."""
+        link = await self.connected()
+        return await link.call(request(self.number))
+
+    async def extend(self) -> None:
+        """Sends the nodes that the master does not have yet."""
+        link = await self.connected()
+        async with self._lock:
+            if self._sent < len(self._graph):
+                nodes = self._graph.to_bytes(since=self._sent)
+                self._sent = await link.call(Extend(self.number, self._sent, nodes))
+
+    # ---- plans
+
+    def is_current(self, plan: RemotePlan) -> bool:
+        """Whether the plan is in force, over the connection that there is."""
+        return plan.connection is self.link and plan.generation == self._generation
+
+    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> RemotePlan:
+        """The master's plan for `signature`. The new nodes of the graph go there first."""
+        link = await self.connected()
+        key = (signature.key, coalesce, trial)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        generation = self._generation
+        self._states.check(_MASTER, behind(self._graph.nodes, signature.wanted))
+        await self.extend()
+        with _naming(self._source):
+            request = (PrepareTrial if trial else Prepare)(self.number, encode_signature(signature), coalesce)
+            number, placed = await link.call(request)
+        self.placements = {**self.placements, **msgpack.unpackb(placed)}
+        self.plans += 1
+        made = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)
+        return made
+
+    def forget_plans(self) -> None:
+        """No plan of before is in force any more."""
+        self._known.clear()
+        self._generation += 1
+
+    def forget_trials(self) -> None:
+        """The plans of a placement on trial are not in force any more."""
+        for key in [key for key in self._known if key[2]]:
+            del self._known[key]
+
+    # ---- the end
+
+    async def close(self) -> None:
+        """Closes the master's session, and the links."""
+        link = self.link
+        if link is not None and link.alive:
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                try:
+                    await link.call(CloseSession(self.number))
+                except OpError:
+                    pass  # the master is gone, and the session with it
+        if self.links is not None:
+            with anyio.CancelScope(shield=True):
+                await self.links.aclose()
+
+    def abandon(self) -> None:
+        """Lets sockets go at once."""
+        self.closed = True
+        if self.links is not None:
+            self.links.close()
