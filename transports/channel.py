@@ -133,9 +133,8 @@ class BaseChannel(ABC):
                 take_back()
                 self._wait_seconds += self.loop.time() - started
         token, error = future.result()
-        if (
-            error is not None
-        ):  # a copy, because a traceback would keep the caller's frames as long as the step is remembered
+        if error is not None:
+            # A copy, because a traceback would keep the caller's frames as long as the step is remembered.
             raise error.located() if isinstance(error, OpError) else error.with_traceback(None)
         return token
 
@@ -165,9 +164,8 @@ class BaseChannel(ABC):
         if self._posted:
             self.wake()
             return
-        self._posted = (
-            True  # the first since something arrived leaves at once, with the tokens before it; others leave together
-        )
+        # The first since something arrived leaves at once, with the tokens before it; others leave together.
+        self._posted = True
         if self._transmit() or self._flushed or not self.core.outbox.empty:
             self.wake()
 
@@ -179,9 +177,8 @@ class BaseChannel(ABC):
                 raise self.ended.with_traceback(None)
             self._reader = self.loop.create_future()
             try:
-                await (
-                    self._reader
-                )  # it only wakes: a message stays here until it is taken, so a cancellation loses none
+                # It only wakes: a message stays here until it is taken, so a cancellation loses none.
+                await self._reader
             finally:
                 self._reader = None
         message, size = self._messages.popleft()
