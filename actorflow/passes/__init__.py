@@ -1,6 +1,7 @@
 """Rewrites of the part of a graph that a run needs, each a pure function.
 
-chains.py           chains: a few ops in a row become the one op with a kernel for all of them: normalizations of layers, GELU
+chains.py           chains: a few ops in a row become the one op with a kernel for all of them: normalizations of layers,
+                    attention, GELU
 coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code
 coalesce_loops.py   coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line
                     code
@@ -9,7 +10,7 @@ control_loops.py    loops over several devices (paper section 4.4): where their 
                     devices in step
 cse.py              common subexpressions: equal nodes become one (paper section 5.1)
 fold.py             constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5)
-fuse.py             fusion: products and convolutions take the bias and the activation after them in, products what they are
+fuse.py             fusion: products and convolutions take the bias and the activation after them in, both what they are
                     added to, and a step of gradient descent the product that it subtracts
 inline.py           calls of functions: each becomes a copy of the function's body (`actorflow.control_flow.function`)
 order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes

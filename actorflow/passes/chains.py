@@ -19,10 +19,8 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.fuse import JOINED, uses_of
-from actorflow.registry import kernel
+from actorflow.passes.fuse import JOINED, has_kernel, uses_of
 from actorflow.shapes import Shape
 
 Bound: TypeAlias = Mapping[str, Any]
@@ -59,12 +57,16 @@ class Chain:
         forms: patterns as text: a name stands for a tensor, `$name` for a number that becomes an attribute, a number for
             itself, and `name=Op(...)` for the result of an op that is used again.
         fits: whether the shapes of the inputs, and the nodes that were found, allow it.
+        attrs: the attributes of the op, from the numbers and the nodes that were found.
+        several: the names that may be missing in a form; the op has them as a list.
     """
 
     op: str
     inputs: tuple[str, ...]
     forms: tuple[str, ...]
     fits: Callable[[list[Any], list[Node]], bool] = lambda shapes, nodes: True
+    attrs: Callable[[Mapping[str, float], list[Node]], Mapping[str, Any]] = lambda numbers, nodes: numbers
+    several: tuple[str, ...] = ()
 
 
 _COMMUTATIVE = frozenset(("Add", "Mul"))
@@ -87,7 +89,47 @@ def _over_rows(shapes: list[Any], nodes: list[Node]) -> bool:
     )
 
 
+def _attends(shapes: list[Any], nodes: list[Node]) -> bool:
+    """Whether shares of rows are multiplied with values, and the scores are products of heads, all with the same dimensions."""
+    query, key, value = shapes[:3]
+    last, softmax, scores = nodes[0], nodes[1], next(node for node in nodes[1:] if node.op == "BatchMatMulV2")
+    if any(node.attrs["adj_x"] for node in (last, scores)) or last.attrs["adj_y"] or query is None:
+        return False
+    rank = len(query)
+    if not 3 <= rank <= 4 or softmax.attrs["axis"] not in (-1, rank - 1):
+        return False
+    before: list[Any] = [None if shape is None else shape[: rank - 2] for shape in (query, key, value)]
+    return before[0] == before[1] == before[2] and None not in before[0][1:]
+
+
+def _scaled(numbers: Mapping[str, float], nodes: list[Node]) -> Mapping[str, Any]:
+    scores = next(node for node in nodes[1:] if node.op == "BatchMatMulV2")
+    scale = math.prod(1 / value if name == "divisor" else value for name, value in numbers.items())
+    return {"scale": scale, "turned": not scores.attrs["adj_y"]}
+
+
+_PAIRS = (
+    "Mul(query, $left), Mul(key, $right)",
+    "Mul(query, $left), key",
+    "RealDiv(query, $divisor), key",
+    "query, key",
+)
+
 CHAINS = (
+    Chain(
+        "_Attention",
+        ("query", "key", "value"),
+        tuple(
+            f"BatchMatMulV2(Softmax({outer.format(form.format(f'BatchMatMulV2({pair})'))}), value)"
+            for outer in ("Add({}, bias)", "{}")
+            for form in ("Mul({}, $scale)", "RealDiv({}, $divisor)", "{}")
+            for pair in _PAIRS
+            if "divisor" not in pair or "divisor" not in form
+        ),
+        _attends,
+        _scaled,
+        ("bias",),
+    ),
     Chain(
         "_LayerNorm",
         ("x", "scale", "offset"),
@@ -202,13 +244,9 @@ def _replace(
         within = Counter(e.node for node in found for e in node.inputs)
         if any(uses[node.name] != within[node.name] or node.device != last.device for node in gone):
             continue
-        inputs = tuple(bound[name] for name in chain.inputs)
+        inputs = tuple(bound[name] for name in (*chain.inputs, *(n for n in chain.several if n in bound)))
         shapes = [graph.type_of(e)[1] for e in inputs]
-        if (
-            not _same_rank(shapes[0], last.shapes[0])
-            or not chain.fits(shapes, found)
-            or not _has_kernel(chain.op, last)
-        ):
+        if not _same_rank(shapes[0], last.shapes[0]) or not chain.fits(shapes, found) or not has_kernel(chain.op, last):
             continue
         for node in found:
             uses.subtract(e.node for e in node.inputs)
@@ -221,18 +259,13 @@ def _replace(
             op=chain.op,
             inputs=inputs,
             controls=tuple(dict.fromkeys(c for node in found for c in node.controls)),
-            attrs=MappingProxyType({**named, JOINED: tuple(node.name for node in gone)}),
+            attrs=MappingProxyType({**chain.attrs(named, found), JOINED: tuple(node.name for node in gone)}),
         )
         return
 
 
 def _same_rank(one: Shape, other: Shape) -> bool:
     return one is not None and other is not None and len(one) == len(other)
-
-
-def _has_kernel(op: str, node: Node) -> bool:
-    kind = DeviceSpec.parse(node.device).kind if node.device else "CPU"
-    return kernel.includes(kernel.devices_of(op, node.dtypes), kind or "CPU")
 
 
 class _Search:

@@ -1,5 +1,5 @@
-"""Fusion: products and convolutions take the bias and the activation after them in, normalizations the activation, products
-what they are added to, and a step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a
+"""Fusion: products and convolutions take the bias, what they are added to and the activation in, normalizations the activation,
+and a step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a
 variable is such a step. The gradient of an activation joins that of the normalization before it, and moves to the small side of a
 pool. (Paper section 5.4: optimised libraries for the kernels.)
 
@@ -20,6 +20,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
 from actorflow.ops.nn.fused import ACTIVATIONS
+from actorflow.registry import kernel
 from actorflow.shapes import is_static
 
 _TYPES = frozenset((dtypes.float32, dtypes.float64))
@@ -114,7 +115,7 @@ def _matches(
 def _adds_bias(match: Match) -> bool:
     """Whether an addition adds a vector to the last dimension of a product."""
     first, last = match.first, match.last
-    if first.attrs.get("data_format", "NHWC") != "NHWC":
+    if first.attrs.get("data_format", "NHWC") != "NHWC" or not has_kernel(_BIASED[first.op], last):
         return False
     if last.op == "BiasAdd":
         return first.op == "MatMul" or bool(last.attrs["data_format"] == "NHWC")
@@ -127,7 +128,8 @@ def _adds_bias(match: Match) -> bool:
 def _adds_alike(match: Match) -> bool:
     """Whether a product and what is added to it have one shape, which is known."""
     shape = match.first.shapes[0]
-    return is_static(shape) and match.graph.type_of(match.other)[1] == shape
+    alike = is_static(shape) and match.graph.type_of(match.other)[1] == shape
+    return alike and has_kernel(_ADDED[match.first.op], match.last)
 
 
 def _is_of_pool(match: Match) -> bool:
@@ -152,12 +154,16 @@ def _steps(match: Match) -> bool:
 
 
 def _biased(match: Match) -> tuple[Node, ...]:
-    op = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D"}[match.first.op]
-    return (_joined(match, op, (*match.first.inputs, match.other), activation=""),)
+    return (_joined(match, _BIASED[match.first.op], (*match.first.inputs, match.other), activation=""),)
 
 
 def _added(match: Match) -> tuple[Node, ...]:
-    return (_joined(match, "_AddMatMul", (match.other, *match.first.inputs)),)
+    return (_joined(match, _ADDED[match.first.op], (match.other, *match.first.inputs)),)
+
+
+def _adds_result(match: Match) -> bool:
+    """Whether a biased product without an activation and what is added to it have one shape, which is known."""
+    return _lacks_activation(match) and _adds_alike(match)
 
 
 def _activated(match: Match) -> tuple[Node, ...]:
@@ -221,14 +227,24 @@ def _joined(match: Match, op: str, inputs: tuple[TensorId, ...], **attrs: Any) -
     )
 
 
-_PRODUCTS = frozenset(("MatMul", "Conv2D"))
+_BIASED = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D", "DepthwiseConv2dNative": "_FusedDepthwiseConv2d"}
+_ADDED = {"MatMul": "_AddMatMul", "_FusedMatMul": "_AddFusedMatMul", "_FusedConv2D": "_AddFusedConv2D"}
+_PRODUCTS = frozenset(_BIASED)
 _MATMUL = frozenset(("MatMul",))
-_FUSED = frozenset(("_FusedMatMul", "_FusedConv2D"))
+_FUSED = frozenset((*_BIASED.values(), "_AddFusedMatMul", "_AddFusedConv2D"))
 
 RULES = (
     Rule("a product and its bias", _PRODUCTS, frozenset(("BiasAdd",)), (0,), _adds_bias, _biased),
     Rule("a product and a vector", _PRODUCTS, frozenset(("Add",)), (0, 1), _adds_bias, _biased),
     Rule("a product and what it is added to", _MATMUL, frozenset(("Add",)), (0, 1), _adds_alike, _added),
+    Rule(
+        "a biased product and what it is added to",
+        frozenset(("_FusedMatMul", "_FusedConv2D")),
+        frozenset(("Add",)),
+        (0, 1),
+        _adds_result,
+        _added,
+    ),
     Rule("a biased product and its activation", _FUSED, frozenset(ACTIVATIONS), (0,), _lacks_activation, _activated),
     Rule(
         "a step of descent",
@@ -273,6 +289,12 @@ _BY_LAST: dict[str, list[Rule]] = {}
 for _rule in RULES:
     for _op in _rule.lasts:
         _BY_LAST.setdefault(_op, []).append(_rule)
+
+
+def has_kernel(op: str, node: Node) -> bool:
+    """Whether a node's device has a kernel of an op for its types."""
+    kind = DeviceSpec.parse(node.device).kind if node.device else "CPU"
+    return kernel.includes(kernel.devices_of(op, node.dtypes), kind or "CPU")
 
 
 def uses_of(graph: Subgraph) -> Counter[str]:

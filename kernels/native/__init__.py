@@ -19,7 +19,7 @@ reduce.py        sums, means, extremes
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations
 scatter.py       scatters, sparse updates of optimizers, sums of segments, distinct elements
 smooth.py        erf, GELU and Swish, rows that are normalized
-softmax.py       softmax and cross entropy
+softmax.py       softmax, cross entropy, attention
 strings.py       hashes of strings, and their parts
 update.py        optimizers' dense updates
 window.py        pools of maxima, depthwise convolutions

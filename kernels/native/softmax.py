@@ -1,7 +1,7 @@
-"""Softmax along the last dimension, and the cross entropy of labels that are numbers of classes.
+"""Softmax along the last dimension, the cross entropy of labels that are numbers of classes, and attention.
 
 Results have numpy's bits for fewer than 1024 elements, and cross entropies for up to 64 classes. Others may differ in the
-last bits.
+last bits. Attention takes queries, keys and values as they lie, whatever order their elements have.
 """
 
 from __future__ import annotations
@@ -11,15 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
 from ..nn import activation as nn
+from ..nn import fused
 from .elementwise import FLOATS
 from .library import function
 
 _softmax = function("softmax", lambda logits, out=None: nn.softmax(np, logits, axis=-1, out=out))
 _cross_entropy = function("cross_entropy", lambda logits, labels: nn.sparse_softmax_cross_entropy(np, logits, labels))
+
+
+def _attention_in_python(query: Any, key: Any, value: Any, bias: Any, scale: float, turned: bool) -> Any:
+    return fused.attention(np, query, key, value, [] if bias is None else [bias], scale=scale, turned=turned)
+
+
+_attention = function("attention", _attention_in_python)
 
 
 def _last(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -45,3 +54,8 @@ def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
 @kernel("SparseSoftmaxCrossEntropyWithLogits", can=_matrix, **_OPTIONS)
 def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     return _cross_entropy(logits, labels)
+
+
+@kernel("_Attention", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")
+def attention(xp: Any, query: Any, key: Any, value: Any, bias: Any, *, scale: float, turned: bool) -> Any:
+    return _attention(query, key, value, bias[0] if bias else None, scale, turned)

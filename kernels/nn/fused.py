@@ -18,6 +18,7 @@ from ..math import matmul as math_matmul
 from ..math import special
 from . import activation as nn
 from . import normalization
+from .conv import depthwise as depthwise_conv
 from .conv import functions as conv
 
 
@@ -52,6 +53,20 @@ def rms_norm(xp: Any, x: Any, scale: Any, *, epsilon: float, out: Any = None) ->
         raise InvalidArgumentError(f"A scale of shape {scale.shape} is not for rows of a tensor of shape {x.shape}.")
     inverse = 1 / xp.sqrt((x * x).mean(-1, keepdims=True) + x.dtype.type(epsilon))
     return xp.multiply(x * inverse.astype(x.dtype), scale, out=out)
+
+
+@kernel("_Attention")
+def attention(xp: Any, query: Any, key: Any, value: Any, bias: Any, *, scale: float, turned: bool) -> Any:
+    if not 3 <= query.ndim == key.ndim == value.ndim <= 4:
+        shapes = ", ".join(str(x.shape) for x in (query, key, value))
+        raise InvalidArgumentError(
+            f"Queries, keys and values have three or four dimensions, all the same, but are {shapes}."
+        )
+    shared = query.shape[1] // max(1, key.shape[1]) if query.ndim == 4 else 1
+    if shared > 1:
+        key, value = (xp.repeat(x, shared, axis=1) for x in (key, value))
+    scores = xp.matmul(query, key if turned else xp.swapaxes(key, -1, -2)) * query.dtype.type(scale)
+    return xp.matmul(nn.softmax(xp, scores + bias[0] if bias else scores, axis=-1), value)
 
 
 _FUNCTIONS: dict[str, Any] = {
@@ -97,6 +112,30 @@ def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_
     return xp.add(c, y, out=y if out is None else out)
 
 
+def added(xp: Any, c: Any, y: Any, activation: str, out: Any) -> Any:
+    """The activation of a sum. `out` may be `c`."""
+    if y.shape != c.shape:
+        raise InvalidArgumentError(f"A result of shape {y.shape} can't be added to a tensor of shape {c.shape}.")
+    return activated(xp, xp.add(c, y, out=y if out is None else out), activation)
+
+
+@kernel("_AddFusedMatMul", gpu=APART)
+def add_fused_matmul(
+    xp: Any,
+    c: Any,
+    a: Any,
+    b: Any,
+    bias: Any,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    y = _finished(xp, _product(xp, a, b, transpose_a, transpose_b, None), bias, "")
+    return added(xp, c, y, activation, out)
+
+
 @kernel("_FusedConv2D")
 def fused_conv2d(
     xp: Any,
@@ -114,6 +153,46 @@ def fused_conv2d(
 ) -> Any:
     attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
     return _finished(xp, conv.conv2d(xp, x, w, **attrs, out=out), bias, activation)
+
+
+@kernel("_FusedDepthwiseConv2d")
+def fused_depthwise_conv2d(
+    xp: Any,
+    x: Any,
+    w: Any,
+    bias: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+    return _finished(xp, depthwise_conv.depthwise(xp, x, w, **attrs, out=out), bias, activation)
+
+
+@kernel("_AddFusedConv2D")
+def add_fused_conv2d(
+    xp: Any,
+    c: Any,
+    x: Any,
+    w: Any,
+    bias: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+    y = _finished(xp, conv.conv2d(xp, x, w, **attrs), bias, "")
+    return added(xp, c, y, activation, out)
 
 
 @kernel("_FusedBatchNorm")

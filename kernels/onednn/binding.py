@@ -48,7 +48,7 @@ int dnnl_primitive_attr_set_post_ops(void *attr, const void *ops);
 int dnnl_post_ops_create(void **ops);
 int dnnl_post_ops_destroy(void *ops);
 int dnnl_post_ops_append_eltwise(void *ops, int alg, float alpha, float beta);
-int dnnl_post_ops_append_sum(void *ops, float scale, int32_t zero_point, int type);
+int dnnl_post_ops_append_binary(void *ops, int alg, const void *other);
 int dnnl_convolution_forward_primitive_desc_create(void **pd, void *engine, int prop, int alg, const void *src,
     const void *weights, const void *bias, const void *dst, const int64_t *strides, const int64_t *dilates,
     const int64_t *before, const int64_t *after, const void *attr);

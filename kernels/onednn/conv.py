@@ -18,9 +18,11 @@ from actorflow import dtypes as dt
 from actorflow.ops.nn.conv.geometry import Span, groups
 from actorflow.registry.kernel import Prepare, kernel
 
+from ..nn import activation as nn
 from ..nn import fused
 from ..nn.conv import depthwise as conv_depthwise
 from ..nn.conv import functions as conv
+from ..shared.threads import most_threads
 from . import prepared
 from .binding import Binding, loaded
 from .parts import Batches, are_shared, part_size, shared
@@ -138,12 +140,47 @@ def forward(
     return None if batch is None else batch.run(given, (0,), destination(out, geometry.result), then=then)
 
 
+def _of_places(geometry: Geometry, begin: int, end: int) -> tuple[Geometry, int]:
+    """The rows from `begin` to `end` of the result of one image, as a convolution of the rows that they come from; and the first
+    of those."""
+    down, right = geometry.spans
+    first = begin * down.stride - down.before
+    last = (end - 1) * down.stride - down.before + (down.window - 1) * down.dilation + 1
+    low, high = max(0, first), min(down.size, last)
+    part = replace(down, size=high - low, before=low - first, after=last - high, count=end - begin)
+    return replace(geometry, images=(1, high - low, *geometry.images[2:]), spans=(part, right)), low
+
+
+def _shares(geometry: Geometry) -> Sequence[prepared.Share]:
+    """Images for each thread, or rows of images where there are fewer than threads."""
+    images, threads = geometry.images[0], most_threads()
+    size, outcome = prod(geometry.images[1:]), prod(geometry.result[1:])
+    if geometry.is_product:
+        return prepared.shares_of_rows(prod(geometry.result[:3]), geometry.images[3], geometry.outputs)
+    if images >= threads:
+        found = prepared.shares_of_rows(images, size, outcome)
+        return [replace(share, piece=_of_some(geometry, share.piece)) for share in found]
+    rows = geometry.spans[0].count
+    high = -(-rows // -(-threads // images))
+    parts = []
+    for begin in range(0, rows, high):
+        piece, low = _of_places(geometry, begin, min(begin + high, rows))
+        if not piece.known:
+            return []
+        parts.append((piece, low * prod(geometry.images[2:]), begin * prod(geometry.result[2:])))
+    return [
+        prepared.Share(piece, image * size + x, image * outcome + y) for image in range(images) for piece, x, y in parts
+    ]
+
+
 def _prepared(op: str) -> Prepare:
     """Kernels of `op` where the weights are a constant."""
+    adds = op.startswith("_Add")
 
     def prepare(attrs: Mapping[str, Any], shapes: Sequence[Any], constants: Sequence[Any]) -> Callable[..., Any] | None:
+        shapes, constants = (shapes[1:], constants[1:]) if adds else (shapes, constants)
         moves = {name: attrs[name] for name in _MOVES}
-        geometry = geometry_of(tuple(shapes[0]), tuple(shapes[1]), moves, op.startswith("Depthwise"))
+        geometry = geometry_of(tuple(shapes[0]), tuple(shapes[1]), moves, "Depthwise" in op)
         activation = attrs.get("activation", "")
         if not _forward_pays(attrs, shapes):
             return None
@@ -151,18 +188,29 @@ def _prepared(op: str) -> Prepare:
             return None
         if any(shape != (geometry.outputs,) for shape in shapes[2:]):
             return None
+        biased = bool(shapes[2:])
 
-        def described(library: Binding, some: int) -> tuple[Builder, Any]:
-            attr = prepared.finishing(library, activation)
+        def described(library: Binding, some: Any) -> tuple[Builder, Any]:
             if geometry.is_product:
                 _, _, inner, outer = geometry.weights
-                return prepared.product(library, some, inner, outer, False, bool(shapes[2:]), attr)
-            return _forward(library, _of_some(geometry, some), bool(shapes[2:]), _INFERENCE, attr)
+                return prepared.product(library, some, inner, outer, False, biased, activation, adds)
+            finish = functools.partial(prepared.finish, activation=activation, adds=adds)
+            return _forward(library, some, biased, _INFERENCE, finish)
 
         otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
-        weighted, count = prepared.Weighted(constants), prod(geometry.images[: 3 if geometry.is_product else 1])
+        weighted = prepared.Weighted(constants, adds)
+        whole = prod(geometry.result[:3]) if geometry.is_product else geometry
         return prepared.kernel_of(
-            weighted, count, geometry.flops, shapes, geometry.result, described, activation, otherwise
+            weighted,
+            whole,
+            lambda: _shares(geometry),
+            geometry.flops,
+            shapes,
+            geometry.result,
+            described,
+            activation,
+            otherwise,
+            adds,
         )
 
     return prepare
@@ -247,9 +295,13 @@ def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
 
 
 def _forward(
-    library: Binding, geometry: Geometry, biased: bool, kind: int = TRAINING, attr: Any = None
+    library: Binding,
+    geometry: Geometry,
+    biased: bool,
+    kind: int = TRAINING,
+    finish: Callable[[Builder], Any] = lambda builder: None,
 ) -> tuple[Builder, Any]:
-    """A builder with the layouts of a convolution, and the description of the forward one."""
+    """A builder with the layouts of a convolution, and the description of the forward one. `finish` gives its attributes."""
     builder = Builder(library)
     layouts = builder.layouts
     layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)
@@ -259,7 +311,16 @@ def _forward(
         layouts["bias"] = bias = builder.strided((geometry.outputs,), (1,))
     create = library.lib.dnnl_convolution_forward_primitive_desc_create
     pd = builder.describe(
-        "a convolution", create, kind, DIRECT, layouts["x"], free, bias, layouts["y"], *geometry.moves, attr=attr
+        "a convolution",
+        create,
+        kind,
+        DIRECT,
+        layouts["x"],
+        free,
+        bias,
+        layouts["y"],
+        *geometry.moves,
+        attr=finish(builder),
     )
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd
@@ -390,15 +451,14 @@ _register(
 )
 
 
-@kernel(
-    "_FusedConv2D",
-    device="CPU",
-    dtypes=FLOAT32,
-    library="onednn",
-    can=can,
-    pays=_forward_pays,
-    prepare=_prepared("_FusedConv2D"),
-)
+def _finished(xp: Any, y: Any, bias: Any, activation: str) -> Any:
+    return fused.activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn"}
+
+
+@kernel("_FusedConv2D", can=can, pays=_forward_pays, prepare=_prepared("_FusedConv2D"), **_OPTIONS)
 def fused_conv2d(
     xp: Any,
     x: Any,
@@ -422,4 +482,56 @@ def fused_conv2d(
     return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out) if y is None else y
 
 
-_KERNELS["_FusedConv2D"] = fused_conv2d
+@kernel("_FusedDepthwiseConv2d", can=can, pays=_forward_pays, prepare=_prepared("_FusedDepthwiseConv2d"), **_OPTIONS)
+def fused_depthwise_conv2d(
+    xp: Any,
+    x: Any,
+    w: Any,
+    bias: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+    return _finished(xp, _KERNELS["DepthwiseConv2dNative"](xp, x, w, **attrs, out=out), bias, activation)
+
+
+@kernel(
+    "_AddFusedConv2D",
+    can=lambda attrs, shapes: can(attrs, shapes[1:]),
+    pays=lambda attrs, shapes: _forward_pays(attrs, shapes[1:]),
+    prepare=_prepared("_AddFusedConv2D"),
+    **_OPTIONS,
+)
+def add_fused_conv2d(
+    xp: Any,
+    c: Any,
+    x: Any,
+    w: Any,
+    bias: Any,
+    *,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+    dilations: Any,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+    y = fused_conv2d(xp, x, w, bias, **attrs, activation="")
+    return fused.added(xp, c, y, activation, out)
+
+
+_KERNELS.update(
+    {
+        "_FusedConv2D": fused_conv2d,
+        "_FusedDepthwiseConv2d": fused_depthwise_conv2d,
+        "_AddFusedConv2D": add_fused_conv2d,
+    }
+)

@@ -17,6 +17,7 @@ from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..native.library import loaded as native
+from ..nn import activation as nn
 from ..nn import fused
 from ..shared.threads import governed
 from . import prepared
@@ -185,7 +186,7 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
 def _prepared(op: str) -> Prepare:
     """Kernels of `op` where the second matrix is a constant."""
 
-    adds = op == "_AddMatMul"
+    adds = op.startswith("_Add")
 
     def prepare(attrs: Mapping[str, Any], shapes: Sequence[Any], constants: Sequence[Any]) -> Callable[..., Any] | None:
         shapes, constants = (shapes[1:], constants[1:]) if adds else (shapes, constants)
@@ -199,12 +200,14 @@ def _prepared(op: str) -> Prepare:
             return None
 
         def described(library: Binding, some: int) -> tuple[Builder, Any]:
-            attr = prepared.finishing(library, activation, adds)
-            return prepared.product(library, some, k, n, turned, bool(shapes[2:]), attr)
+            return prepared.product(library, some, k, n, turned, bool(shapes[2:]), activation, adds)
+
+        def shares() -> Sequence[prepared.Share]:
+            return prepared.shares_of_rows(m, k, n)
 
         otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
-        weighted = prepared.Weighted(constants)
-        return prepared.kernel_of(weighted, m, 2.0 * m * n * k, shapes, (m, n), described, activation, otherwise, adds)
+        weighted, flops = prepared.Weighted(constants, adds), 2.0 * m * n * k
+        return prepared.kernel_of(weighted, m, shares, flops, shapes, (m, n), described, activation, otherwise, adds)
 
     return prepare
 
@@ -262,7 +265,29 @@ def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_
     return fused.add_matmul(xp, c, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
 
 
-_KERNELS: Mapping[str, Callable[..., Any]] = {"MatMul": matmul, "_FusedMatMul": fused_matmul, "_AddMatMul": add_matmul}
+@kernel("_AddFusedMatMul", **{**_OPTIONS, "can": _can_add, "pays": _adding_pays}, prepare=_prepared("_AddFusedMatMul"))
+def add_fused_matmul(
+    xp: Any,
+    c: Any,
+    a: Any,
+    b: Any,
+    bias: Any,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    y = add_matmul(xp, c, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+    return fused.activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
+
+
+_KERNELS: Mapping[str, Callable[..., Any]] = {
+    "MatMul": matmul,
+    "_FusedMatMul": fused_matmul,
+    "_AddMatMul": add_matmul,
+    "_AddFusedMatMul": add_fused_matmul,
+}
 
 
 def _can_step(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

@@ -10,13 +10,14 @@ import inspect
 import struct
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..native.library import loaded as native
 from ..shared.threads import governed, most_threads
 from .binding import Binding, Unsupported, loaded
 from .parts import part_size
-from .program import AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, aligned, contiguous, destination
+from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, aligned, contiguous, destination
 
 ACTIVATIONS: Mapping[str, tuple[int, float, float]] = {
     "Elu": (0x22, 1.0, 0.0),
@@ -28,6 +29,7 @@ ACTIVATIONS: Mapping[str, tuple[int, float, float]] = {
 """The library's functions of one element, with their two parameters."""
 ALL = frozenset((*AFTER, *ACTIVATIONS))
 
+_SUM = 0x1FFF0
 _WORTH_SHARING = 2e6
 """The work that threads of the pool share. They are awake where other such work has come just before."""
 
@@ -70,16 +72,18 @@ def packed(builder: Builder, constant: Any, own: str, wanted: str) -> Any:
     return made
 
 
-def finishing(binding: Binding, activation: str, adds: bool = False) -> Any:
-    """Attributes of a primitive that adds its result to what is there (`adds`), and then takes the activation of that. None for
-    neither."""
+def finish(builder: Builder, activation: str, adds: bool) -> Any:
+    """Attributes of a primitive that adds another input to its result, which has the layout `y` (`adds`), and then takes the
+    activation of that. None for neither."""
     by_library = activation not in AFTER
     if not by_library and not adds:
         return None
+    binding = builder.binding
     lib = binding.lib
     ops = binding.make("post-ops", lib.dnnl_post_ops_create, destroy=lib.dnnl_post_ops_destroy)
     if adds:
-        binding.check(lib.dnnl_post_ops_append_sum(ops, 1.0, 0, 0), "a sum")
+        builder.layouts["added"] = builder.layouts["y"]
+        binding.check(lib.dnnl_post_ops_append_binary(ops, _SUM, builder.layouts["y"]), "a sum")
     if by_library:
         binding.check(lib.dnnl_post_ops_append_eltwise(ops, *ACTIVATIONS[activation]), "an activation")
     attr = binding.attributes()
@@ -91,14 +95,16 @@ def finishing(binding: Binding, activation: str, adds: bool = False) -> Any:
 
 
 class Weighted:
-    """The inputs x, weights and bias of a kernel: constants are kept by the library, the others come with each call."""
+    """The inputs of a kernel: x, weights, perhaps a bias, and perhaps what is added (`adds`). Constants are kept by the library,
+    the others come with each call."""
 
     __slots__ = ("bias", "given", "weights")
 
-    def __init__(self, constants: Sequence[Any]) -> None:
+    def __init__(self, constants: Sequence[Any], adds: bool = False) -> None:
         self.weights = constants[1]
         self.bias = constants[2] if len(constants) > 2 else None
-        self.given = ("x", "bias", "y") if len(constants) > 2 and self.bias is None else ("x", "y")
+        own = ("bias",) if len(constants) > 2 and self.bias is None else ()
+        self.given = ("x", *own, *(("added",) if adds else ()), "y")
 
     def keep(self, builder: Builder) -> dict[int, str]:
         """Gives a builder whose layouts are named the constants. The arguments of the primitive."""
@@ -108,6 +114,8 @@ class Weighted:
             args[BIAS] = "bias"
             if self.bias is not None:
                 builder.kept["bias"] = contiguous(self.bias)
+        if "added" in builder.layouts:
+            args[ADDED] = "added"
         return args
 
 
@@ -122,7 +130,9 @@ def unprepared(kernel: Callable[[], Callable[..., Any]], attrs: Mapping[str, Any
     return call
 
 
-def product(library: Binding, m: int, k: int, n: int, turned: bool, biased: bool, attr: Any) -> tuple[Builder, Any]:
+def product(
+    library: Binding, m: int, k: int, n: int, turned: bool, biased: bool, activation: str, adds: bool
+) -> tuple[Builder, Any]:
     """A builder with the layouts of a product of m rows, and its description. The weights are `turned` or not."""
     builder = Builder(library)
     layouts = builder.layouts
@@ -131,25 +141,51 @@ def product(library: Binding, m: int, k: int, n: int, turned: bool, biased: bool
     bias = library.ffi.NULL
     if biased:
         layouts["bias"] = bias = builder.strided((1, n), (n, 1))
-    create = library.lib.dnnl_matmul_primitive_desc_create
+    create, attr = library.lib.dnnl_matmul_primitive_desc_create, finish(builder, activation, adds)
     pd = builder.describe("a product", create, layouts["x"], builder.any((k, n)), bias, layouts["y"], attr=attr)
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of some work: what is computed, and the elements of the input and of the output at which it begins."""
+
+    piece: Any
+    x: int = 0
+    y: int = 0
+
+
+def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
+    """Rows, or images, divided among threads. Each is `x` elements of the input and `y` of the output."""
+    size = part_size(count)
+    return [Share(min(size, count - begin), begin * x, begin * y) for begin in range(0, count, size)]
+
+
 class _Work:
-    """Some work on images or rows: a program for all of them, and one for each part, where threads of the pool share them."""
+    """Some work: a program for all of it, and one for each part, where threads of the pool share it."""
 
-    __slots__ = ("_count", "_key", "_offsets", "_parts", "_whole")
+    __slots__ = ("_key", "_parts", "_places", "_whole")
 
-    def __init__(self, program_for: Callable[[int], Program], key: Hashable, count: int, flops: float) -> None:
-        self._whole, self._key, self._count = program_for(count), key, count
+    def __init__(
+        self,
+        program_for: Callable[[Any], Program],
+        key: Hashable,
+        given: Sequence[str],
+        whole: Any,
+        shares: Callable[[], Sequence[Share]],
+        flops: float,
+    ) -> None:
+        self._whole, self._key = program_for(whole), key
         self._parts: list[Program] = []
-        self._offsets: dict[int, bytes] = {}
-        if flops >= _WORTH_SHARING and count > 1 and most_threads() > 1:
-            size = part_size(count)
-            made = {some: program_for(some) for some in {size, count % size} if some}
-            self._parts = [made[min(size, count - begin)] for begin in range(0, count, size)]
+        if flops < _WORTH_SHARING or most_threads() < 2:
+            return
+        divided = shares()
+        if len(divided) > 1:
+            made = {piece: program_for(piece) for piece in {share.piece for share in divided}}
+            self._parts = [made[share.piece] for share in divided]
+            places = [{"x": share.x, "bias": 0}.get(name, share.y) for share in divided for name in given]
+            self._places = struct.pack(f"={len(places)}q", *places)
 
     def __call__(self, *arrays: Any) -> None:
         if not self._parts:
@@ -159,9 +195,8 @@ class _Work:
 
     def _shared(self, arrays: tuple[Any, ...], threads: int) -> None:
         taken = [program.take() for program in self._parts]
-        offsets = self._offsets.get(len(arrays)) or self._offsets.setdefault(len(arrays), self._places(arrays))
         recipes = tuple([buffers.recipe for buffers in taken])
-        status = native().call("parts", threads, recipes, offsets, *arrays)
+        status = native().call("parts", threads, recipes, self._places, *arrays)
         for program, buffers in zip(self._parts, taken):
             program.give(buffers)
         if status is NotImplemented:
@@ -169,21 +204,15 @@ class _Work:
         elif status:
             self._whole.check(status)
 
-    def _places(self, arrays: tuple[Any, ...]) -> bytes:
-        """The elements of each array at which the parts begin: those of the first and the last one are divided."""
-        size = part_size(self._count)
-        steps = [array.size // self._count if at in (0, len(arrays) - 1) else 0 for at, array in enumerate(arrays)]
-        numbers = [begin * step for begin in range(0, self._count, size) for step in steps]
-        return struct.pack(f"={len(numbers)}q", *numbers)
-
 
 def kernel_of(
     weighted: Weighted,
-    count: int,
+    whole: Any,
+    shares: Callable[[], Sequence[Share]],
     flops: float,
     shapes: Sequence[Any],
     result: Sequence[int],
-    described: Callable[[Binding, int], tuple[Builder, Any]],
+    described: Callable[[Binding, Any], tuple[Builder, Any]],
     activation: str,
     otherwise: Callable[..., Any],
     adds: bool = False,
@@ -192,44 +221,45 @@ def kernel_of(
 
     Args:
         weighted: its constants.
-        count: how many images there are, over which threads share the work; 1 for work that is not divided so.
+        whole: all of the work, for `described`.
+        shares: the parts that threads take where there is enough of it.
         flops: the work of a call.
         shapes: those of the inputs.
         result: the shape of the output.
-        described: a builder with layouts x, w, weights, y and perhaps bias, and the primitive's description, for some of the
-            images.
+        described: a builder with layouts x, w, weights, y and perhaps bias, and the primitive's description, for a piece of the
+            work.
         activation: what becomes of each element.
         otherwise: computes it for inputs that are not as expected.
-        adds: whether the result is added to another input, which comes first.
+        adds: whether another input, which comes first, is added to the result before the activation.
     """
     library = loaded()
     if library is None:
         return None
 
-    def program_for(some: int) -> Program:
+    def program_for(piece: Any) -> Program:
         own = library.set_threads(1)
         try:
-            builder, pd = described(library, some)
+            builder, pd = described(library, piece)
             builder.step(pd, weighted.keep(builder))
             builder.after = activation if activation in AFTER else ""
             return Program(builder, weighted.given)
         finally:
             library.set_threads(own)
 
+    key = ("prepared", *map(tuple, shapes), *result)
     try:
-        work = _Work(program_for, ("prepared", *map(tuple, shapes), *result), count, flops)
+        work = _Work(program_for, key, weighted.given, whole, shares, flops)
     except Unsupported:
         return None
     biased = "bias" in weighted.given
     expected, wanted = shapes[0], tuple(result)
 
-    def run_on_top(xp: Any, c: Any, x: Any, w: Any, *, out: Any = None) -> Any:
-        if x.shape != expected or c.shape != wanted:
-            return otherwise(xp, x, w, None, out=out, c=c)
+    def run_on_top(xp: Any, c: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
+        if x.shape != expected or c.shape != wanted or (biased and bias.shape != shapes[2]):
+            return otherwise(xp, x, w, bias, out=out, c=c)
         y = destination(out, wanted)
-        if y is not c:
-            y[...] = c
-        work(contiguous(x), y)
+        own = (contiguous(bias),) if biased else ()
+        work(contiguous(x), *own, contiguous(c), y)
         return y
 
     def run(xp: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:

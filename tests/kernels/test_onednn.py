@@ -41,7 +41,10 @@ OPS = (
     "MatMul",
     "_FusedMatMul",
     "_AddMatMul",
+    "_AddFusedMatMul",
     "_FusedConv2D",
+    "_FusedDepthwiseConv2d",
+    "_AddFusedConv2D",
 )
 CASES = [
     case

@@ -12,7 +12,7 @@ import pytest
 import actorflow as af
 from actorflow.blocking import Session
 from actorflow.dtypes import float32
-from actorflow.kernels.onednn import binding, parts, prepared
+from actorflow.kernels.onednn import binding, conv, parts, prepared
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.registry import kernel, plugins
 
@@ -65,6 +65,7 @@ def test_products_of_turned_weights_of_one_row_and_on_top_of_another_matrix(seed
         ("MatMul", {**PLAIN, "transpose_b": True}, [draw(16, 64), draw(96, 64)], 1),
         ("MatMul", PLAIN, [draw(1, 512), draw(512, 100)], 1),
         ("_AddMatMul", PLAIN, [draw(16, 96), draw(16, 64), draw(64, 96)], 2),
+        ("_AddFusedMatMul", {**PLAIN, "activation": "Tanh"}, [draw(16, 96), draw(16, 64), draw(64, 96), draw(96)], 2),
     ):
         found, wanted = both(op, attrs, given, (at,))
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
@@ -82,29 +83,60 @@ def test_convolutions(op: str, images: int, seed: int) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
 
 
-@pytest.mark.parametrize("op", ["Conv2D", "_FusedConv2D", "_FusedMatMul", "_AddMatMul"])
+def divide_always(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    for module in (prepared, parts, conv):
+        monkeypatch.setattr(module, "most_threads", lambda: threads)
+    monkeypatch.setattr(prepared, "governed", lambda key, work: work(threads))
+    monkeypatch.setattr(prepared, "_WORTH_SHARING", 0.0)
+
+
+@pytest.mark.parametrize(
+    "op", ["Conv2D", "_FusedConv2D", "_AddFusedConv2D", "_FusedMatMul", "_AddMatMul", "_AddFusedMatMul"]
+)
 @pytest.mark.parametrize("constant", [True, False])
 def test_threads_share_rows_and_images(op: str, constant: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On two threads and on four, one of which has less to do; a bias may come with each call."""
     draw = drawn(seed)
     for threads in (2, 4):
-        monkeypatch.setattr(prepared, "most_threads", lambda count=threads: count)
-        monkeypatch.setattr(parts, "most_threads", lambda count=threads: count)
-        monkeypatch.setattr(prepared, "governed", lambda key, work, count=threads: work(count))
-        monkeypatch.setattr(prepared, "_WORTH_SHARING", 0.0)
+        divide_always(monkeypatch, threads)
         given = [draw(5, 7, 6, 16), draw(3 if op == "Conv2D" else 1, 1, 16, 24), draw(24)]
         attrs: dict[str, Any] = CONV
         if op.endswith("MatMul"):
             given, attrs = [draw(37, 64), draw(64, 48), draw(48)], PLAIN
-        if op == "_AddMatMul":
-            given = [draw(37, 48), *given[:2]]
-        elif op.startswith("_Fused"):
+        if "Fused" in op:
             attrs = {**attrs, "activation": "Relu"}
         else:
             given = given[:2]
-        weights = 2 if op == "_AddMatMul" else 1
-        found, wanted = both(op, attrs, given, (weights, 2) if constant else (weights,))
+        if op.startswith("_Add"):
+            given = [draw(*given[0].shape[:-1], given[1].shape[-1]), *given]
+        weights = 2 if op.startswith("_Add") else 1
+        found, wanted = both(op, attrs, given, (weights, weights + 1) if constant else (weights,))
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("op", ["_FusedConv2D", "_AddFusedConv2D", "_FusedDepthwiseConv2d"])
+@pytest.mark.parametrize("padding", ["SAME", "VALID", "EXPLICIT"])
+def test_threads_share_the_rows_of_few_images(
+    op: str, padding: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows reach into what another thread's rows come from, and over the edges of the images."""
+    draw = drawn(seed)
+    for threads, images, stride, dilation in ((2, 1, 1, 1), (3, 1, 2, 1), (4, 2, 1, 2), (4, 3, 2, 1), (16, 1, 1, 1)):
+        divide_always(monkeypatch, threads)
+        attrs = {
+            **CONV,
+            "strides": (1, stride, stride, 1),
+            "dilations": (1, dilation, dilation, 1),
+            "padding": padding,
+            "explicit_paddings": (0, 0, 2, 1, 1, 2, 0, 0) if padding == "EXPLICIT" else (),
+            "activation": "Relu6",
+        }
+        each = op == "_FusedDepthwiseConv2d"
+        given = [draw(images, 13, 9, 16), draw(3, 3, 16, 1 if each else 24), draw(16 if each else 24)]
+        if op.startswith("_Add"):
+            given = [kernel.lookup("_FusedConv2D", "CPU", [float32]).function(np, *given, **attrs), *given]
+        found, wanted = both(op, attrs, given, (len(given) - 2, len(given) - 1))
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
 
 
 def test_nan_and_infinity_go_through_activations(seed: int) -> None:

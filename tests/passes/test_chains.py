@@ -122,6 +122,50 @@ def test_all_forms_of_a_function_become_one_op(graph: af.Graph, op: str, forms: 
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+def attentions(q: Any, k: Any, v: Any, bias: Any) -> list[Any]:
+    plain, turned = af.matmul(q, k, transpose_b=True), af.matmul(q, af.transpose(k, [0, 1, 3, 2]))
+    root, share = np.float32(8**0.5), np.float32(8**-0.25)
+    scaled = [
+        turned * (1 / root) + bias,
+        bias + plain / root,
+        af.matmul(q * share, af.transpose(k * share, [0, 1, 3, 2])),
+        af.matmul(q / root, k, transpose_b=True) + bias,
+        plain,
+    ]
+    return [af.matmul(af.nn.softmax(scores), v) for scores in scaled]
+
+
+def test_all_forms_of_attention_become_one_op(graph: af.Graph, seed: int) -> None:
+    """Queries, keys and values are views of what one product gives, and the heads are put side by side again."""
+    given = np.random.default_rng(seed).normal(size=(2, 5, 3, 4, 8)).astype(np.float32)
+    x = af.placeholder(af.float32, given.shape, name="x")
+    parts = [af.transpose(part, [0, 2, 1, 3]) for part in af.unstack(x, axis=2)]
+    bias = af.constant(np.where(np.tri(5), 0, -1e9)[None, None], af.float32)
+    made = [af.reshape(af.transpose(y, [0, 2, 1, 3]), [2, 5, 32]) for y in attentions(*parts, bias)]
+    for number, y in enumerate(made):
+        text = changed([fuse_chains], [y], [x])
+        assert "= _Attention(" in text and " = BatchMatMul" not in text and " = Softmax" not in text, (number, text)
+    with Session(graph=graph) as session:
+        fused_ = session.run(made, {x: given})
+    with Session(graph=graph, optimize=False) as session:
+        plain = session.run(made, {x: given})
+    for one, other in zip(fused_, plain):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_no_attention_stays(graph: af.Graph) -> None:
+    q = af.placeholder(af.float32, [2, 5, 5], name="q")
+    scores = af.matmul(q, q, transpose_b=True)
+    shares = af.nn.softmax(scores)
+    for fetches in (
+        [af.matmul(af.nn.softmax(scores, axis=1), q)],
+        [af.matmul(shares, q, transpose_a=True)],
+        [af.matmul(shares, q), shares],
+        [af.matmul(q, shares)],
+    ):
+        assert "_Attention" not in changed([fuse_chains], fetches, [q])
+
+
 def test_what_others_see_keeps_a_chain_apart(graph: af.Graph) -> None:
     x, _, _ = rows_and_vectors()
     share = af.sigmoid(x, name="share")
@@ -175,7 +219,7 @@ def test_what_is_added_goes_before_the_reshape_too(graph: af.Graph, seed: int) -
     y = af.identity(layer(first, "two", residual=first, activation=af.tanh), name="y")
     text = changed([sink_reshapes, fuse], [y], [x])
     assert text.count("= Reshape(") == 3, text  # x in two places, and the result
-    assert text.count("= _FusedMatMul(") == 2
+    assert text.count("= _AddFusedMatMul(") == 2
     given = np.random.default_rng(seed).normal(size=(2, 3, WIDTH)).astype(np.float32)
     with Session(graph=graph) as session:
         np.testing.assert_allclose(session.run(y, {x: given}), np.tanh(2 * (2 * given + 1) + 1), rtol=1e-5, atol=1e-6)

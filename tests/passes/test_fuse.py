@@ -92,6 +92,28 @@ def test_a_product_takes_what_it_is_added_to(graph: af.Graph) -> None:
     assert "_AddMatMul" not in fused(graph, [af.matmul(a, b) + one], [a, b, one])
 
 
+def test_a_biased_product_takes_what_it_is_added_to_and_then_an_activation(graph: af.Graph) -> None:
+    a, c = af.placeholder(af.float32, [2, 3], name="a"), af.placeholder(af.float32, [2, 4], name="c")
+    w, b = af.zeros([3, 4], name="w"), af.zeros([4], name="b")
+    biased = af.nn.bias_add(af.matmul(a, w), b)
+    for number, total in enumerate([biased + c, c + af.nn.bias_add(af.matmul(a, w), b)]):
+        out = af.nn.relu(total, name=f"y{number}")
+        assert fused(graph, [out], [a, c]) == f"y{number} = _AddFusedMatMul(c, a, w, b)"
+    assert "_AddFused" not in fused(graph, [af.nn.relu(biased) + c], [a, c])
+    assert "_AddFused" not in fused(graph, [biased + c, biased], [a, c])
+    x, short = (af.placeholder(af.float32, [2, 8, 8, 3], name=name) for name in ("x", "short"))
+    convolved = af.nn.bias_add(af.nn.conv2d(x, af.zeros([3, 3, 3, 3], name="f"), 1, "SAME"), af.zeros([3], name="o"))
+    assert fused(graph, [af.nn.relu(short + convolved, name="z")], [x, short]) == "z = _AddFusedConv2D(short, x, f, o)"
+
+
+def test_a_convolution_of_each_channel_takes_bias_and_activation_in(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
+    w, b = af.zeros([3, 3, 3, 1], name="w"), af.zeros([3], name="b")
+    convolved = af.nn.depthwise_conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME")
+    y = af.nn.relu6(af.nn.bias_add(convolved, b), name="y")
+    assert fused(graph, [y], [x]) == "y = _FusedDepthwiseConv2d(x, w, b)"
+
+
 def test_a_gradient_is_masked_before_it_is_spread_over_a_pool(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [2, 6, 6, 3], name="x")
     active = af.nn.relu(x, name="active")

@@ -12,7 +12,7 @@ from actorflow.ops.nn.normalization import denormalized_shapes, kind_of, normali
 from actorflow.ops.shape_rules import unchanged
 from actorflow.registry import opdef
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, merge, show
+from actorflow.shapes import Shape, merge, num_elements, show
 
 _FUSED = frozenset((dt.float32, dt.float64))
 
@@ -20,18 +20,19 @@ ACTIVATIONS = ("", "Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "_Gelu", "_GeluTan
 """The ops whose result a fused kernel may give; the empty name stands for none."""
 
 
-def _biased(of: str) -> Any:
-    """The shape rule of op `of`, and a bias for the last dimension of its output."""
+def _biased(of: str, first: int = 0) -> Any:
+    """The shape rule of op `of`, whose inputs begin with the `first` one, and a bias for the last dimension of its output. An
+    input before that has the shape of the result."""
 
     def rule(c: Inference) -> Shape:
         if c.attrs["activation"] not in ACTIVATIONS:
             raise ValueError(f"The activation is one of {ACTIVATIONS}, not {c.attrs['activation']!r}.")
-        shape, bias = _shape(_alone(of, c, 0)), c.shapes[2]
+        shape, bias = _shape(_alone(of, c, first)), c.shapes[first + 2]
         if bias is not None and len(bias) != 1:
             raise ValueError(f"A bias is a vector, but its shape is {show(bias)}.")
-        if shape is None or bias is None:
-            return shape
-        return (*shape[:-1], *(merge(shape[-1:], bias) or (None,)))
+        if shape is not None and bias is not None:
+            shape = (*shape[:-1], *(merge(shape[-1:], bias) or (None,)))
+        return merge(c.shapes[0], shape) if first else shape
 
     return rule
 
@@ -102,6 +103,62 @@ def fused_conv2d(
     name: str | None = None,
 ) -> Tensor:
     """activation(conv2d(input, filter) + bias), with the channels last."""
+
+
+@op(
+    "_FusedDepthwiseConv2d",
+    shape=_biased("DepthwiseConv2dNative"),
+    dtypes=_FUSED,
+    gradient=None,
+    work=_work("DepthwiseConv2dNative", 0),
+)
+def fused_depthwise_conv2d(
+    input: TensorLike,
+    filter: TensorLike,
+    bias: TensorLike,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    explicit_paddings: Sequence[int] = (),
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    activation: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """activation(depthwise_conv2d_native(input, filter) + bias), with the channels last."""
+
+
+@op("_AddFusedMatMul", shape=_biased("MatMul", 1), dtypes=_FUSED, gradient=None, work=_work("MatMul", 1))
+def add_fused_matmul(
+    c: TensorLike,
+    a: TensorLike,
+    b: TensorLike,
+    bias: TensorLike,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    activation: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """activation(a b + bias + c), of matrices `a` and `b` that are transposed first where an attribute says so."""
+
+
+@op("_AddFusedConv2D", shape=_biased("Conv2D", 1), dtypes=_FUSED, gradient=None, work=_work("Conv2D", 1))
+def add_fused_conv2d(
+    c: TensorLike,
+    input: TensorLike,
+    filter: TensorLike,
+    bias: TensorLike,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    explicit_paddings: Sequence[int] = (),
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    activation: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """activation(conv2d(input, filter) + bias + c), with the channels last."""
 
 
 _NORM_TYPES = {name: _FUSED for name in ("scale", "offset", "mean", "variance")}
@@ -248,3 +305,39 @@ def layer_norm(
 @op("_RmsNorm", shape=_rows, dtypes=_FUSED, gradient=None, work=6)
 def rms_norm(x: TensorLike, scale: TensorLike, *, epsilon: float, name: str | None = None) -> Tensor:
     """Rows by the root of their mean square plus `epsilon`, times `scale`."""
+
+
+def _attended(c: Inference) -> Shape:
+    query, key, value = c.shapes[:3]
+    ranks = {len(shape) for shape in (query, key, value) if shape is not None}
+    if len(ranks) > 1 or not ranks <= {3, 4}:
+        raise ValueError(f"Queries, keys and values have the shapes {', '.join(map(show, c.shapes[:3]))}.")
+    if query is None or key is None or value is None:
+        return None
+    turned = c.attrs["turned"]
+    merge(query[-1:], key[-2:-1] if turned else key[-1:])
+    merge(value[-2:-1], key[-1:] if turned else key[-2:-1])
+    return (*query[:-1], value[-1])
+
+
+def _attending(c: Inference) -> float:
+    query, _, value = c.shapes[:3]
+    rows, keys = num_elements((query or (None,))[:-1]), (value or (None, None))[-2]
+    if query is None or value is None or rows is None or None in (keys, query[-1], value[-1]):
+        return 1e6
+    return 2.0 * rows * (keys or 0) * ((query[-1] or 0) + (value[-1] or 0))
+
+
+@op("_Attention", shape=_attended, dtypes=_FUSED, gradient=None, work=_attending)
+def attention(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    bias: Sequence[TensorLike],
+    *,
+    scale: float = 1.0,
+    turned: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """softmax(scale · query keyᵀ + bias) value, for rows of the last dimension; or with keys that are `turned`: columns. There is
+    one bias or none, which is broadcast. Some heads in a row (dimension 1 of 4) may have a key and a value together."""

@@ -25,7 +25,7 @@ typedef struct {
     float *c;
     int64_t m, n, k;
     int64_t a_row, a_inner; /* from one element of `a` to that of the next row, and to the next that is multiplied */
-    int64_t b_row;          /* from one row of `b` to the next */
+    int64_t b_row, c_row;   /* from one row of `b` to the next, and of `c` */
     const float *bias;
     bool relu, steps;
     float alpha;
@@ -33,7 +33,7 @@ typedef struct {
 
 /* What becomes of `count` sums in a row of the result. */
 static inline void finished(const Product *p, const float *sums, int64_t row, int64_t column, int64_t count) {
-    float *c = p->c + row * p->n + column;
+    float *c = p->c + row * p->c_row + column;
     if (p->steps) {
         for (int64_t i = 0; i < count; i++) c[i] -= sums[i] * p->alpha;
     } else if (p->bias) {
@@ -102,6 +102,7 @@ static bool matrices_at(const Call *call, Py_ssize_t index, Product *p) {
     p->a = PyArray_DATA(a), p->b = PyArray_DATA(b);
     p->a_row = turned_a ? 1 : p->k, p->a_inner = turned_a ? p->m : 1;
     p->b_row = turned_b ? 0 : p->n;
+    p->c_row = p->n;
     return PyArray_DIM(b, turned_b) == p->k && p->m && p->n && p->k;
 }
 

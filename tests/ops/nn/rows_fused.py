@@ -46,6 +46,10 @@ ANSWERS: dict[str, tuple[Callable[[float], float], Any]] = {
 }
 
 
+def _itself(x: float) -> float:
+    return x
+
+
 def after(function: Callable[[float], float], y: Any) -> Any:
     return np.vectorize(function, otypes=[float])(y) if y.size else y
 
@@ -169,25 +173,136 @@ def convolutions() -> list[Case]:
             windows = Windows(x.shape[1:3], w.shape[:2], attrs["strides"][1:3], dilations[1:3], attrs["padding"])
             return after(f, convolved(x, w, windows) + bias)
 
+        def build_added(
+            c: Any, x: Any, w: Any, bias: Any, name: str = activation, attrs: dict[str, Any] = attrs
+        ) -> Any:
+            return fused.add_fused_conv2d(c, x, w, bias, **attrs, activation=name, name="fused")
+
+        def reference_added(c: Any, *given: Any, f: Any = function, plain: Any = reference) -> Any:
+            return after(f, plain(*given, f=_itself) + c)
+
+        def build_each(x: Any, w: Any, bias: Any, name: str = activation, attrs: dict[str, Any] = attrs) -> Any:
+            return fused.fused_depthwise_conv2d(x, w, bias, **attrs, activation=name, name="fused")
+
+        def reference_each(x: Any, w: Any, bias: Any, f: Any = function, plain: Any = reference) -> Any:
+            each = [plain(x[..., at : at + 1], w[:, :, at : at + 1], 0.0, f=_itself) for at in range(x.shape[3])]
+            return after(f, np.concatenate(each, -1) + bias)
+
+        shapes: list[Any] = [
+            ((2, 5, 6, 3), (3, 2, 3, 4), (4,)),
+            ((1, 3, 4, 1), (2, 2, 1, 2), (2,)),
+            ((0, 3, 4, 1), (2, 2, 1, 2), (2,)),
+        ]
+        rejects = [
+            Reject(EITHER, (X, W, [1.0, 2.0, 3.0])),
+            Reject(EITHER, (X, W, [[1.0, 2.0]])),
+            Reject(EITHER, ([[X[0]]], W, [1.0, 2.0])),
+        ]
+        common: dict[str, Any] = {"dtypes": "float32 float64", "gradient": None, "loose": 2, "note": activation}
+        rows.append(Case("_FusedConv2D", build, reference, shapes, literal, **common, rejects=rejects))
+        many = [(x, w, (w[2] * w[3],)) for x, w, _ in shapes]
+        rows.append(Case("_FusedDepthwiseConv2d", build_each, reference_each, many, literal, **common, rejects=rejects))
+        if attrs is SAME:
+            ones = np.ones((1, 3, 3, 2)).tolist()
+            rows.append(
+                Case(
+                    "_AddFusedConv2D",
+                    build_added,
+                    reference_added,
+                    [((*x[:3], w[3]), x, w, bias) for x, w, bias in shapes],
+                    Literal((ones, X, W, [-0.5, -9.0]), literal.output),
+                    **common,
+                    rejects=[
+                        Reject(EITHER, ([[[[1.0, 2.0]]]], X, W, [1.0, 2.0])),
+                        *(Reject(reject.error, (ones, *reject.inputs)) for reject in rejects),
+                    ],
+                )
+            )
+    return rows
+
+
+def sums_with_bias() -> list[Case]:
+    rows = []
+    for activation in ("", "Tanh"):
+        function = ANSWERS[activation][0]
+
+        def build(c: Any, a: Any, b: Any, bias: Any, name: str = activation) -> Any:
+            return fused.add_fused_matmul(c, a, b, bias, activation=name, name="fused")
+
+        def reference(c: Any, a: Any, b: Any, bias: Any, f: Any = function) -> Any:
+            return after(f, c + np.einsum("ij,jk->ik", a, b) + bias)
+
         rows.append(
             Case(
-                "_FusedConv2D",
+                "_AddFusedMatMul",
+                build,
+                reference,
+                [((m, n), (m, k), (k, n), (n,)) for m, k, n in ((2, 3, 4), (1, 1, 1), (0, 2, 3), (2, 3, 0))],
+                Literal(
+                    ([[0.5, 4.0], [-4.0, 0.5]], A, B, BIAS),
+                    after(function, np.array([[-0.3, -0.2], [0.4, -0.1]])).tolist(),
+                ),
+                dtypes="float32 float64",
+                gradient=None,
+                loose=4,
+                note=activation,
+                rejects=[
+                    Reject(EITHER, (A, A, [[1.0, 2.0]], BIAS)),
+                    Reject(EITHER, ([[1.0, 2.0]], A, B, BIAS)),
+                    Reject(EITHER, (A, A, B, [1.0])),
+                ],
+            )
+        )
+    return rows
+
+
+def _shares(scores: Any) -> Any:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def attentions() -> list[Case]:
+    q, k, v = [[[1.0, 0.0]]], [[[1.0, 0.0], [0.0, 1.0]]], [[[1.0, 2.0], [3.0, 4.0]]]
+    rows = []
+    for note, scale, turned, biased, literal in (
+        ("", 1.0, False, False, Literal((q, k, v), [[[1.53788284, 2.53788284]]])),
+        ("biased", 2.0, False, True, Literal((q, k, v, [[[-1.0, 1.0]]]), [[[2.0, 3.0]]])),
+        ("turned", 1.0, True, True, Literal((q, k, v, [[[0.0, -1e30]]]), [[[1.0, 2.0]]])),
+    ):
+
+        def build(q: Any, k: Any, v: Any, *bias: Any, scale: float = scale, turned: bool = turned) -> Any:
+            return fused.attention(q, k, v, list(bias), scale=scale, turned=turned, name="fused")
+
+        def reference(q: Any, k: Any, v: Any, *bias: Any, scale: float = scale, turned: bool = turned) -> Any:
+            scores = np.einsum("...id,...dj->...ij" if turned else "...id,...jd->...ij", q, k) * scale
+            return np.einsum("...ij,...jd->...id", _shares(sum(bias, scores)), v)
+
+        def shapes(outer: Any, rows: int, keys: int, size: int, width: int, *bias: Any, turned: bool = turned) -> Any:
+            key = (size, keys) if turned else (keys, size)
+            return (*outer, rows, size), (*outer, *key), (*outer, keys, width), *bias
+
+        bias: Any = [((7, 9),), ((2, 1, 7, 9),), ((1, 3, 1, 9),)] if biased else [(), (), ()]
+        single: Any = [((2, 5, 1),), ((1, 70, 33),)] if biased else [(), ()]
+        rows.append(
+            Case(
+                "_Attention",
                 build,
                 reference,
                 [
-                    ((2, 5, 6, 3), (3, 2, 3, 4), (4,)),
-                    ((1, 3, 4, 1), (2, 2, 1, 2), (2,)),
-                    ((0, 3, 4, 1), (2, 2, 1, 2), (2,)),
+                    *(shapes((2, 3), 7, 9, 4, 16, *some) for some in bias),
+                    shapes((2,), 5, 3, 8, 5, *single[0]),
+                    shapes((1,), 70, 33, 2, 17, *single[1]),
+                    shapes((2, 1), 0, 3, 4, 2, *([(2, 1, 0, 3)] if biased else [])),
                 ],
                 literal,
                 dtypes="float32 float64",
                 gradient=None,
-                loose=2,
-                note=activation,
+                loose=8,
+                note=note,
                 rejects=[
-                    Reject(EITHER, (X, W, [1.0, 2.0, 3.0])),
-                    Reject(EITHER, (X, W, [[1.0, 2.0]])),
-                    Reject(EITHER, ([[X[0]]], W, [1.0, 2.0])),
+                    Reject(EITHER, (q, [[[1.0, 0.0, 0.0]]], v, *literal.inputs[3:])),
+                    Reject(EITHER, (q, k, [v], *literal.inputs[3:])),
+                    Reject(EITHER, (q[0], k[0], v[0], *literal.inputs[3:])),
                 ],
             )
         )
@@ -347,4 +462,13 @@ def standardized() -> list[Case]:
     return rows
 
 
-CASES = [*products(), *sums(), *convolutions(), *normalizations(), *smooth(), *standardized()]
+CASES = [
+    *products(),
+    *sums(),
+    *sums_with_bias(),
+    *convolutions(),
+    *normalizations(),
+    *smooth(),
+    *standardized(),
+    *attentions(),
+]
