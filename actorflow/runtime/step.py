@@ -382,10 +382,13 @@ class Step:
                 waiter.set_result(None)
 
     def release(self) -> BaseException | None:
-        """Lets go of the values of a finished step, and of its error, which this returns. Steps, executors and the frames of
-        an error refer to each other: what they hold would live until the garbage collector comes by."""
+        """Lets go of the values of a finished step, of its executors, and of its error, which this returns. Steps, executors and
+        the frames of an error refer to each other: they would live until the garbage collector comes by. It would come by often,
+        and now and then look at all objects of the process, which holds the event loop up for tens of milliseconds."""
         for executor in self.executors:
             executor.clear()
+        if not self.abandoned:
+            self.executors = []
         error, self.error = self.error, None
         if error is not None:
             del self.rendezvous  # it keeps the error that it was aborted with
