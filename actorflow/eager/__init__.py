@@ -7,6 +7,7 @@ ran, and the rules, which build nodes, build them in the same graph and so run a
 
 dispatch.py    the short way from a call of an op to its kernel: what was resolved for the same types and shapes before
 graph.py       `EagerGraph`: a graph that runs each node as it is made
+launches.py    ops that run on a thread, in the order of the program, while that goes on
 operation.py   `EagerOperation`: an op that has run, with the face that gradient rules know of a node
 py_function.py a function of Python that gets tensors which have values
 quiet.py       `call_quietly`: a call of a kernel in a context in which numpy warns of nothing, as in a session

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorflow.eager.graph import GRAPH
+from actorflow.eager.launches import PendingTensor
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.quiet import quiet_run
 from actorflow.eager.tapes import recording as tapes
@@ -48,11 +49,14 @@ def call(op: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
         return NotImplemented
     first = args[0]
     count = len(args)
-    if type(first) is not EagerTensor and not isinstance(first, EagerTensor):
-        if op.definition.has_ref_input:
+    if type(first) is not EagerTensor:
+        if not isinstance(first, EagerTensor):
+            if op.definition.has_ref_input:
+                return NotImplemented
+            first = first.read_value()
+            args = first, *args[1:]
+        if isinstance(first, PendingTensor):
             return NotImplemented
-        first = first.read_value()
-        args = first, *args[1:]
     value = first._value
     try:
         if count == 2:

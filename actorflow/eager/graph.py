@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -49,7 +50,7 @@ _numbers = itertools.count()
 class Prepared:
     """An op with its attributes and the types of its inputs: the kernel that computes it, bound to them."""
 
-    __slots__ = ("attrs", "call", "checked", "device", "node", "pure")
+    __slots__ = ("attrs", "call", "checked", "device", "may_launch", "node", "pure")
 
     def __init__(
         self,
@@ -67,9 +68,11 @@ class Prepared:
         self.node = node
         self.attrs = node.attrs
         self.device = device
-        self.checked: set[Any] = set()
-        """The shapes of inputs that the op's rules have found right."""
+        self.checked: dict[Any, tuple[Shape, ...]] = {}
+        """The shapes of inputs that the op's rules have found right, and those of the outputs."""
         self.pure = not (definition.stateful or definition.has_ref_input or entry.takes_context or entry.takes_step)
+        self.may_launch = not definition.asynchronous and not any(dtype.is_ref for dtype in node.dtypes)
+        """Whether it may run on a thread, while the program goes on (see `launches`)."""
 
         def context_of(made: Node) -> KernelContext:
             return KernelContext(made, device, ResourceManager() if fresh else graph.resources)
@@ -179,22 +182,31 @@ class EagerGraph(Graph):
             operation._outputs = (EagerTensor(attrs["value"], attrs["dtype"]),)
             return operation
         try:
-            prepared = self._prepare(op_type, inputs, attrs, name or op_type)
+            prepared, shapes = self._prepare(op_type, inputs, attrs, name or op_type)
         except (TypeError, ValueError, RuntimeError) as error:
             raise self._told(error, op_type, inputs, name or op_type, where) from None
-        values = [tensor._value for tensor in inputs]  # type: ignore[attr-defined]
-        result = self.launch(prepared, values, name or op_type, where)
-        dtypes = prepared.node.dtypes
-        if len(dtypes) == 1:
-            outputs: tuple[Tensor, ...] = (EagerTensor(result, dtypes[0]),)
-        elif dtypes:
-            outputs = tuple(EagerTensor(value, dtype) for value, dtype in zip(result, dtypes, strict=True))
-        else:
-            outputs = ()
+        queue = scopes.of(self).launches
+        outputs: Any = None if queue is None else queue.launch(prepared, inputs, shapes, name or op_type, where)
+        if outputs is None:
+            outputs = self._run(prepared, inputs, name or op_type, where)
         operation = EagerOperation(op_type, prepared.attrs, inputs, outputs, name or op_type)
         if tapes.recording():
             tapes.record(operation)
         return operation
+
+    def _run(
+        self, prepared: Prepared, inputs: Sequence[Any], name: str, where: Where | None
+    ) -> tuple[EagerTensor, ...]:
+        values = [tensor._value for tensor in inputs]
+        if not prepared.pure:
+            wait_for_writers(values)
+        result = self.launch(prepared, values, name, where)
+        dtypes = prepared.node.dtypes
+        if len(dtypes) == 1:
+            return (EagerTensor(result, dtypes[0]),)
+        if dtypes:
+            return tuple(EagerTensor(value, dtype) for value, dtype in zip(result, dtypes, strict=True))
+        return ()
 
     def launch(self, prepared: Prepared, values: Sequence[Any], name: str, where: Where | None = None) -> Any:
         """The result of the kernel. Raises an OpError that names the op, its inputs and the user's line."""
@@ -211,8 +223,10 @@ class EagerGraph(Graph):
             )
             raise located(error, SimpleNamespace(node=failed, region=None), prepared.device) from error  # type: ignore[arg-type]
 
-    def _prepare(self, op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any], name: str) -> Prepared:
-        """The op for inputs of these types, after its rules have found the inputs right."""
+    def _prepare(
+        self, op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any], name: str
+    ) -> tuple[Prepared, tuple[Shape, ...]]:
+        """The op for inputs of these types, after its rules have found the inputs right; and the outputs' shapes."""
         if op_type in _REFUSED:
             raise RuntimeError(_REFUSED[op_type])
         types = []
@@ -232,15 +246,15 @@ class EagerGraph(Graph):
             prepared = self._prepared.get(key)
         except TypeError:  # an attribute has no hash
             key = prepared = None
-        shapes: Any = tuple([tensor.static_shape for tensor in inputs])
-        if prepared is not None and shapes in prepared.checked:
-            return prepared
+        shapes: Any = tuple([tensor.known_shape for tensor in inputs])  # type: ignore[attr-defined]
+        if prepared is not None and (known := prepared.checked.get(shapes)) is not None:
+            return prepared, known
         looked = False
 
         def value(index: int) -> Any:
             nonlocal looked
             looked = True
-            return np.asarray(inputs[index]._value)  # type: ignore[attr-defined]
+            return inputs[index].known_value()  # type: ignore[attr-defined]
 
         definition = opdef.lookup(op_type)
         definition.check_inputs(types)
@@ -264,8 +278,8 @@ class EagerGraph(Graph):
         if not looked:
             if len(prepared.checked) >= _MOST_CHECKED:
                 prepared.checked.clear()
-            prepared.checked.add(shapes)
-        return prepared
+            prepared.checked[shapes] = inferred
+        return prepared, inferred
 
     def resolve(self, definition: OpDef, inputs: Sequence[EagerTensor], attrs: Mapping[str, Any]) -> Prepared | None:
         """The op for inputs of just these types and shapes: None where it has a state or several outputs, or where values
@@ -398,6 +412,16 @@ class EagerGraph(Graph):
 
     def __repr__(self) -> str:
         return "<the graph that runs each node as it is made>"
+
+
+def wait_for_writers(values: Sequence[Any]) -> None:
+    """Returns when no kernel on a thread touches the variables among some values. Blocks."""
+    for state in values:
+        writer = getattr(state, "writer", None)
+        if writer is not None:
+            ended = threading.Event()
+            writer.when_over(ended.set)
+            ended.wait()
 
 
 GRAPH = EagerGraph()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import copy_context
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
+
+import anyio
 
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -39,8 +41,12 @@ class eager:
     again. Tensors keep their values after the block, and what is computed from them outside of any entered graph is
     computed at once too.
 
-    In a coroutine, ops on large tensors hold the event loop up as long as their kernels take. `async with af.eager(threads=1)` is
-    the same block with a way around that: its `run` computes on a thread.
+    In a coroutine, an op on large tensors holds the event loop up as long as its kernel takes. `async with af.eager(threads=1)`
+    is the same block with a thread for such ops: those that are expected to take 0.7 ms or more, by their shapes and then by
+    measurements, and all that take their results, in the order of the program. A call gives a tensor at once, which is still
+    computed. `await` it, and others have the event loop until its value is there. Other questions for the value, such as
+    `float(y)` or `if y > 0:`, hold the loop until then. An error is raised where a value is asked for, with the line that called
+    the op; or at the end of the block, which waits for all its ops, if no one has asked.
 
     Example:
         >>> with af.eager():
@@ -50,8 +56,12 @@ class eager:
         ...     print(float(x))
         0.75
         >>> async with af.eager(threads=1) as scope:
-        ...     print(await scope.run(af.matmul, [[2.0]], [[3.0]]))  # on a thread
-        actorflow.Tensor([[6.]], shape=(1, 1), dtype=float32)
+        ...     x = af.ones([500, 500])
+        ...     y = af.reduce_sum(x @ x)  # it is computed on a thread
+        ...     print(float(await y))
+        ...     print(float(await scope.run(lambda: y / 2.0)))  # a function of Python on a thread
+        125000000.0
+        62500000.0
 
     Args:
         threads: how many calls of `run` compute at once; others wait for their turn.
@@ -60,13 +70,19 @@ class eager:
     def __init__(self, threads: int = 1) -> None:
         if threads < 1:
             raise ValueError(f"threads is a positive number, but it is {threads}.")
-        self._entered: list[AbstractContextManager[Graph]] = []
+        self._entered: list[ExitStack] = []
         self._threads = threads
         self._turns: Any = None
+        self._launches: Any = None
 
     def __enter__(self) -> None:
-        self._entered.append(eager_graph().as_default())
-        self._entered[-1].__enter__()
+        self._enter(eager_graph().as_default())
+
+    def _enter(self, *blocks: AbstractContextManager[Any]) -> None:
+        with ExitStack() as stack:
+            for block in blocks:
+                stack.enter_context(block)
+            self._entered.append(stack.pop_all())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -74,33 +90,87 @@ class eager:
         self._entered.pop().__exit__(kind, error, trace)
 
     async def __aenter__(self) -> eager:
-        self.__enter__()
+        graph = eager_graph()
+        from actorflow.eager.launches import LaunchQueue
+
+        if self._launches is not None:
+            raise RuntimeError("This block is entered already: `async with af.eager(...)` makes a new one each time.")
+        self._launches = LaunchQueue()
+        self._enter(graph.as_default(), scopes.changed(graph, launches=self._launches))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        launches, self._launches = self._launches, None
         self.__exit__(kind, error, trace)
+        launches.stopped = error is not None
+        with anyio.CancelScope(shield=True):
+            await launches.close()
+        if error is None:
+            launches.raise_untold()
+
+    async def wait(self) -> None:
+        """Returns when all ops have run that were called in the block before. Others have the event loop until then.
+
+        Example:
+            >>> async with af.eager(threads=1) as scope:
+            ...     v = af.Variable(af.zeros([500, 500]))
+            ...     for _ in range(3):
+            ...         v.assign_add(af.ones([500, 500]) @ af.ones([500, 500]))
+            ...     await scope.wait()
+            [[500. 500. 500. ... 500. 500. 500.]
+             [500. 500. 500. ... 500. 500. 500.]
+             [500. 500. 500. ... 500. 500. 500.]
+             ...
+             [500. 500. 500. ... 500. 500. 500.]
+             [500. 500. 500. ... 500. 500. 500.]
+             [500. 500. 500. ... 500. 500. 500.]]
+            [[1000. 1000. 1000. ... 1000. 1000. 1000.]
+             [1000. 1000. 1000. ... 1000. 1000. 1000.]
+             [1000. 1000. 1000. ... 1000. 1000. 1000.]
+             ...
+             [1000. 1000. 1000. ... 1000. 1000. 1000.]
+             [1000. 1000. 1000. ... 1000. 1000. 1000.]
+             [1000. 1000. 1000. ... 1000. 1000. 1000.]]
+            [[1500. 1500. 1500. ... 1500. 1500. 1500.]
+             [1500. 1500. 1500. ... 1500. 1500. 1500.]
+             [1500. 1500. 1500. ... 1500. 1500. 1500.]
+             ...
+             [1500. 1500. 1500. ... 1500. 1500. 1500.]
+             [1500. 1500. 1500. ... 1500. 1500. 1500.]
+             [1500. 1500. 1500. ... 1500. 1500. 1500.]]
+            >>> float(v[0, 0])
+            1500.0
+
+        Raises:
+            OpError: one of them has failed, and its result was not asked for.
+        """
+        await self._launches.ended()
+        self._launches.raise_untold()
 
     async def run(self, function: Callable[..., T], *args: Any) -> T:
         """`function(*args)` on a thread, where its ops run at once and hold up nothing else. Tapes of the caller watch them.
 
         A kernel that runs can't be stopped: a caller that is cancelled waits for the function's end.
 
+        Example:
+            >>> async with af.eager() as scope:
+            ...     print(await scope.run(lambda x: x * x, af.constant(3.0)))
+            actorflow.Tensor(9.0, shape=(), dtype=float32)
+
         Args:
             function: a function of Python, or an op.
             args: its arguments.
         """
-        import anyio
-
         from actorflow import machine
 
         if self._turns is None:
             self._turns = anyio.Semaphore(self._threads)
-        context, where = copy_context(), user_line()
+        context, where, graph = copy_context(), user_line(), eager_graph()
 
         def compute() -> T:
-            with eager_graph().as_default():
+            with graph.as_default(), scopes.changed(graph, launches=None):
                 try:
                     return function(*args)
                 except Exception as error:

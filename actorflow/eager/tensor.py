@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -77,6 +77,15 @@ class EagerTensor(Tensor):
         found: shapes.Shape = getattr(self._value, "shape", ())
         return found
 
+    @property
+    def known_shape(self) -> shapes.Shape:
+        """The shape as far as it is known now: in full, unless the tensor is still computed."""
+        return self.static_shape
+
+    def known_value(self) -> Any:
+        """The value as an array, or None where it is still computed."""
+        return np.asarray(self._value)
+
     def set_shape(self, shape: ShapeLike) -> None:
         """Raises ValueError unless the tensor has such a shape."""
         wanted = shapes.as_shape(shape)
@@ -90,6 +99,11 @@ class EagerTensor(Tensor):
         return GRAPH.device_of(self)
 
     # Its value
+
+    def __await__(self) -> Generator[Any, None, EagerTensor]:
+        """The tensor itself, with its value: it waits for one that a thread computes (see `af.eager`)."""
+        return self
+        yield
 
     def numpy(self) -> Any:
         """The value: a read-only array, a numpy scalar for rank 0, `bytes` for a byte string.

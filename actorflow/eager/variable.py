@@ -12,7 +12,7 @@ import numpy as np
 from actorflow import markup
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.eager.functions.func_graph import FuncGraph
-from actorflow.eager.graph import GRAPH
+from actorflow.eager.graph import GRAPH, wait_for_writers
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.scope import eager_handle_graph, graph_for_values, init_scope
 from actorflow.eager.tapes import recording as tapes
@@ -204,6 +204,10 @@ class EagerVariable(Variable):
             self._settle()
         if eager_handle_graph() is not None:
             return state.read_variable(self.handle, name="read")
+        if (
+            self._state.writer is not None and self._home is None
+        ):  # an op on a thread touches it: this is an op behind it
+            return state.read_variable(self.handle, name="read")
         made = EagerTensor(self._state.read() if self._home is None else self._home.read(self), self._state.dtype)
         if tapes.recording():
             tapes.record(EagerOperation("ReadVariableOp", NO_ATTRS, (self._handle,), (made,)))
@@ -217,6 +221,7 @@ class EagerVariable(Variable):
         """The value now, as a read-only array or a numpy scalar. No later assignment changes it."""
         if self._is_new:
             self._settle()
+        wait_for_writers((self._state,))
         found = self._state.read() if self._home is None else self._home.read(self)
         return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 else found
 
@@ -232,6 +237,7 @@ class EagerVariable(Variable):
     def _put(self, value: Any) -> None:
         """Assigns a value of the right type where the variable lives. Blocks."""
         if self._home is None:
+            wait_for_writers((self._state,))
             self._state.assign(value)
         else:
             self._home.assign(value)

@@ -35,6 +35,13 @@ class Flow(Protocol):
         """The inputs and control inputs that a new node in here takes in place of these, which may be from outside."""
 
 
+class Launches(Protocol):
+    """A thread on which ops run that were called, while the program goes on (`actorflow.eager.launches`)."""
+
+    def launch(self, prepared: Any, inputs: Sequence[Any], shapes: Sequence[Any], name: str, where: Any) -> Any:
+        """The tensors that an op will give; None where it is to run at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scopes:
     """The scopes that are in force for one graph."""
@@ -48,6 +55,7 @@ class Scopes:
     gradients: Mapping[str, str] = field(default_factory=lambda: _NO_OVERRIDES)
     flow: Flow | None = None
     lossy: bool = False
+    launches: Launches | None = None
 
 
 class Keyed(Protocol):

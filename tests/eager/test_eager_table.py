@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 from ops.checks import _given
@@ -11,6 +12,7 @@ from ops.harness import Built
 from ops.table import Case, Reject, all_cases
 
 from actorflow import errors
+from actorflow.eager import launches
 from actorflow.eager.scope import eager
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.ops.array.constant import constant
@@ -51,6 +53,21 @@ def test_eager_gives_the_bits_of_a_graph_f119(case: Case, seed: int) -> None:
             if actual != expected and not by_session:
                 expected = [bits(value) for value in built.run("session")]
             assert actual == expected, f"{what} (ACTORFLOW_TEST_SEED={seed})"
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.id) for c in CASES if c.id not in NEEDS_A_GRAPH])
+def test_ops_on_a_thread_give_the_same_bits_f119(case: Case, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every op on the thread of `async with eager(threads=1)`, though it be short."""
+    monkeypatch.setattr(launches, "INLINE_LIMIT_NS", -1.0)
+    _, arrays, _ = next(iter(case.examples(case.types()[0], seed)))
+
+    async def main() -> list[Any]:
+        async with eager(threads=1):
+            made = case.build(*[constant(array) for array in arrays])
+            tensors: list[Any] = [convert_to_tensor(t) for t in (made if isinstance(made, (list, tuple)) else [made])]
+            return [bits((await tensor).numpy()) for tensor in tensors]
+
+    assert anyio.run(main) == [bits(value) for value in at_once(case, arrays)]
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.id) for c in CASES if c.id in NEEDS_A_GRAPH])

@@ -16,6 +16,7 @@ from actorflow.autodiff.walk import differentiable
 from actorflow.dtypes import DType
 from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.eager.functions.home import Home
+from actorflow.eager.launches import settled
 from actorflow.eager.operation import EagerOperation
 from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor
@@ -189,7 +190,9 @@ class ConcreteFunction:
 
     async def run(self, tensors: Sequence[Any]) -> Any:
         """The result of a call, computed on the running event loop. No tape watches it."""
-        values = await self._forward.run([tensor._value for tensor in (*tensors, *self._captured)])
+        inputs = (*tensors, *self._captured)
+        await settled(inputs)
+        values = await self._forward.run([tensor._value for tensor in inputs])
         return self._structured(_tensors(values, self._dtypes))
 
     def _structured(self, outputs: Sequence[EagerTensor]) -> Any:
