@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-_BLOCKS = 64
+_FEWEST, _MOST = 64, 1024
+"""The blocks of four numbers that are computed at once: more of them cost less each, and a short shuffle draws few."""
 _M = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W = 0x9E3779B9, 0xBB67AE85
 _LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -50,10 +51,11 @@ class Numbers:
         self._words, self._at = self._blocks(), count % 4
 
     def _blocks(self) -> list[int]:
-        counter = np.arange(self._block, self._block + _BLOCKS, dtype=np.uint64)
-        self._block += _BLOCKS
+        count = _MOST if self._words else _FEWEST
+        counter = np.arange(self._block, self._block + count, dtype=np.uint64)
+        self._block += count
         words: list[Any] = [counter & _LOW, counter >> _SHIFT]
-        words += [np.full(_BLOCKS, value, np.uint64) for value in self._rest]
+        words += [np.full(count, value, np.uint64) for value in self._rest]
         key = self._key
         for _ in range(10):
             first, second = words[0] * _M[0], words[2] * _M[1]

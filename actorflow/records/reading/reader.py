@@ -150,7 +150,7 @@ class ReaderState:
 
     def take_ready(self, most: int) -> list[bytes]:
         """Up to `most` records, as far as they were read already."""
-        return self._taken_off(most)[1] if self._ready else []
+        return self._taken_off(most) if self._ready else []
 
     def leave_damaged(self) -> None:
         """Goes on with the next file, where the next record of this one is damaged."""
@@ -186,18 +186,21 @@ class ReaderState:
         stream = self._stream
         assert stream is not None
         path = os.fsencode(stream.path)
-        labels, values = self._taken_off(count)
+        labels: list[bytes] = []
+        values = self._taken_off(count, labels)
         return [path + label for label in labels], values
 
-    def _taken_off(self, most: int) -> tuple[list[bytes], list[bytes]]:
-        """The labels and values of the next records, `most` if there are as many."""
-        labels: list[bytes] = []
+    def _taken_off(self, most: int, labels: list[bytes] | None = None) -> list[bytes]:
+        """The values of the next records, `most` if there are as many. `labels` gets theirs."""
         values: list[bytes] = []
         while self._pieces and len(values) < most:
             piece, begin = self._pieces[0], self._at
             end = min(len(piece.values), begin + most - len(values))
             values += piece.values[begin:end]
-            labels += [b""] * (end - begin) if piece.labels is None else [b":%d" % n for n in piece.labels[begin:end]]
+            if labels is not None:
+                labels += (
+                    [b""] * (end - begin) if piece.labels is None else [b":%d" % n for n in piece.labels[begin:end]]
+                )
             self._taken = Position(piece.ends[end - 1], piece.next.number - len(piece.values) + end)
             self._at = end
             if end == len(piece.values):
@@ -208,7 +211,7 @@ class ReaderState:
         if self._finished and not self._ready:
             self.completed += 1
             self._leave()
-        return labels, values
+        return values
 
     def state(self) -> bytes:
         """The reader's place: TensorFlow's ReaderBaseState, and in fields 5 and 6 the place in the file."""
