@@ -104,6 +104,18 @@ def _queues(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
     return found
 
 
+def _datasets(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
+    """The iterators of the task, in JSON's types: the work of each stage, and how long steps wait for elements."""
+    found = []
+    for device, manager in resources.items():
+        for container, _, name, resource in manager.held():
+            counts = getattr(resource, "statistics", None)
+            told = None if counts is None or hasattr(resource, "spec") else getattr(counts(), "told", None)
+            if told is not None:
+                found.append({"name": name, "container": container, "device": device} | told())
+    return found
+
+
 @public("af")
 class Server:
     """One task: it owns the task's devices, runs parts of steps for any master, and is a master for its clients.
@@ -313,6 +325,7 @@ class Server:
             "steps_abandoned": steps.abandoned,
             "nodes": steps.nodes,
             "queues": _queues(self.worker.resources),
+            "datasets": _datasets(self.worker.resources),
             "waiting": [
                 {"step": one.step, "idle": one.idle, "lines": list(one.lines)}
                 for one in (steps.look() if len(steps.running) <= MOST_TOLD else ())

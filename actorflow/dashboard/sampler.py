@@ -16,6 +16,8 @@ import anyio
 from actorflow.cluster.client.inquiries import connect, query_status
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.wire.recorded import of_the_last, recorded_by
+from actorflow.data.resource import pullings
+from actorflow.data.statistics import SLOW
 from actorflow.errors import OpError
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.session.session import Session
@@ -129,6 +131,7 @@ class SessionSource:
             "nodes": found.nodes,
             "actors": dict(Counter(one.state for one in self._session.tasks())),
             "queues": [],
+            "datasets": [{"name": str(one.node), **one.statistics().told()} for one in pullings()],
             "links": [],
             "waiting": [{"step": "", "idle": None, "lines": lines[:50]}] if lines else [],
         }
@@ -285,6 +288,13 @@ def problems(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
             if queue.get("waiting_to_put"):
                 found.append(
                     f"Queue {queue['name']!r} on {name} is full, and {queue['waiting_to_put']} operations wait for room."
+                )
+        for dataset in told.get("datasets", ()):
+            if (dataset["waited"] or 0.0) >= SLOW and dataset["slowest"] is not None:
+                slowest = dataset["stages"][dataset["slowest"]]
+                found.append(
+                    f"Steps wait for the dataset {dataset['name']!r} on {name} {dataset['waited']:.0%} of the time; its slowest "
+                    f"stage is {slowest['kind']}, made at {slowest['where']}."
                 )
         if told.get("loop_delay", 0.0) > LATE:
             found.append(f"The event loop of {name} came {told['loop_delay']:.1f} s late: something blocks it.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -16,11 +17,20 @@ from actorflow.fair_lock import FairLock
 from actorflow.records.roots import FileRoots
 from actorflow.runtime.diagnostics.waits import Wait
 
+_alive: set[weakref.ref[Pulling]] = set()
+
+
+def pullings() -> list[Pulling]:
+    """The datasets of this process from which elements were pulled, and that have not ended."""
+    found = [ref() for ref in list(_alive)]
+    return [one for one in found if one is not None and one._stage is not None and not one.ended]
+
 
 class Pulling:
     """The stages of a description. They are made with the first pull, on the loop of those who pull."""
 
     def __init__(self, node: Node, roots: FileRoots = None) -> None:
+        _alive.add(weakref.ref(self, _alive.discard))
         self.node = node
         self._roots = roots
         self._turns = FairLock()

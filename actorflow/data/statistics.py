@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from actorflow.logs import get_logger
 from actorflow.public import public
@@ -58,6 +58,21 @@ class IteratorStatistics:
     def slowest(self) -> StageStatistics | None:
         """The stage that took the most time itself."""
         return max(self.stages, key=lambda one: one.seconds, default=None)
+
+    def told(self) -> dict[str, Any]:
+        """The same in JSON's types, as the status of a task and the page of a cluster have it.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(2).iterate()
+            >>> await anext(numbers)
+            0
+            >>> told = numbers.statistics().told()
+            >>> sorted(told), told["stages"][0]["kind"]
+            (['slowest', 'stages', 'waited'], 'range')
+        """
+        slowest = self.slowest
+        stages = [{**asdict(one), "where": None if one.where is None else str(one.where)} for one in self.stages]
+        return {"waited": self.waited, "slowest": slowest and self.stages.index(slowest), "stages": stages}
 
     def __str__(self) -> str:
         if not self.stages:

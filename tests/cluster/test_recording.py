@@ -356,3 +356,19 @@ async def test_status_tells_of_devices_queues_links_and_what_steps_wait_for(pair
     assert "take" in told["waiting"][0]["lines"][0]
     assert told["devices"][0]["kernels_inline"] + told["devices"][0]["kernels_threaded"] >= 0
     assert {"peer", "direction", "transport", "bytes_sent", "wait_seconds"} <= told["links"][0].keys()
+
+
+async def test_status_tells_of_datasets(pair: list[Server]) -> None:
+    with af.Graph().as_default() as graph, af.device("/job:worker/task:1"):
+        numbers = af.data.Dataset.range(10).map(lambda x: x * 2).batch(4)
+        iterator = numbers.make_initializable_iterator(shared_name="numbers")
+        x = iterator.get_next()
+    async with af.Session(pair[0].target, graph=graph) as session:
+        await session.run(iterator.initializer)
+        await session.run(x)
+        (found,) = pair[1].status()["datasets"]
+        assert not pair[0].status()["datasets"]
+    assert found["name"] == "numbers" and found["waited"] is None
+    assert [(stage["kind"], stage["depth"]) for stage in found["stages"]] == [("batch", 0), ("map", 1), ("range", 2)]
+    assert found["stages"][0]["elements"] == 1 and "test_recording.py" in found["stages"][0]["where"]
+    assert found["stages"][found["slowest"]]["seconds"] >= 0.0

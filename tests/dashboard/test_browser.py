@@ -66,6 +66,16 @@ def a_step() -> Trace:
     return trace
 
 
+DATASET = {
+    "waited": 0.45,
+    "slowest": 1,
+    "stages": [
+        {"kind": "batch", "where": "train.py:3", "elements": 7, "seconds": 0.1, "waiting": None, "depth": 0},
+        {"kind": "map", "where": "train.py:2", "elements": 70, "seconds": 2.0, "waiting": 0.5, "depth": 1},
+    ],
+}
+
+
 @pytest.mark.allow_leaks("fds", "threads", "children")
 async def test_a_browser_goes_through_all_views_and_shows_hostile_names_as_text(tmp_path: Path) -> None:
     pytest.importorskip("playwright", reason="playwright is not installed (make test-extras)")
@@ -74,7 +84,9 @@ async def test_a_browser_goes_through_all_views_and_shows_hostile_names_as_text(
     from playwright.async_api import async_playwright, expect
 
     source = Told()
-    source.tasks["/job:worker/task:0"] = {**TASK, "queues": [{**TASK["queues"][0], "name": HOSTILE}]}
+    source.tasks["/job:worker/task:0"] = {
+        **TASK, "queues": [{**TASK["queues"][0], "name": HOSTILE}], "datasets": [{**DATASET, "name": HOSTILE}]
+    }  # fmt: skip
     with af.Graph().as_default() as graph:
         x = af.placeholder(af.float32, [1], name="x")
         for _ in range(5):
@@ -103,6 +115,7 @@ async def test_a_browser_goes_through_all_views_and_shows_hostile_names_as_text(
             ("Steps", str(2**60 + 1)),
             ("Channels", "/job:worker/task:1"),
             ("Queues", HOSTILE),
+            ("Datasets", "45 % of the time"),
             ("Devices", "CPU:0"),
             ("Events", "Nothing has changed"),
             ("Training", "loss: 0.2500 at step 3"),

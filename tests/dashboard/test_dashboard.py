@@ -24,7 +24,16 @@ from actorflow.cluster.server import Server
 from actorflow.dashboard import top
 from actorflow.dashboard.application import MOST_STREAMS, Dashboard
 from actorflow.dashboard.guard import Guard
-from actorflow.dashboard.sampler import LATE, MOST_LINKS, ClusterSource, Sampler, brief, changes, problems
+from actorflow.dashboard.sampler import (
+    LATE,
+    MOST_LINKS,
+    ClusterSource,
+    Sampler,
+    SessionSource,
+    brief,
+    changes,
+    problems,
+)
 from actorflow.dashboard.serving import check_address
 from actorflow.errors import InvalidArgumentError
 
@@ -533,9 +542,23 @@ def test_problems_are_told_in_words() -> None:
         "state": "live",
         "python": "3.11.7",
     }
-    said = problems({"a": full, "b": {"state": "live", "python": "3.12.0"}})
+    stages = [{"kind": "batch", "where": "a.py:3"}, {"kind": "map", "where": "a.py:2"}]
+    slow = {"datasets": [{"name": "d", "waited": 0.456, "slowest": 1, "stages": stages}], "state": "live"}
+    said = problems({"a": full, "b": {"state": "live", "python": "3.12.0"}, "c": slow})
     assert said[0] == "Queue 'q' on a is full, and 2 operations wait for room."
-    assert "several versions of Python: 3.11.7, 3.12.0" in said[1]
+    assert said[1] == "Steps wait for the dataset 'd' on c 46% of the time; its slowest stage is map, made at a.py:2."
+    assert "several versions of Python: 3.11.7, 3.12.0" in said[2]
+
+
+async def test_a_session_in_this_process_tells_of_the_datasets_there() -> None:
+    async with af.Session() as session, af.data.Dataset.range(5).prefetch(1).iterate() as numbers:
+        source = SessionSource(session)
+        assert not (await source.ask())["session"]["datasets"]
+        await anext(numbers)
+        (told,) = (await source.ask())["session"]["datasets"]
+        assert [stage["kind"] for stage in told["stages"]] == ["prefetch", "range"]
+        await numbers.aclose()
+        assert not (await source.ask())["session"]["datasets"]
 
 
 def test_a_guard_leaves_lifespans_to_the_application() -> None:

@@ -243,6 +243,12 @@ views.Queues = () => [table("Queues", ["queue", "task", "elements#", "capacity#"
   each("queues").map(([name, queue]) => [queue.name, name, queue.size, queue.capacity < 0 ? "any" : queue.capacity, [queue.waiting_to_put, queue.waiting_to_put ? "warm" : ""], [queue.waiting_to_take, queue.waiting_to_take && !queue.size ? "bad" : ""],
     queue.closed ? ["closed", "quiet"] : queue.waiting_to_take && !queue.size ? ["empty: something waits", "bad"] : queue.waiting_to_put ? ["full: something waits", "warm"] : ["open", "good"]]), "There are no queues.")];
 
+views.Datasets = () => each("datasets").map(([name, dataset]) => table(
+  `${dataset.name} on ${name}: ${dataset.waited === null ? "it is not known yet how long" : `${Math.round(100 * dataset.waited)} % of the time`} steps wait for elements`,
+  ["stage", "made at", "elements#", "busy#", "in a pull for#"],
+  dataset.stages.map((stage, at) => ["\u2003".repeat(stage.depth) + stage.kind, stage.where || "", stage.elements, [seconds(stage.seconds), at === dataset.slowest ? "warm" : ""], stage.waiting === null ? "" : seconds(stage.waiting)]),
+  "No element was taken yet.")).concat(each("datasets").length ? [] : [element("p", {class: "quiet"}, "There are no datasets.")]);
+
 views.Devices = () => [table("Devices", ["device", "tensors hold#", "at most#", "budget#", "kernels inline#", "on its thread#", "swapped out#", "swapped in#"],
   each("devices").map(([, device]) => [device.name, bytes(device.live_bytes), bytes(device.peak_bytes), device.budget_bytes ? bytes(device.budget_bytes) : "none", device.kernels_inline, device.kernels_threaded, bytes(device.swapped_out_bytes), bytes(device.swapped_in_bytes)]), "No device is known yet.")];
 
