@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from actorflow.data import padding
 from actorflow.data.functions.tracing import trace
@@ -15,13 +15,13 @@ from actorflow.dtypes import bool as bool_dtype
 from actorflow.dtypes import int64, string
 from actorflow.eager.functions.signature import TensorSpec
 from actorflow.graph.tensor import Tensor
+from actorflow.logs import get_logger
 from actorflow.ops.flow.py_func import PythonFunction
 from actorflow.ops.random.distributions import get_seed
 from actorflow.public import public
+from actorflow.user_line import user_line
 
-if TYPE_CHECKING:
-    pass
-
+_LOG = get_logger("data")
 AUTOTUNE = -1
 public("af.data", of="AUTOTUNE")
 DEFAULT_CYCLE = 10
@@ -73,13 +73,18 @@ class Dataset(Sources, Iterable):
     ) -> Dataset:
         """A function of each element.
 
-            dataset.map(lambda image, label: (af.cast(image, af.float32) / 255.0, label))
-
-            async def fetch(url):
-                return await client.get(url.decode())
-            urls.map(fetch, num_parallel_calls=32)
-
         If the function raises for an element, the pull of that element raises, and the next one comes after it.
+
+        Example:
+            >>> import anyio
+            >>> numbers = af.data.Dataset.range(3)
+            >>> [x async for x in numbers.map(lambda x: (x, x * x))]
+            [(0, 0), (1, 1), (2, 4)]
+            >>> async def fetch(x):
+            ...     await anyio.sleep(0)  # such as a request
+            ...     return x + 10
+            >>> [x async for x in numbers.map(fetch, num_parallel_calls=32)]
+            [10, 11, 12]
 
         Args:
             map_func: a function of tensors, or a coroutine function of arrays. It takes the parts of a tuple as arguments.
@@ -114,6 +119,10 @@ class Dataset(Sources, Iterable):
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of which `predicate` is true.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(6).filter(lambda x: af.equal(x % 3, 0))]
+            [0, 3]
+
         Args:
             predicate: a function of tensors that gives a scalar of type bool, or a coroutine function that gives a truth value.
             name: accepted for compatibility, without effect.
@@ -126,7 +135,9 @@ class Dataset(Sources, Iterable):
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first one of which `predicate` is not true.
 
-            af.data.Dataset.range(10).take_while(lambda x: x < 3)   # 0, 1, 2
+        Example:
+            >>> [x async for x in af.data.Dataset.range(10).take_while(lambda x: x < 3)]
+            [0, 1, 2]
 
         Args:
             predicate: a function of tensors that gives a scalar of type bool, or a coroutine function that gives a truth value.
@@ -142,6 +153,12 @@ class Dataset(Sources, Iterable):
         if is_coroutine_function(predicate):
             return self._then(kind, function=PythonFunction.known(predicate))
         function, captured = trace(predicate, self.node.spec, kind)
+        if any(tensor.op.type == "Const" for tensor in function.outputs):
+            _LOG.warning(
+                "a predicate gives the same for all elements; == compares objects, and af.equal(x, y) values",
+                kind=kind,
+                where=str(user_line() or ""),
+            )
         if function.spec.structure != TensorSpec((), bool_dtype) and function.spec.structure != TensorSpec(
             None, bool_dtype
         ):
@@ -153,6 +170,10 @@ class Dataset(Sources, Iterable):
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` makes of each element, one dataset after another.
+
+        Example:
+            >>> [x async for x in af.data.Dataset.range(4).flat_map(lambda x: af.data.Dataset.range(x))]
+            [0, 0, 1, 0, 1, 2]
 
         Args:
             map_func: a function of tensors that gives a Dataset.
@@ -174,7 +195,10 @@ class Dataset(Sources, Iterable):
     ) -> Dataset:
         """The elements of the datasets that `map_func` makes of each element, several of them in turn.
 
-            files.interleave(af.data.TFRecordDataset, cycle_length=4)
+        Example:
+            >>> tens = af.data.Dataset.range(0, 20, 10)
+            >>> [x async for x in tens.interleave(lambda x: af.data.Dataset.range(x, x + 3), cycle_length=2)]
+            [0, 10, 1, 11, 2, 12]
 
         Args:
             map_func: a function of tensors that gives a Dataset.
@@ -215,6 +239,12 @@ class Dataset(Sources, Iterable):
     ) -> Dataset:
         """Elements stacked: each leaf has one more dimension in front.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(5).batch(2)]
+            [[0 1], [2 3], [4]]
+            >>> [x async for x in af.data.Dataset.range(5).batch(2, drop_remainder=True)]
+            [[0 1], [2 3]]
+
         Args:
             batch_size: how many elements.
             drop_remainder: whether to leave out a last batch that is smaller.
@@ -236,6 +266,13 @@ class Dataset(Sources, Iterable):
         name: str | None = None,
     ) -> Dataset:
         """Elements of different sizes stacked, filled up to the longest of the batch.
+
+        Example:
+            >>> rows = af.data.Dataset.range(1, 4).map(lambda n: af.fill([n], n))
+            >>> [x async for x in rows.padded_batch(3, padding_values=-1)]
+            [[[ 1 -1 -1]
+              [ 2  2 -1]
+              [ 3  3  3]]]
 
         Args:
             batch_size: how many elements.
@@ -261,6 +298,10 @@ class Dataset(Sources, Iterable):
     def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of each element, one after another: what `batch` did is undone.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(4).batch(2).unbatch()]
+            [0, 1, 2, 3]
+
         Args:
             name: accepted for compatibility, without effect.
 
@@ -281,8 +322,10 @@ class Dataset(Sources, Iterable):
     ) -> Dataset:
         """Datasets of neighbours, one for each leaf of the elements.
 
-            windows = af.data.Dataset.range(5).window(3, shift=1, drop_remainder=True)
-            windows.flat_map(lambda w: w.batch(3))   # [0 1 2], [1 2 3], [2 3 4]
+        Example:
+            >>> windows = af.data.Dataset.range(5).window(3, shift=1, drop_remainder=True)
+            >>> [x async for x in windows.flat_map(lambda w: w.batch(3))]
+            [[0 1 2], [1 2 3], [2 3 4]]
 
         Args:
             size: how many elements a window has.
@@ -311,6 +354,10 @@ class Dataset(Sources, Iterable):
 
         With equal seeds the order is TensorFlow's, and equal for equal seeds.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(6).shuffle(6, seed=1)]
+            [5, 1, 2, 0, 4, 3]
+
         Args:
             buffer_size: how many elements are drawn from; with as many as there are, each order is as likely.
             seed: the seed; with a seed of the graph, each stage has another one.
@@ -328,6 +375,10 @@ class Dataset(Sources, Iterable):
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """All elements `count` times; without end where it is None or negative.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(2).repeat(3)]
+            [0, 1, 0, 1, 0, 1]
+
         Args:
             count: how often.
             name: accepted for compatibility, without effect.
@@ -337,6 +388,10 @@ class Dataset(Sources, Iterable):
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first `count` elements; all where it is negative.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(5).take(2)]
+            [0, 1]
+
         Args:
             count: how many.
             name: accepted for compatibility, without effect.
@@ -345,6 +400,10 @@ class Dataset(Sources, Iterable):
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none where it is negative.
+
+        Example:
+            >>> [x async for x in af.data.Dataset.range(5).skip(3)]
+            [3, 4]
 
         Args:
             count: how many.
@@ -356,6 +415,11 @@ class Dataset(Sources, Iterable):
         """Each `num_shards`-th element, from the one at `index` on: the part of one of several workers.
 
         Shard names of files before they are read, rather than records: each worker then reads its own files only.
+
+        Example:
+            >>> names = af.data.Dataset.from_tensor_slices(["a", "b", "c", "d", "e"])
+            >>> [[name async for name in names.shard(2, worker)] for worker in (0, 1)]
+            [[b'a', b'c', b'e'], [b'b', b'd']]
 
         Args:
             num_shards: how many parts.
@@ -374,6 +438,11 @@ class Dataset(Sources, Iterable):
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element.
 
+        Example:
+            >>> letters = af.data.Dataset.from_tensor_slices(["a", "b"])
+            >>> [pair async for pair in letters.enumerate(start=1)]
+            [(1, b'a'), (2, b'b')]
+
         Args:
             start: the first number.
             name: accepted for compatibility, without effect.
@@ -384,6 +453,11 @@ class Dataset(Sources, Iterable):
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """The elements without those that have errors, such as records of which a function can make nothing.
 
+        Example:
+            >>> texts = af.data.Dataset.from_tensor_slices(["1", "two", "3"])
+            >>> [x async for x in texts.map(af.string_to_number).ignore_errors()]
+            [1.0, 3.0]
+
         Args:
             log_warning: whether a line of the log tells of each error.
             name: accepted for compatibility, without effect.
@@ -392,6 +466,10 @@ class Dataset(Sources, Iterable):
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """The elements of this dataset, then those of another one.
+
+        Example:
+            >>> [x async for x in af.data.Dataset.range(2).concatenate(af.data.Dataset.range(10, 12))]
+            [0, 1, 10, 11]
 
         Args:
             dataset: the other one.
@@ -408,6 +486,10 @@ class Dataset(Sources, Iterable):
     def prefetch(self, buffer_size: Any, name: str | None = None, max_bytes: Any = None) -> Dataset:
         """Elements pulled ahead, in a task of their own, while those before them are worked with.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(3).prefetch(1)]
+            [0, 1, 2]
+
         Args:
             buffer_size: how many elements at most; `AUTOTUNE` for a number that grows while someone has to wait.
             name: accepted for compatibility, without effect.
@@ -421,6 +503,11 @@ class Dataset(Sources, Iterable):
 
         They are kept once a round has come to its end.
 
+        Example:
+            >>> draws = af.data.Dataset.range(2).map(lambda x: af.random_uniform([])).cache()
+            >>> [float(x) async for x in draws] == [float(x) async for x in draws]
+            True
+
         Args:
             filename: the file, which another process finds again; in memory unless given.
             name: accepted for compatibility, without effect.
@@ -429,6 +516,12 @@ class Dataset(Sources, Iterable):
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
         """`transformation_func(self)`.
+
+        Example:
+            >>> def pairs(dataset):
+            ...     return dataset.batch(2)
+            >>> [x async for x in af.data.Dataset.range(4).apply(pairs)]
+            [[0 1], [2 3]]
 
         Args:
             transformation_func: a function from a Dataset to another one.
@@ -443,6 +536,10 @@ class Dataset(Sources, Iterable):
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """The same dataset: TensorFlow's options are of its own threads and passes.
+
+        Example:
+            >>> [x async for x in af.data.Dataset.range(2).with_options(None)]
+            [0, 1]
 
         Args:
             options, name: accepted for compatibility, without effect.

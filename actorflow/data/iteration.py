@@ -54,9 +54,13 @@ class Iterable:
     def iterate(self, state: bytes | None = None) -> DatasetIterator:
         """An iterator for `async for`, whose state can be asked for, which can be closed, and which has statistics.
 
-            async with dataset.iterate() as elements:
-                async for element in elements:
-                    ...
+        Example:
+            >>> async with af.data.Dataset.range(3).iterate() as numbers:
+            ...     first, state = await anext(numbers), numbers.state()
+            ...     print(int(first), [int(x) async for x in numbers])
+            ...     print([int(x) async for x in af.data.Dataset.range(3).iterate(state)])
+            0 [1, 2]
+            [1, 2]
 
         Args:
             state: what `state()` of an iterator of the same dataset gave: this one goes on there.
@@ -74,12 +78,24 @@ class Iterable:
         return _Blocking(DatasetIterator(self))
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements as arrays and numpy scalars, for `for`."""
+        """The elements as arrays and numpy scalars, for `for`.
+
+        Example:
+            >>> list(af.data.Dataset.range(3).as_numpy_iterator())
+            [0, 1, 2]
+        """
         return _Blocking(DatasetIterator(self, tensors=False))
 
     def make_one_shot_iterator(self) -> GraphIterator | _Blocking:
         """An iterator of the default graph that needs no initializer, and goes through the elements once in each session. Under
         eager execution, `iter(dataset)`.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.data.Dataset.range(2).make_one_shot_iterator().get_next()
+            >>> async with af.Session(graph=graph) as session:
+            ...     print(await session.run(x), await session.run(x))
+            0 1
 
         Raises:
             ValueError: the dataset uses a placeholder or a variable.
@@ -92,6 +108,14 @@ class Iterable:
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> GraphIterator:
         """An iterator of the default graph, which begins whenever its `initializer` runs.
+
+        Example:
+            >>> limit = af.placeholder(af.int64, [])
+            >>> iterator = af.data.Dataset.range(limit).make_initializable_iterator()
+            >>> x = iterator.get_next()
+            >>> await session.run(iterator.initializer, {limit: 2})
+            >>> await session.run(x), await session.run(x)
+            (0, 1)
 
         Args:
             shared_name: sessions that share a container find the same iterator under this name.
@@ -115,7 +139,9 @@ class Iterable:
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """One value of all elements: `reduce_func(state, element)` gives the next state.
 
-            dataset.reduce(0, lambda total, x: total + x)
+        Example:
+            >>> af.data.Dataset.range(5).reduce(af.constant(0, af.int64), lambda total, x: total + x)
+            10
 
         Args:
             initial_state: the first state: a tensor or a structure.
@@ -132,6 +158,10 @@ class Iterable:
 
     async def reduce_async(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
         """`reduce` for coroutines.
+
+        Example:
+            >>> await af.data.Dataset.range(5).reduce_async(np.int64(0), lambda total, x: total + x)
+            10
 
         Args:
             initial_state: the first state: a tensor or a structure.
@@ -159,6 +189,10 @@ class Iterable:
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The one element: at once under eager execution, else tensors of the graph.
+
+        Example:
+            >>> af.data.Dataset.range(3).batch(3).get_single_element()
+            [0 1 2]
 
         Args:
             name: accepted for compatibility, without effect.
@@ -224,11 +258,29 @@ class DatasetIterator(AsyncIterator[Any]):
         return _tensor(value) if self._tensors else value
 
     def state(self) -> bytes:
-        """The place of the iterator, with all that its stages hold. It may be asked for at any moment."""
+        """The place of the iterator, with all that its stages hold. It may be asked for at any moment.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(4)
+            >>> first = numbers.iterate()
+            >>> await anext(first)
+            0
+            >>> [x async for x in numbers.iterate(first.state())]
+            [1, 2, 3]
+        """
         return self._pulling.state()
 
     def restore(self, state: bytes) -> None:
         """Goes to where an iterator of the same dataset was that gave `state`, or to the beginning for empty bytes.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(3).iterate()
+            >>> state = numbers.state()
+            >>> [x async for x in numbers]
+            [0, 1, 2]
+            >>> numbers.restore(state)
+            >>> await anext(numbers)
+            0
 
         Args:
             state: what `state()` gave.
@@ -239,7 +291,15 @@ class DatasetIterator(AsyncIterator[Any]):
         self._pulling.restore(state)
 
     def statistics(self) -> IteratorStatistics:
-        """The work of each stage so far, and what it waits for."""
+        """The work of each stage so far, and what it waits for.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(3).iterate()
+            >>> await anext(numbers)
+            0
+            >>> [(stage.kind, stage.elements) for stage in numbers.statistics().stages]
+            [('range', 1)]
+        """
         return self._pulling.statistics()
 
     def __repr__(self) -> str:
@@ -251,7 +311,16 @@ class DatasetIterator(AsyncIterator[Any]):
         return self._pulling.is_busy
 
     async def aclose(self) -> None:
-        """Ends all its tasks, and waits for that. There are no more elements then."""
+        """Ends all its tasks, and waits for that. There are no more elements then.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(3).prefetch(1).iterate()
+            >>> await anext(numbers)
+            0
+            >>> await numbers.aclose()
+            >>> [x async for x in numbers]
+            []
+        """
         await self._pulling.close()
 
     async def __aenter__(self) -> DatasetIterator:

@@ -59,6 +59,17 @@ class Iterator:
     ) -> Iterator:
         """An iterator without a dataset, which `make_initializer` gives it: of one after another, in turns.
 
+        Example:
+            >>> iterator = af.data.Iterator.from_structure(af.int64, [])
+            >>> train, test = (iterator.make_initializer(af.data.Dataset.range(n, n + 9)) for n in (0, 100))
+            >>> x = iterator.get_next()
+            >>> await session.run(train)
+            >>> await session.run(x)
+            0
+            >>> await session.run(test)
+            >>> await session.run(x)
+            100
+
         Args:
             output_types: the element types, a structure.
             output_shapes: the shapes, in the same structure; unknown unless given.
@@ -73,6 +84,13 @@ class Iterator:
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
         """The iterator that a fed string names: what `string_handle()` of another one gave in this session.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(5).make_one_shot_iterator()
+            >>> which = af.placeholder(af.string, [])
+            >>> x = af.data.Iterator.from_string_handle(which, af.int64, []).get_next()
+            >>> await session.run(x, {which: await session.run(numbers.string_handle())})
+            0
 
         Args:
             string_handle: a scalar string.
@@ -96,6 +114,13 @@ class Iterator:
 
     def make_initializer(self, dataset: Iterable, name: str | None = None) -> Operation:
         """An operation that begins this iterator with a dataset.
+
+        Example:
+            >>> iterator = af.data.Iterator.from_structure(af.int64, [])
+            >>> begin = iterator.make_initializer(af.data.Dataset.range(7, 9))
+            >>> await session.run(begin)
+            >>> await session.run(iterator.get_next())
+            7
 
         Args:
             dataset: a dataset whose elements have the iterator's types and shapes.
@@ -122,6 +147,11 @@ class Iterator:
     def get_next(self, name: str | None = None) -> Any:
         """The next element: tensors in the dataset's structure. Two calls take two elements in one run.
 
+        Example:
+            >>> x, y = af.data.Dataset.from_tensors((1, "a")).make_one_shot_iterator().get_next()
+            >>> await session.run([x, y])
+            [1, b'a']
+
         Args:
             name: the name of the node.
 
@@ -136,6 +166,11 @@ class Iterator:
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """A scalar string that names this iterator, for `from_string_handle`.
+
+        Example:
+            >>> numbers = af.data.Dataset.range(5).make_one_shot_iterator()
+            >>> len(await session.run(numbers.string_handle())) > 0
+            True
 
         Args:
             name: the name of the node.

@@ -23,7 +23,9 @@ class Sources:
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """One element: `tensors`, a tensor or a structure of them.
 
-            af.data.Dataset.from_tensors(([1, 2], "a"))   # ([1, 2], b"a")
+        Example:
+            >>> [x async for x in af.data.Dataset.from_tensors(([1, 2], "a"))]
+            [([1 2], b'a')]
 
         Args:
             tensors: values or tensors; tuples and dicts are structures, lists are tensors.
@@ -36,7 +38,10 @@ class Sources:
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """The rows of `tensors`: one element for each index of their first dimension.
 
-            af.data.Dataset.from_tensor_slices({"x": [1, 2], "y": ["a", "b"]})   # {"x": 1, "y": b"a"}, ...
+        Example:
+            >>> rows = af.data.Dataset.from_tensor_slices({"x": [1, 2], "y": ["a", "b"]})
+            >>> [row async for row in rows]
+            [{'x': 1, 'y': b'a'}, {'x': 2, 'y': b'b'}]
 
         Args:
             tensors: values or tensors of equal first sizes.
@@ -71,13 +76,14 @@ class Sources:
     ) -> Dataset:
         """The elements that a generator gives: an ordinary one, or an asynchronous one, which holds no thread while it waits.
 
-            async def lines():
-                async for message in subscription:
-                    yield message.text
-
-            af.data.Dataset.from_generator(lines, af.string, [])
-
         An ordinary one runs on a thread, some elements ahead of those who pull. It is called again for each iterator.
+
+        Example:
+            >>> async def lines():
+            ...     for line in ("one", "two"):  # such as `async for message in subscription`
+            ...         yield line
+            >>> [x async for x in af.data.Dataset.from_generator(lines, af.string, [])]
+            [b'one', b'two']
 
         Args:
             generator: a function that gives an iterable, an iterator or an asynchronous iterator.
@@ -109,6 +115,10 @@ class Sources:
     def range(*args: Any, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:
         """Numbers as Python's `range` gives them: up to `stop`, from `start`, by `step`.
 
+        Example:
+            >>> [x async for x in af.data.Dataset.range(1, 10, 3)]
+            [1, 4, 7]
+
         Args:
             args: stop; or start and stop; or start, stop and step: integers or scalar tensors.
             output_type: the element type.
@@ -127,8 +137,10 @@ class Sources:
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """Elements of several datasets side by side, until the shortest of them ends.
 
-            af.data.Dataset.zip((a, b))             # pairs
-            af.data.Dataset.zip({"x": a, "y": b})   # dicts
+        Example:
+            >>> numbers, letters = af.data.Dataset.range(3), af.data.Dataset.from_tensor_slices(["a", "b"])
+            >>> [pair async for pair in af.data.Dataset.zip((numbers, letters))]
+            [(0, b'a'), (1, b'b')]
 
         Args:
             args: a structure of datasets, or several datasets.
@@ -157,6 +169,12 @@ class Sources:
         file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
     ) -> Dataset:
         """The names of the files that match patterns, as scalar strings. They are looked for when the iterator is made.
+
+        Example:
+            >>> for name in ("b.txt", "a.txt", "a.csv"):
+            ...     open(name, "w").close()
+            >>> [x async for x in af.data.Dataset.list_files("*.txt", shuffle=False)]
+            [b'./a.txt', b'./b.txt']
 
         Args:
             file_pattern: a pattern such as `"/data/*.tfrecord"`, or several.

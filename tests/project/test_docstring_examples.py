@@ -42,8 +42,13 @@ NONE = {
 """The names without an example, and why."""
 WHOLE = (
     "actorflow.cluster.processes.local:",
+    "actorflow.data.",
+    "actorflow.eager.functions.",
+    "actorflow.eager.scope:",
+    "actorflow.eager.tapes.",
     "actorflow.session.inspection:",
     "actorflow.summary.",
+    "actorflow.train.saving.checkpoint",
     "actorflow.train.saving.saver:",
 )
 """The modules whose methods have examples, each of them."""

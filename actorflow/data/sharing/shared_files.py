@@ -93,6 +93,14 @@ class SharedFiles:
     def read(self, session: Any, open: Callable[[Any], Dataset]) -> Dataset:
         """The elements of the files that this worker gets, one file after another.
 
+        Example:
+            >>> with open("a.txt", "w") as file:
+            ...     print("line", file=file)
+            >>> files = af.data.SharedFiles(["a.txt"])
+            >>> await session.run(files.initializer)
+            >>> [line async for line in files.read(session, af.data.TextLineDataset)]
+            [b'line']
+
         Args:
             session: the worker's session, an `af.Session`. It has to be open as long as elements are asked for.
             open: makes a dataset of the name of a file, such as `af.data.TFRecordDataset`.

@@ -113,6 +113,13 @@ class Function:
         """The result of a call, computed while other coroutines run: heavy kernels are on the device's thread.
 
         A deadline (`anyio.fail_after`) or a cancellation stops it. Tapes do not see it.
+
+        Example:
+            >>> @af.function
+            ... def double(x):
+            ...     return x * 2.0
+            >>> await double.run(4.0)
+            8.0
         """
         call = self._signature.call(args, kwargs)
         concrete = self._traces.get(call.key) or self._trace(call)
@@ -123,7 +130,18 @@ class Function:
             return await self.run(*args, **kwargs)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The trace for arguments like these; a `TensorSpec` stands for a tensor of its type and shape."""
+        """The trace for arguments like these; a `TensorSpec` stands for a tensor of its type and shape.
+
+        Example:
+            >>> @af.function
+            ... def double(x):
+            ...     return x * 2.0
+            >>> concrete = double.get_concrete_function(af.TensorSpec([2], af.float32))
+            >>> concrete(af.constant([1.0, 2.0]))
+            [2. 4.]
+            >>> concrete.outputs[0].shape
+            TensorShape([2])
+        """
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
         call = self._signature.call(args, kwargs)

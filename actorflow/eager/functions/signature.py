@@ -54,7 +54,12 @@ class TensorSpec:
         return self._shape
 
     def is_compatible_with(self, value: Any) -> bool:
-        """Whether a tensor has this type and shape."""
+        """Whether a tensor has this type and shape.
+
+        Example:
+            >>> af.TensorSpec([None, 3], af.float32).is_compatible_with(af.ones([2, 3]))
+            True
+        """
         return value.dtype.base_dtype is self.dtype and compatible(value.static_shape, self._shape)
 
     def __eq__(self, other: object) -> bool:

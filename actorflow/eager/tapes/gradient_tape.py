@@ -116,6 +116,14 @@ class GradientTape:
     def watch(self, tensor: Any) -> None:
         """Remembers what is computed from a tensor or variable, or from each in a nested structure, from now on.
 
+        Example:
+            >>> x = af.constant(3.0)
+            >>> with af.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.gradient(y, x)
+            6.0
+
         Raises ValueError for what is neither, and RuntimeError outside of the tape's block.
         """
         if not self._recording or self._tape is None:
@@ -136,7 +144,15 @@ class GradientTape:
                 )
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that are watched, in the order of their first reads."""
+        """The variables that are watched, in the order of their first reads.
+
+        Example:
+            >>> v = af.Variable(1.0, name="v")
+            >>> with af.GradientTape() as tape:
+            ...     y = v * 2.0
+            >>> [variable.name for variable in tape.watched_variables()]
+            ['v:0']
+        """
         graph = get_default_graph()
         if graph.takes_values and self._watch_variables:
             return tuple(v for v in graph.variables_used() if v.trainable)  # type: ignore[attr-defined]
@@ -144,7 +160,16 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A block inside of the tape's that it does not remember. Raises RuntimeError outside."""
+        """A block inside of the tape's that it does not remember. Raises RuntimeError outside.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> with af.GradientTape() as tape:
+            ...     y = v * v
+            ...     with tape.stop_recording():
+            ...         print(tape.gradient(y, v))
+            actorflow.Tensor(6.0, shape=(), dtype=float32)
+        """
         if self._tape is None or not self._recording:
             raise RuntimeError(describe("The tape does not record here, so it can't stop.", where=user_line()))
         self._stop()
@@ -154,7 +179,17 @@ class GradientTape:
             self._start()
 
     def reset(self) -> None:
-        """Forgets everything, as if the block began here."""
+        """Forgets everything, as if the block began here.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> with af.GradientTape() as tape:
+            ...     y = v * v
+            ...     tape.reset()
+            ...     z = v * 2.0
+            >>> tape.gradient(z, v)
+            2.0
+        """
         if self._recording:
             self._stop()
             self._tape = None
@@ -172,6 +207,13 @@ class GradientTape:
         unconnected_gradients: str = UnconnectedGradients.NONE,
     ) -> Any:
         """The derivatives of the sum of `target` with respect to `sources`.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> with af.GradientTape() as tape:
+            ...     y = {"square": v * v}
+            >>> tape.gradient(y["square"], {"v": v})
+            {'v': 6.0}
 
         Args:
             target: a tensor, or a nested structure of them.
@@ -210,6 +252,15 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """The derivative of each element of `target` with respect to each element of `sources`.
+
+        Example:
+            >>> x = af.constant([1.0, 2.0])
+            >>> with af.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.jacobian(y, x)
+            [[2. 0.]
+             [0. 4.]]
 
         Args:
             target: a tensor whose shape is known.
@@ -252,6 +303,17 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """The Jacobian of each example of a batch by itself: where row i of `target` depends on row i of `source` alone.
+
+        Example:
+            >>> x = af.constant([[1.0, 2.0], [3.0, 4.0]])
+            >>> with af.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.batch_jacobian(y, x)
+            [[[2. 0.]
+              [0. 4.]]
+             [[6. 0.]
+              [0. 8.]]]
 
         Args:
             target: a tensor of shape [batch, ...].

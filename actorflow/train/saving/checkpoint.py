@@ -72,6 +72,11 @@ class Checkpoint:
     def save(self, file_prefix: str | os.PathLike[str], session: Any = None) -> str:
         """Saves to `<file_prefix>-<number>`, where the number grows by 1 each time; gives the path.
 
+        Example:
+            >>> checkpoint = af.train.Checkpoint(v=af.Variable(1.0))
+            >>> checkpoint.save("run"), checkpoint.save("run")
+            ('run-1', 'run-2')
+
         Args:
             file_prefix: the beginning of the path.
             session: the blocking session whose values are saved, for variables of a graph; not for eager ones.
@@ -91,6 +96,10 @@ class Checkpoint:
 
     def write(self, file_prefix: str | os.PathLike[str], session: Any = None, *, write_state: bool = False) -> str:
         """Saves to just this path, without counting.
+
+        Example:
+            >>> af.train.Checkpoint(v=af.Variable(1.0)).write("weights")
+            'weights'
 
         Args:
             file_prefix: the path.
@@ -131,6 +140,16 @@ class Checkpoint:
 
     def restore(self, save_path: str | os.PathLike[str] | None) -> Restoring:
         """Gives the variables the values of a checkpoint; those that are made later get theirs when they are first used.
+
+        Example:
+            >>> v = af.Variable(1.0)
+            >>> checkpoint = af.train.Checkpoint(v=v)
+            >>> path = checkpoint.save("run")
+            >>> v.assign(5.0)
+            5.0
+            >>> status = checkpoint.restore(path).assert_consumed()
+            >>> v
+            1.0
 
         Args:
             save_path: the path that `save` gave. It may be one of a `Saver`, whose names are those of variables. None, which

@@ -25,11 +25,6 @@ from actorflow.user_line import user_line
 class CheckpointManager:
     """Saves objects into a folder, and removes checkpoints that are too many.
 
-    manager = af.train.CheckpointManager(checkpoint, "models", max_to_keep=3)
-    checkpoint.restore(manager.latest_checkpoint)
-    ...
-    manager.save()
-
     Example:
         >>> checkpoint = af.train.Checkpoint(v=af.Variable(3.0))
         >>> manager = af.train.CheckpointManager(checkpoint, "models", max_to_keep=2)
@@ -95,6 +90,12 @@ class CheckpointManager:
     def save(self, checkpoint_number: int | Any | None = None, session: Any = None) -> str:
         """Saves the objects; gives the path.
 
+        Example:
+            >>> checkpoint = af.train.Checkpoint(v=af.Variable(3.0))
+            >>> manager = af.train.CheckpointManager(checkpoint, "models")
+            >>> manager.save(), manager.save(checkpoint_number=100)
+            ('models/ckpt-1', 'models/ckpt-100')
+
         Args:
             checkpoint_number: the number at the end of the path: a number or an eager variable. The count of saves unless given.
             session: for variables of a graph, see `Checkpoint.save`.
@@ -121,7 +122,17 @@ class CheckpointManager:
         return path
 
     def restore_or_initialize(self, session: Any = None) -> str | None:
-        """Restores the newest checkpoint, if there is one, and gives its path; initializes the other variables of a graph."""
+        """Restores the newest checkpoint, if there is one, and gives its path; initializes the other variables of a graph.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> manager = af.train.CheckpointManager(af.train.Checkpoint(v=v), "models")
+            >>> path = manager.save()
+            >>> v.assign(0.0)
+            0.0
+            >>> manager.restore_or_initialize(), v
+            ('models/ckpt-1', 3.0)
+        """
         path = self.latest_checkpoint
         self._checkpoint.restore(path).initialize_or_restore(session)
         return path
