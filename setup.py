@@ -17,6 +17,7 @@ COMPILED = (
     "crc32c.c",
     "records.c",
     "examples.c",
+    "simulate.c",
     "level_plain.c",
     "level_avx2.c",
     "level_avx512.c",

@@ -4,7 +4,9 @@ devices in turns, and by what the simulated execution had said of it.
 Kernels wait on their device's thread, as for a disk or an accelerator, beside products of matrices, so that three tasks have
 something to do at once on a machine of two processors. The graph does not tell how long they wait: the first plan guesses.
 
-A figure is of the median of steps, which run in turns where ways are compared. Costs are medians of measured runs, too.
+Steps run in rounds, and those rounds count in which the machine was quiet and even. A round has some steps of each way in turns,
+or steps from which costs come and steps that are predicted by these. A figure is the median of the rounds', a round's that of its
+steps.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from actorflow.cluster.processes.launcher import Launcher
 from actorflow.ops.shape_rules import unchanged
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.environment import ROOT
+from benchmarks.even_rounds import even_rounds
 
 if TYPE_CHECKING:
     from actorflow.graph.tensor import Tensor, TensorLike
@@ -33,6 +36,8 @@ TASKS = 3
 SIZE = 160
 _RUNS = 9
 """The number of runs of a plan that are timed before its costs are taken for measured."""
+_ROUNDS, _TURNS = 7, 5
+"""How many rounds count where ways are compared, and the steps of each way in a round."""
 
 
 @af.op("BenchmarkHold", shape=unchanged, gradient=None, work=lambda c: 4e8)
@@ -121,108 +126,111 @@ def build(pieces: Sequence[Piece], where: Callable[[int], str]) -> tuple[af.Grap
             return graph, fed, af.add_n([af.reduce_mean(value) for i, value in enumerate(made) if i not in used])
 
 
-async def _compared(name: str, options: Options) -> dict[str, float]:
-    """The seconds of a step, placed in these ways, in turns."""
+@asynccontextmanager
+async def _cluster() -> AsyncIterator[tuple[str, af.CostModel]]:
+    """Three tasks, and what transfers between them cost."""
+    with Launcher({"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}) as launcher:
+        async with af.LocalCluster({"worker": TASKS}, imports=["benchmarks.placement"], launcher=launcher) as cluster:
+            costs = af.CostModel()
+            costs.links = (await even_rounds(lambda: af.measure_links(cluster.target), 1))[0]
+            yield cluster.target, costs
+
+
+async def _run(step: Callable[[], Awaitable[Any]], times: int) -> list[float]:
+    """The seconds of each of some steps."""
+    took: list[float] = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        await step()
+        took.append(time.perf_counter() - begun)
+    return took
+
+
+async def _compared(name: str, options: Options) -> list[dict[str, float]]:
+    """For each round the seconds of a step, placed in these ways, and what the simulation expected of the chosen one."""
     pieces = GRAPHS[name][1]()
-    ways: dict[str, Callable[[int], str]] = {"chosen": lambda i: "", "searched": lambda i: ""}
+    ways: dict[str, Callable[[int], str]] = {"guessed": lambda i: "", "chosen": lambda i: "", "searched": lambda i: ""}
     ways["turns"] = lambda i: _device(i % TASKS)
     ways |= {f"alone{task}": lambda i, task=task: _device(task) for task in range(TASKS)}  # type: ignore[misc]
     batch = np.full([SIZE, SIZE], 1e-2, np.float32)
     async with AsyncExitStack() as stack:
-        launcher = stack.enter_context(Launcher({"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}))
-        cluster = await stack.enter_async_context(
-            af.LocalCluster({"worker": TASKS}, imports=["benchmarks.placement"], launcher=launcher)
-        )
-        costs = af.CostModel()
-        costs.links = await af.measure_links(cluster.target)
+        target, costs = await stack.enter_async_context(_cluster())
         steps: dict[str, Callable[[], Any]] = {}
         sessions: dict[str, Any] = {}
-        graphs: dict[str, af.Graph] = {}
         for way, where in ways.items():
-            graphs[way], fed, fetched = build(pieces, where)
-            session = sessions[way] = await stack.enter_async_context(af.Session(cluster.target, graph=graphs[way]))
+            graph, fed, fetched = build(pieces, where)
+            session = sessions[way] = await stack.enter_async_context(af.Session(target, graph=graph))
             steps[way] = lambda s=session, fetched=fetched, fed=fed: s.run(fetched, {fed: batch})  # type: ignore[misc]
-        guessed = []
-        for way, step in steps.items():
-            for _ in range(_RUNS if way == "chosen" else 3):
-                begun = time.perf_counter()
-                await step()
-                if way == "chosen":
-                    guessed.append(time.perf_counter() - begun)
-        await sessions["chosen"].replan(costs=costs)
-        for _ in range(_RUNS):
-            await steps["chosen"]()
-        await _searched(sessions["searched"], steps["searched"], costs)
-        took: dict[str, list[float]] = {way: [] for way in steps}
-        for _ in range(8 if options.quick else 25):
-            for way, step in steps.items():
-                begun = time.perf_counter()
-                await step()
-                took[way].append(time.perf_counter() - begun)
-        found = {way: statistics.median(times) for way, times in took.items()}
-        found["guessed"] = statistics.median(guessed)
-        found["simulated"] = (await sessions["chosen"].study_placement()).seconds
-    return found
+            await _run(steps[way], _RUNS)
+        for way in ("chosen", "searched"):
+            await sessions[way].replan(costs=costs)
+            await _run(steps[way], _RUNS)
+        trial = await sessions["searched"].replan(search=2.0)
+        while trial.adopted is None:
+            await steps["searched"]()
+        print(f"{name}: {trial.verdict}", file=sys.stderr)
 
+        async def once() -> dict[str, float]:
+            simulated = (await sessions["chosen"].study_placement()).seconds
+            took: dict[str, list[float]] = {way: [] for way in steps}
+            for _ in range(_TURNS):
+                for way, step in steps.items():
+                    took[way] += await _run(step, 1)
+            return {"simulated": simulated, **{way: statistics.median(times) for way, times in took.items()}}
 
-async def _searched(session: Any, step: Callable[[], Any], costs: af.CostModel) -> None:
-    """Steps until the placement that a search has found is adopted or put back."""
-    for _ in range(_RUNS):
-        await step()
-    trial = await session.replan(search=2.0, costs=costs)
-    while trial.adopted is None:
-        await step()
+        return await even_rounds(once, 2 if options.quick else _ROUNDS)
 
 
 async def _predicted(options: Options) -> Mapping[str, float]:
-    """For ten graphs on three tasks, how far the simulated step is off from the median of those that follow, by measured costs
-    and links. It prints what each node adds where that is more than 10 %."""
+    """For ten graphs on three tasks, how far the simulated step is off from the steps that follow, by measured costs and links.
+    It prints what each node adds where that is more than 10 %."""
     batch = np.full([SIZE, SIZE], 1e-2, np.float32)
     found: list[float] = []
-    async with AsyncExitStack() as stack:
-        launcher = stack.enter_context(Launcher({"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}))
-        cluster = await stack.enter_async_context(
-            af.LocalCluster({"worker": TASKS}, imports=["benchmarks.placement"], launcher=launcher)
-        )
-        costs = af.CostModel()
-        costs.links = await af.measure_links(cluster.target)
+    async with _cluster() as (target, costs):
         for make in PREDICTED:
             graph, fed, fetched = build(make(), lambda i: "")
-            async with af.Session(cluster.target, graph=graph) as session:
-                for _ in range(_RUNS):
-                    await session.run(fetched, {fed: batch})
+            async with af.Session(target, graph=graph) as session:
+
+                def step(run: Any = session.run, fetched: Any = fetched, fed: Any = fed, **given: Any) -> Any:
+                    return run(fetched, {fed: batch}, **given)
+
+                async def once(session: Any = session, step: Any = step) -> tuple[float, float]:
+                    await _run(step, _RUNS)
+                    study = await session.study_placement()  # before the steps that judge it
+                    return study.seconds, statistics.median(await _run(step, _RUNS))
+
+                await _run(step, _RUNS)
                 await session.replan(costs=costs)
-                for _ in range(_RUNS):
-                    await session.run(fetched, {fed: batch})
-                study = await session.study_placement()  # before the steps that judge it
-                took: list[float] = []
-                for _ in range(8 if options.quick else 25):
-                    begun = time.perf_counter()
-                    await session.run(fetched, {fed: batch})
-                    took.append(time.perf_counter() - begun)
-                measured = statistics.median(took)
-                found.append(abs(measured - study.seconds) / measured)
-                print(f"predicted {1e3 * study.seconds:.1f} ms, measured {1e3 * measured:.1f} ms", file=sys.stderr)
+                rounds = await even_rounds(once, 2 if options.quick else 5)
+                found.append(statistics.median(abs(measured - said) / measured for said, measured in rounds))
+                print(
+                    "predicted and measured ms:", *(f"{1e3 * a:.1f} {1e3 * b:.1f};" for a, b in rounds), file=sys.stderr
+                )
                 if found[-1] > 0.1:
                     trace = af.Trace(detail="plan")
-                    await session.run(fetched, {fed: batch}, trace=trace)
-                    print(study.compare(trace), file=sys.stderr)
+                    await step(trace=trace)
+                    print((await session.study_placement()).compare(trace), file=sys.stderr)
     return {"predicted_within_10": sum(off <= 0.1 for off in found), "predicted_mean_off": 100 * statistics.mean(found)}
 
 
 async def figures(options: Options) -> Mapping[str, float]:
-    """For each graph the step's milliseconds, and what it is of the other ways'."""
+    """For each graph the step's milliseconds, and what it is of the other ways', round by round."""
     result: dict[str, float] = {}
     for name in GRAPHS:
-        found = await _compared(name, options)
-        alone = min(seconds for way, seconds in found.items() if way.startswith("alone"))
-        result[f"{name}_ms"] = found["chosen"] * 1e3
-        result[f"{name}_by_alone"] = found["chosen"] / alone
-        result[f"{name}_searched"] = found["searched"] / min(alone, found["chosen"])
-        result[f"{name}_by_turns"] = found["chosen"] / found["turns"]
-        result[f"{name}_by_guessed"] = found["chosen"] / found["guessed"]
-        result[f"{name}_off"] = abs(found["chosen"] / found["simulated"] - 1) * 100
+        rounds = await _compared(name, options)
+        median = {way: statistics.median(one[way] for one in rounds) for way in rounds[0]}
+        alone = min((f"alone{task}" for task in range(TASKS)), key=median.__getitem__)
+        result[f"{name}_ms"] = median["chosen"] * 1e3
+        result[f"{name}_by_alone"] = _by(rounds, "chosen", alone)
+        result[f"{name}_searched"] = _by(rounds, "searched", min((alone, "chosen"), key=median.__getitem__))
+        result[f"{name}_by_turns"] = _by(rounds, "chosen", "turns")
+        result[f"{name}_by_guessed"] = _by(rounds, "chosen", "guessed")
+        result[f"{name}_off"] = statistics.median(abs(one["chosen"] / one["simulated"] - 1) * 100 for one in rounds)
     return result
+
+
+def _by(rounds: Sequence[Mapping[str, float]], way: str, other: str) -> float:
+    return statistics.median(one[way] / one[other] for one in rounds)
 
 
 def _figures(name: str, work: str) -> tuple[Figure, ...]:

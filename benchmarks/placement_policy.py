@@ -23,7 +23,7 @@ import actorflow as af
 from actorflow.placement.search.moves import CriticalPathMoves
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.search.search import search
-from actorflow.placement.simulation.simulator import Timeline
+from actorflow.placement.simulation.timeline import Timeline
 from actorflow.session.planning.trial import sign_test
 from benchmarks.placement_graphs import LINKS, layered, nasnet, problem
 

@@ -15,6 +15,7 @@ import anyio
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
+from actorflow.cluster.master.graph_partitioner import device_row
 from actorflow.cluster.master.service import MasterService
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
@@ -367,7 +368,7 @@ class Server:
                 "epoch": self.epoch,
                 "data": self.links.data_address,
                 "cores": machine.cores(),
-                "devices": [[d.name, d.type, d.allocator.statistics().budget] for d in self.worker.devices],
+                "devices": [list(device_row(device)) for device in self.worker.devices],
             }
 
         def ping(request: Ping) -> None:

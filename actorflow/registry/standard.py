@@ -48,6 +48,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
     "actorflow.simulation": {
         "transport": "actorflow.transports.simulated:SIMULATED",
     },
+    "actorflow.simulators": {
+        "native": "actorflow.kernels.native.simulator:native_simulator",
+    },
     "actorflow.transports": {
         "local": "actorflow.transports.local_endpoint:LOCAL",
         "shm": "actorflow.transports.shm:SHM",

@@ -9,8 +9,12 @@ from dataclasses import replace
 import pytest
 from workloads import LINKS, Record, posed, random_problem, step
 
+from actorflow.cluster.master.graph_partitioner import RemoteDevice, device_row, remote_device
 from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.simulator import Simulator, Timeline
+from actorflow.placement.simulation.simulator import Simulator
+from actorflow.placement.simulation.timeline import Timeline
+from actorflow.placement.simulation.workload import DeviceSet
+from actorflow.registry import plugins
 
 MS = 1e-3
 FREE = LinkCosts(host=LinkCost(0.0))
@@ -149,6 +153,17 @@ def test_f43_an_accelerator_takes_no_core() -> None:
     problem = posed(step([6 * MS] * 3, []), [Accelerator(i, cores=1) for i in range(3)], FREE)
     found = Simulator(problem.work, problem.machine, problem.grouping.group).run(range(3))
     assert found.seconds == pytest.approx(6 * MS)
+
+
+def test_f43_a_task_tells_its_master_how_fast_a_device_is_and_whether_it_only_launches() -> None:
+    cpu = plugins.load("devices", "CPU")(Record(1).name, memory_budget=1 << 20)
+    plain = remote_device(device_row(cpu), "other", 4)
+    assert plain == RemoteDevice(Record(1).name, "CPU", Record(1).spec, "other", 1 << 20, 1.0, False, 4)
+    cpu.speed, cpu.asynchronous = 20.0, True
+    found = remote_device(device_row(cpu), "other", 4)
+    assert (found.speed, found.asynchronous) == (20.0, True)
+    machine = DeviceSet([Record(0), found], LinkCosts())
+    assert machine.speed == [1.0, 20.0] and machine.threaded[1] == 0.0 < machine.threaded[0]
 
 
 def test_f43_tensors_on_one_link_follow_each_other() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.config.spec import task_name
+from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.compile import Options
@@ -26,6 +28,19 @@ class RemoteDevice:
     speed: float = 1.0
     asynchronous: bool = False
     cores: int | None = None
+
+
+def device_row(device: Device) -> tuple[str, str, int | None, float, bool]:
+    """What a task tells of a device: its name, type, bytes, speed, and whether its kernels are only launched."""
+    budget = device.allocator.statistics().budget
+    speed = float(getattr(device, "speed", None) or 1.0)
+    return device.name, device.type, budget, speed, as_asynchronous(device) is not None
+
+
+def remote_device(row: Sequence[Any], host: str, cores: int | None) -> RemoteDevice:
+    """The device of which a task on `host` has told this."""
+    name, kind, budget, speed, asynchronous = row
+    return RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget, speed, asynchronous, cores)
 
 
 @dataclass(frozen=True, slots=True)

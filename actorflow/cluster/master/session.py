@@ -10,7 +10,14 @@ import anyio
 import msgpack
 
 from actorflow import machine
-from actorflow.cluster.master.graph_partitioner import PartitionedGraph, RemoteDevice, by_task, task_of
+from actorflow.cluster.master.graph_partitioner import (
+    PartitionedGraph,
+    RemoteDevice,
+    by_task,
+    device_row,
+    remote_device,
+    task_of,
+)
 from actorflow.cluster.master.node_states import NodeStates, keeps_state
 from actorflow.cluster.master.registration import MasterPlan, Registrar, Tasks
 from actorflow.cluster.master.steps import MasterSteps
@@ -20,7 +27,6 @@ from actorflow.cluster.worker.task_partition import unknown_op
 from actorflow.cluster.worker.worker import Worker
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
-from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
@@ -65,16 +71,12 @@ class MasterSession:
     async def open(self, options: Options, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
         devices = [
-            RemoteDevice(d.name, d.type, d.spec, self._tasks.me, d.allocator.statistics().budget, cores=machine.cores())
-            for d in self._worker.devices
+            remote_device(device_row(device), self._tasks.me, machine.cores()) for device in self._worker.devices
         ]
         for link in links.values():
             if link is not None:
                 host = link.task if link.tokens.reach is Reach.ANY else self._tasks.me
-                devices += [
-                    RemoteDevice(name, kind, DeviceSpec.parse(name), host, budget, cores=link.about["cores"])
-                    for name, kind, budget in link.about["devices"]
-                ]
+                devices += [remote_device(row, host, link.about["cores"]) for row in link.about["devices"]]
         mine = self._worker.devices
         folding = PlanBuilder(mine, {device.name: ResourceManager() for device in mine})
         self._planner = Planner(self.graph, devices, folding, options, by_task)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from actorflow.placement.search.memory import MemoryRule
 from actorflow.placement.search.moves import Proposer
-from actorflow.placement.simulation.simulator import Simulator, Timeline
+from actorflow.placement.simulation.simulator import Simulator
+from actorflow.placement.simulation.timeline import Timeline
 
 _HOT, _COLD = 0.01, 0.0001
 """The temperatures at the begin and at the end, relative to the step's length: worse by that much is accepted by 1 in e."""
@@ -23,7 +24,7 @@ def anneal(
     chance: random.Random,
     progress: Callable[[], float],
     found: Callable[[Timeline], None],
-    hot: float = _HOT,
+    heat: float = 1.0,
 ) -> Timeline:
     """The best placement on a way of random changes from `start`: better ones are taken, and worse ones the more seldom
     the colder it is.
@@ -31,6 +32,7 @@ def anneal(
     Args:
         progress: gives what part of the trials or of the time is over; it is called before each trial, and ends it by 1.
         found: is told of each placement that is better than all before it on this way.
+        heat: what part of the usual temperatures to have.
     """
     present = best = start
     path = present.critical()
@@ -45,7 +47,7 @@ def anneal(
                 return best
             continue
         refused = 0
-        temperature = best.seconds * hot * (_COLD / hot) ** part
+        temperature = best.seconds * heat * _HOT * (_COLD / _HOT) ** part
         limit = present.seconds - temperature * math.log(1.0 - chance.random())
         trial = simulator.rerun(present, changes, limit)
         if trial is None:

@@ -8,13 +8,14 @@ what it waits for, or one group and the groups around it.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.simulator import Timeline
+from actorflow.placement.simulation.timeline import Timeline
 
 _LONGEST = 64
+_DRAWS = 32
 
 
 class Proposer(Protocol):
@@ -75,20 +76,19 @@ class CriticalPathMoves:
     def _over_an_edge(self, schedule: Timeline, path: list[int], chance: random.Random) -> dict[int, int]:
         """A stretch at one end of an edge of the path that leaves its device goes to the other end."""
         at, group = schedule.at, self._group
-        cuts = [k for k in range(len(path) - 1) if at[group[path[k]]] != at[group[path[k + 1]]]]
-        if not cuts:
+        k = _drawn(path, lambda k: at[group[path[k]]] != at[group[path[k + 1]]], chance)
+        if k < 0:
             return {}
-        k = chance.choice(cuts)
         if chance.random() < 0.5:
             return self._moved(schedule, self._stretch(schedule, path, k, -1, chance), at[group[path[k + 1]]])
         return self._moved(schedule, self._stretch(schedule, path, k + 1, 1, chance), at[group[path[k]]])
 
     def _out_of_a_queue(self, schedule: Timeline, path: list[int], chance: random.Random) -> dict[int, int]:
         """A node that waited in a queue, or the one for which it waited, goes elsewhere."""
-        waited = [k for k in range(len(path) - 1) if schedule.before[path[k]] == path[k + 1]]
-        if not waited:
+        before = schedule.before
+        k = _drawn(path, lambda k: before[path[k]] == path[k + 1], chance)
+        if k < 0:
             return {}
-        k = chance.choice(waited)
         if chance.random() < 0.5:
             groups = self._stretch(schedule, path, k, -1, chance)
         else:
@@ -126,3 +126,15 @@ class CriticalPathMoves:
                 return device
         options = [device for device in self._options[g] if device != at[g]]
         return chance.choice(options) if options else at[g]
+
+
+def _drawn(path: Sequence[int], suits: Callable[[int], bool], chance: random.Random) -> int:
+    """One of the places of the path but the last that suit, each as likely as the others; -1 where none does. On a long path it
+    would take longer to look at all than to draw until one suits."""
+    count = len(path) - 1
+    for _ in range(_DRAWS if count > _DRAWS else 0):
+        k = chance.randrange(count)
+        if suits(k):
+            return k
+    found = [k for k in range(count) if suits(k)]
+    return chance.choice(found) if found else -1

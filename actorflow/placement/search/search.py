@@ -12,7 +12,8 @@ from actorflow.placement.search.memory import MemoryRule
 from actorflow.placement.search.moves import CriticalPathMoves, Proposer
 from actorflow.placement.search.problem import SearchProblem, SearchResult
 from actorflow.placement.search.starts import starts
-from actorflow.placement.simulation.simulator import Simulator, Timeline
+from actorflow.placement.simulation.simulator import Simulator, fast_simulator
+from actorflow.placement.simulation.timeline import Timeline
 
 MOST_ENUMERATED = 4096
 """The largest number of placements that are gone through one by one."""
@@ -22,6 +23,8 @@ _FIRST_PART = 0.12
 _CLOSE = 1e-3
 """A search ends as close as this to the bound."""
 _ROUNDS = 3
+_GROUPS = 300
+"""From so many groups on, a search begins the colder the more there are: one move changes ever less of the step."""
 
 
 class _Stopped(Exception):
@@ -40,7 +43,9 @@ class _Search:
         clock: Callable[[], float],
     ) -> None:
         self.problem = problem
-        self.simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
+        self.enumerates = problem.placements <= MOST_ENUMERATED
+        made = Simulator if self.enumerates else fast_simulator  # a plug-in takes longer to load than so few steps
+        self.simulator = made(problem.work, problem.machine, problem.grouping.group)
         self.rule = MemoryRule(problem)
         self.proposer = proposer or CriticalPathMoves(problem)
         self.seconds, self.most, self.stop, self.clock = seconds, trials, stop, clock
@@ -52,6 +57,7 @@ class _Search:
         self.starts: dict[str, float] = {}
         self.improvements: list[tuple[int, float]] = []
         self.bound = self.simulator.bound
+        self.heat = min(1.0, _GROUPS / max(len(problem.free), 1))
 
     def run(self) -> SearchResult:
         tried: list[Timeline] = []
@@ -62,7 +68,7 @@ class _Search:
             tried.append(self._started("packed", self._packed()))
         exhaustive = False
         try:
-            if self.problem.placements <= MOST_ENUMERATED:
+            if self.enumerates:
                 self._enumerate(tried[0])
                 exhaustive = True
             elif self.problem.free:
@@ -85,7 +91,7 @@ class _Search:
 
     def _packed(self) -> list[int]:
         """A placement that fits; raises ResourceExhaustedError where none is found."""
-        if self.problem.placements <= MOST_ENUMERATED:
+        if self.enumerates:
             for at in itertools.product(*self.problem.grouping.options):
                 if self.rule.fits(at):
                     return list(at)
@@ -131,14 +137,14 @@ class _Search:
         tried = sorted(tried, key=lambda timeline: timeline.seconds)
         distinct = [one for k, one in enumerate(tried) if all(list(one.at) != list(o.at) for o in tried[:k])]
         for k, start in enumerate(distinct[:_BEST_STARTS]):
-            self._way(start, k * _FIRST_PART, (k + 1) * _FIRST_PART, 0.01)
+            self._way(start, k * _FIRST_PART, (k + 1) * _FIRST_PART, 1.0)
         first = min(len(distinct), _BEST_STARTS) * _FIRST_PART
         for k in range(_ROUNDS):
             assert self.best is not None
             part = (1.0 - first) / _ROUNDS
-            self._way(self.best, first + k * part, first + (k + 1) * part, 0.01 * 0.5**k)
+            self._way(self.best, first + k * part, first + (k + 1) * part, 0.5**k)
 
-    def _way(self, start: Timeline, begin: float, end: float, hot: float) -> None:
+    def _way(self, start: Timeline, begin: float, end: float, heat: float) -> None:
         def progress() -> float:
             self._check()
             assert self.best is not None
@@ -150,7 +156,7 @@ class _Search:
             self.trials += 1
             return (part - begin) / (end - begin)
 
-        anneal(self.simulator, self.rule, self.proposer, start, self.chance, progress, self._found, hot)
+        anneal(self.simulator, self.rule, self.proposer, start, self.chance, progress, self._found, heat * self.heat)
 
 
 def search(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.simulator import Timeline
+from actorflow.placement.simulation.timeline import Timeline
 
 _WIDTH = 60
 _SHADES = " ░▒▓█"

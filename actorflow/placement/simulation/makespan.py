@@ -10,7 +10,8 @@ from actorflow.placement.cost_model import UNMEASURED, Measurements
 from actorflow.placement.feasible import Candidate
 from actorflow.placement.groups import UnionFind, required
 from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
-from actorflow.placement.simulation.simulator import Simulator, Timeline
+from actorflow.placement.simulation.simulator import Simulator
+from actorflow.placement.simulation.timeline import Timeline
 from actorflow.placement.simulation.workload import DeviceSet, workload
 
 

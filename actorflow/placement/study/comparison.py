@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.simulator import Timeline
+from actorflow.placement.simulation.timeline import Timeline
 
 
 class MeasuredEvent(Protocol):

@@ -17,7 +17,8 @@ from actorflow.placement.search.searched import described
 from actorflow.placement.search.starts import starts
 from actorflow.placement.search.timelines import lines, svg
 from actorflow.placement.simulation.link_costs import LinkCost
-from actorflow.placement.simulation.simulator import Simulator, Timeline
+from actorflow.placement.simulation.simulator import Simulator
+from actorflow.placement.simulation.timeline import Timeline
 from actorflow.placement.study.comparison import MeasuredStep, StepComparison, compare
 from actorflow.placement.study.what_if import bandwidth_of, with_links, with_workers
 from actorflow.public import public

@@ -1,4 +1,4 @@
-/* The extension module `_native`: the kernels as functions of Python, the pool, and checksums.
+/* The extension module `_native`: the kernels as functions of Python, the pool, checksums, records, and simulated steps.
  *
  * `bind` makes a builtin function of a kernel, and of the Python function to which it leaves what it does not know. Such a function gets
  * its arguments as a C array, so a call costs 0.1 µs.
@@ -8,6 +8,7 @@
 
 #include "crc32c.h"
 #include "records.h"
+#include "simulate.h"
 
 NumpyLoop numpy_loops[NUMPY_LOOPS][2];
 static const Kernel *table = kernels_plain;
@@ -269,6 +270,7 @@ static PyMethodDef methods[] = {
     FAST("crc32c_by_tables", py_crc32c_by_tables),
     {"cut_records", cut_records, METH_O, NULL},
     FAST("example_columns", example_columns),
+    FAST("simulate", simulate),
     {"use_level", use_level, METH_O, NULL},
     {"level", level_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
