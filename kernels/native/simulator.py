@@ -77,5 +77,5 @@ def native_simulator(work: Workload, machine: DeviceSet, group: Sequence[int]) -
 
 
 def _firsts(some: Iterable[Sequence[Any]]) -> Iterable[int]:
-    """Where each of `some` begins, and the end of the last, if they follow each other."""
+    """The place at which each of `some` begins if they follow each other, and the end of the last."""
     return accumulate((len(one) for one in some), initial=0)

@@ -108,7 +108,7 @@ class Piece:
         return sum(max(self.before(start)[1]) > 1 for start in self.predicted.begun)
 
     def before(self, when: float) -> tuple[set[int], list[int]]:
-        """What has begun before a moment, and how many nodes are in line for each thread then."""
+        """The nodes that have begun before a moment, and how many nodes are in line for each thread then."""
         line = self.predicted
         begun = {i for i, start in enumerate(line.begun) if start < when}
         waiting = [i for i, ready in enumerate(line.ready) if ready < when and i not in begun]

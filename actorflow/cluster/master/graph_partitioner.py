@@ -31,7 +31,7 @@ class RemoteDevice:
 
 
 def device_row(device: Device) -> tuple[str, str, int | None, float, bool]:
-    """What a task tells of a device: its name, type, bytes, speed, and whether its kernels are only launched."""
+    """The facts that a task tells of a device: its name, type, bytes, speed, and whether its kernels are only launched."""
     budget = device.allocator.statistics().budget
     speed = float(getattr(device, "speed", None) or 1.0)
     return device.name, device.type, budget, speed, as_asynchronous(device) is not None

@@ -24,7 +24,7 @@ _CLOSE = 1e-3
 """A search ends as close as this to the bound."""
 _ROUNDS = 3
 _GROUPS = 300
-"""From so many groups on, a search begins the colder the more there are: one move changes ever less of the step."""
+"""The number of groups from which on a search begins the colder the more there are: one move changes ever less of the step."""
 
 
 class _Stopped(Exception):

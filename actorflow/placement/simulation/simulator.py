@@ -15,7 +15,7 @@ gives up as soon as the step can't end by a limit any more: a search tries thous
 those of a whole simulation, to the bit.
 
 `fast_simulator` is for thousands of steps: it gives a simulator in C where a plug-in of `actorflow.simulators` brings one, which
-is some twenty times as fast and gives the same to the bit. What is here is the reference, and needs no compiler.
+is some twenty times as fast and gives the same to the bit. The one here is the reference, and needs no compiler.
 """
 
 from __future__ import annotations
