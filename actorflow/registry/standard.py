@@ -49,7 +49,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "transport": "actorflow.transports.simulated:SIMULATED",
     },
     "actorflow.simulators": {
-        "native": "actorflow.kernels.native.simulator:native_simulator",
+        "native": "actorflow.kernels.placement.simulator:native_simulator",
     },
     "actorflow.transports": {
         "local": "actorflow.transports.local_endpoint:LOCAL",

@@ -18,7 +18,6 @@ random.py        uniform random numbers
 reduce.py        sums, means, extremes
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations
 scatter.py       scatters, sparse updates of optimizers, sums of segments, distinct elements
-simulator.py     simulated steps of placements
 smooth.py        erf, GELU and Swish, rows that are normalized
 softmax.py       softmax, cross entropy, attention
 strings.py       hashes of strings, and their parts

@@ -12,7 +12,7 @@ import pytest
 from workloads import LINKS, random_problem
 
 from actorflow.kernels.native import available
-from actorflow.kernels.native.simulator import NativeSimulator, native_simulator
+from actorflow.kernels.placement.simulator import NativeSimulator, native_simulator
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.search.search import search
 from actorflow.placement.simulation.simulator import Simulator
@@ -95,7 +95,7 @@ def test_f47_without_the_library_python_simulates(monkeypatch: pytest.MonkeyPatc
     problem = random_problem(3, 20, 4, LINKS["bus"])
     asked = problem.work, problem.machine, problem.grouping.group
     assert isinstance(native_simulator(*asked), NativeSimulator)
-    monkeypatch.setattr("actorflow.kernels.native.simulator.loaded", lambda: None)
+    monkeypatch.setattr("actorflow.kernels.placement.simulator.loaded", lambda: None)
     assert native_simulator(*asked) is None
 
 

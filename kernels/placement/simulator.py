@@ -11,11 +11,11 @@ from actorflow.placement.simulation.simulator import Simulator
 from actorflow.placement.simulation.timeline import Timeline
 from actorflow.placement.simulation.workload import DeviceSet, Workload
 
-from .library import loaded
+from ..native.library import loaded
 
 
 class NativeSnapshot(NamedTuple):
-    """The state of a simulation before the events of `time`, as `src/simulate.c` has written it."""
+    """The state of a simulation before the events of `time`, as `kernels/native/src/simulate.c` has written it."""
 
     time: float
     state: bytes
