@@ -269,6 +269,38 @@ async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments)
             limiter.release_on_behalf_of(call)
 
 
+_SHARE: ContextVar[float] = ContextVar("actorflow_share", default=1.0)
+
+
+@contextmanager
+def taking(share: float) -> Iterator[None]:
+    """A block whose work on threads takes this share of a processor's time, where it is done in pieces (`breather`): others of
+    this process, such as an event loop with requests, wait for a piece at most."""
+    token = _SHARE.set(share)
+    try:
+        yield
+    finally:
+        _SHARE.reset(token)
+
+
+def breather() -> Callable[[], None]:
+    """The function to call between two pieces of work, on whatever thread. It sleeps where the caller's block is to take a share
+    only (`taking`)."""
+    share = _SHARE.get()
+    if share >= 1 or not current().is_real:
+        return lambda: None
+    begun: dict[int, float] = {}
+
+    def breathe() -> None:
+        thread = threading.get_ident()
+        worked = time.thread_time() - begun.get(thread, math.inf)
+        if worked > 0:
+            time.sleep(worked * (1 / share - 1))
+        begun[thread] = time.thread_time()
+
+    return breathe
+
+
 def in_background(work: Callable[[], T]) -> T:
     """Calls `work` on a thread of its own and waits for it. If threads have priorities (on Linux), that one has a low
     one: it takes what processors have left."""

@@ -3,14 +3,19 @@
 python -m benchmarks.serving --seconds 5
 
 Each server has one core, and the clients another one. `BENCH_SERVING_PYTHON` names an interpreter with onnx, onnxruntime,
-uvicorn and httptools for the peer; without it only our side is measured. Then p99 of other requests is measured while a version
-of 500 MB is loaded.
+uvicorn, httptools and uvloop for the peer; without it only our side is measured. Our side should have the extra `serving`.
+"binary, ids" are requests whose JSON has another `id` each time, so that it is parsed each time.
+
+Then p99 of other requests is measured while a version of 500 MB is loaded: from its renaming to the moment at which it answers.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import importlib
+import itertools
 import json
 import os
 import signal
@@ -19,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -59,17 +65,30 @@ def write_large(folder: Path, megabytes: int) -> None:
         tf.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y}, format="standard")
 
 
-def requests(binary: bool) -> tuple[bytes, bytes]:
-    """One request for our server, and the same for the peer."""
+KINDS = ("JSON", "binary", "binary, ids")
+Request = Callable[[], bytes]
+
+
+def requests(kind: str) -> tuple[Request, Request]:
+    """Functions that give the requests for our server, and the same for the peer."""
     row = np.random.default_rng(1).random((1, 784), np.float32)
-    if not binary:
+    if kind == "JSON":
         body = json.dumps({"instances": row.round(4).tolist()}).encode()
-        return _http("/v1/models/mlp:predict", body), _http("/json", body)
+        ours, peer = _http("/v1/models/mlp:predict", body), _http("/json", body)
+        return lambda: ours, lambda: peer
     raw = row.tobytes()
     tensor = {"name": "x", "shape": [1, 784], "datatype": "FP32", "parameters": {"binary_data_size": len(raw)}}
-    head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}}).encode()
+    content = {"inputs": [tensor], "parameters": {"binary_data_output": True}}
+    if kind == "binary, ids":
+        content = {"id": "-" * 8, **content}
+    head = json.dumps(content).encode()
     more = f"Inference-Header-Content-Length: {len(head)}\r\n"
-    return _http("/v2/models/mlp/infer", head + raw, more), _http("/bytes", raw)
+    ours, peer = _http("/v2/models/mlp/infer", head + raw, more), _http("/bytes", raw)
+    if kind == "binary":
+        return lambda: ours, lambda: peer
+    before, after = ours.split(b"-" * 8)
+    numbers = itertools.count()
+    return lambda: b"%s%08d%s" % (before, next(numbers), after), lambda: peer
 
 
 def _http(path: str, body: bytes, more: str = "") -> bytes:
@@ -79,7 +98,7 @@ def _http(path: str, body: bytes, more: str = "") -> bytes:
 class _Client(asyncio.Protocol):
     """Sends a request, and again as soon as its answer is there. It takes less time than the servers do."""
 
-    def __init__(self, request: bytes, end: float, times: list[float]) -> None:
+    def __init__(self, request: Request, end: list[float], times: list[float]) -> None:
         self._request, self._end, self._times = request, end, times
         self._got = b""
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -90,7 +109,7 @@ class _Client(asyncio.Protocol):
 
     def _ask(self) -> None:
         self._begun = time.perf_counter()
-        self._transport.write(self._request)
+        self._transport.write(self._request())
 
     def data_received(self, data: bytes) -> None:
         self._got = self._got + data if self._got else data
@@ -105,7 +124,7 @@ class _Client(asyncio.Protocol):
         self._got = b""
         if not head.startswith(b"HTTP/1.1 200"):
             self.ended.set_exception(RuntimeError(head.decode()))
-        elif now < self._end:
+        elif now < self._end[0]:
             self._ask()
         else:
             self._transport.close()
@@ -115,15 +134,32 @@ class _Client(asyncio.Protocol):
             self.ended.set_result(None)
 
 
-async def load(port: int, request: bytes, clients: int, seconds: float) -> list[float]:
-    """The times of all requests that clients made one after the other, in seconds."""
+async def load(port: int, request: Request, clients: int, seconds: float, until: str = "") -> list[float]:
+    """The times of all requests that clients made one after the other, in seconds: for some seconds, or until a path answers
+    with status 200."""
     times: list[float] = []
-    end, loop = time.perf_counter() + seconds, asyncio.get_running_loop()
+    end, loop = [time.perf_counter() + seconds], asyncio.get_running_loop()
     made = [
         await loop.create_connection(lambda: _Client(request, end, times), "127.0.0.1", port) for _ in range(clients)
     ]
+    while until and time.perf_counter() < end[0]:
+        await asyncio.sleep(0.05)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET {until} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        if b" 200 " in await reader.readline():
+            end[0] = 0.0
+        writer.close()
     await asyncio.gather(*(client.ended for _, client in made))
     return times
+
+
+def run(work: Coroutine[Any, Any, list[float]]) -> list[float]:
+    """Clients on the quickest loop that is installed."""
+    factory = None
+    with contextlib.suppress(ImportError):
+        factory = importlib.import_module("uvloop").new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)
 
 
 def serve(command: list[str], port: int, core: int) -> subprocess.Popen[bytes]:
@@ -159,19 +195,22 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 def row(name: str, times: list[float], seconds: float) -> str:
     p50, p99 = np.percentile(times, [50, 99]) * 1e3
-    return f"{name:<28}{len(times) / seconds:>10.0f} /s  p50 {p50:>7.2f} ms  p99 {p99:>7.2f} ms"
+    return f"{name:<28}{len(times) / seconds:>8.0f} /s  p50 {p50:>7.2f} ms  p99 {p99:>7.2f} ms"
 
 
 def reload(ours: int, folder: Path, seconds: float, megabytes: int) -> None:
     """p99 of requests for one model, while a version of another one is loaded."""
-    request = requests(True)[0]
-    usual = asyncio.run(load(ours, request, 8, seconds))
+    request = requests("binary")[0]
+    usual = run(load(ours, request, 8, seconds))
     write_large(folder / "large", megabytes)
     os.makedirs(folder / "models" / "big", exist_ok=True)
     (folder / "large").rename(folder / "models" / "big" / "1")
-    loading = asyncio.run(load(ours, request, 8, seconds))
+    begun = time.perf_counter()
+    loading = run(load(ours, request, 8, 60, "/v2/models/big/ready"))
     print(row("usual, 8 clients", usual, seconds))
-    print(row(f"while {megabytes} MB are loaded", loading, seconds))
+    took = time.perf_counter() - begun
+    print(row(f"while {megabytes} MB are loaded", loading, took), f" for {took:.1f} s")
+    print(f"{'ratio of p99':<28}{np.percentile(loading, 99) / np.percentile(usual, 99):>10.2f}")
 
 
 def main() -> None:
@@ -200,15 +239,15 @@ def main() -> None:
             )
         sides = ["ours", *(["peer"] if peer else [])]
         try:
-            for binary in (False, True):
-                for clients in (1, 8, 64):
+            for kind in KINDS:
+                for clients in (1, 8, 64) if kind != "binary, ids" else (64,):
                     times: dict[str, list[float]] = {side: [] for side in sides}
                     for _ in range(options.rounds):
-                        for side, request in zip(sides, requests(binary)):
-                            asyncio.run(load(ports[side], request, clients, 0.3))
-                            times[side] += asyncio.run(load(ports[side], request, clients, options.seconds))
+                        for side, request in zip(sides, requests(kind)):
+                            run(load(ports[side], request, clients, 0.3))
+                            times[side] += run(load(ports[side], request, clients, options.seconds))
                     for side in sides:
-                        what = f"{side}, {'binary' if binary else 'JSON'}, {clients}"
+                        what = f"{side}, {kind}, {clients}"
                         print(row(what, times[side], options.seconds * options.rounds), flush=True)
                     if peer:
                         print(f"{'ratio':<28}{len(times['ours']) / len(times['peer']):>10.2f}")

@@ -1,6 +1,6 @@
 """The peer of `benchmarks.serving`: onnxruntime behind a plain ASGI application. It imports nothing of actorflow.
 
-python benchmarks/serving_peer.py FOLDER PORT       with onnx, onnxruntime, uvicorn and httptools
+python benchmarks/serving_peer.py FOLDER PORT       with onnx, onnxruntime, uvicorn, httptools and uvloop
 """
 
 from __future__ import annotations

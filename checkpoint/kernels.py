@@ -27,7 +27,7 @@ from actorflow.formats.regions import Region
 from actorflow.records.roots import check
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import Wait
+from actorflow.runtime.diagnostics.waits import at_work
 
 from .snapshot import Snapshot, SnapshotVariable, at_one_instant, put_back, taken, targets
 from .stores.store import locate, read_all
@@ -71,13 +71,14 @@ def _is_below(url: str, root: str) -> bool:
 async def _on_thread(step: StepHandle, what: str, work: Callable[[Callable[[], None]], R]) -> R:
     """Calls `work(check)` on a thread and waits for its end, also when the step is stopped; `check` raises then. `what` says what
     it does."""
-    stopped = threading.Event()
+    stopped, breathe = threading.Event(), machine.breather()
 
     def still_wanted() -> None:
+        breathe()
         if stopped.is_set():
             raise CancelledError("The step was stopped while a checkpoint was written or read.")
 
-    forget = step.on_cancel(stopped.set, lambda: Wait(what))
+    forget = step.on_cancel(stopped.set, at_work(what))
     try:
         return await machine.on_thread(work, still_wanted)
     finally:

@@ -200,11 +200,15 @@ class Step:
 
     @property
     def idle(self) -> float | None:
-        """For how many seconds only asynchronous kernels have been left, which wait; None where something runs. A task's share
-        of a partial run, which has no places here, is idle too while it waits for feeds: others may wait for something else."""
-        if self._blocked or self._lacks_feeds and self._places is None:
-            return self.loop.time() - self._idle_since
-        return None
+        """For how many seconds only asynchronous kernels have been left, which wait; None where something runs, such as a
+        thread that reads a file for one of them. A task's share of a partial run, which has no places here, is idle too while
+        it waits for feeds: others may wait for something else."""
+        if not (self._blocked or self._lacks_feeds and self._places is None):
+            return None
+        inner = dict(self._reasons.values())  # of a kernel that waits within a wait
+        if any(reason().is_at_work for reason in inner.values()):
+            return None
+        return self.loop.time() - self._idle_since
 
     def holders(self) -> set[object] | None:
         """The steps that have to let go of something before this one goes on; None where something else may wake it."""

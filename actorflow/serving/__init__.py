@@ -9,16 +9,20 @@ a server of its own, which is quicker.
 A model comes from a saved model (TensorFlow's or ours), a frozen graph, a checkpoint with its graph, or an ONNX file. With a
 target it lives on a cluster.
 
-application.py  `Application` and `app`: paths, bodies, errors, health
-batching.py     `Batcher` and `Batching`: requests that wait together go through one step together
-bodies.py       bodies of requests and answers: bounds, compression, JSON
+A request becomes a call of a model by functions without I/O (`protocols/`), and the call's outputs become its answer. Two faces
+are over that: a plain ASGI application, which awaits the outputs in the task of its request, and `http.py`, where a request is
+put into its model's queue as its bytes arrive, and the end of the step writes the answer.
+
+application.py  `Application` and `app`: the models, refusals, and the answers to all requests
+batcher.py      `Batcher`: requests that wait together go through one step together
+batching.py     `Batching`: sizes and bounds; the rows of a batch
 command.py      `actorflow serve`
+exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
 http.py         `run`: HTTP/1.1 for an application
-kserve.py       the Open Inference Protocol
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
-rest.py         TensorFlow Serving's REST interface
+protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
 signature.py    `Signature`: inputs and outputs by name, and the check of what a client sends
 sources.py      each kind of file as a graph with signatures
 versions.py     `Served`: the versions of a model under a name, and their reload

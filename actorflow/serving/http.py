@@ -1,8 +1,11 @@
 """`run`: HTTP/1.1 for an `Application`, as `actorflow serve` speaks it.
 
-The parser is llhttp, by the package `httptools`. A request costs a task and no more: there are no messages between the server and
-the application, and the body is there in full before the application is asked. Requests that a client sends behind each other on
-one connection are answered in order.
+The parser is llhttp, by the package `httptools`. There are no messages between the server and the application, and the body is
+there in full before the application is asked. A request for inference costs no task: its answer is written when the step of its
+batch ends (`Exchange`). Requests that a client sends behind each other on one connection are answered in order.
+
+A client sends the same head with each request, as a rule. Bytes that begin with the head of the request before, at the place
+where a request begins, need not be parsed again: the parser would find what it has found then.
 """
 
 from __future__ import annotations
@@ -22,10 +25,15 @@ from typing import Any, NamedTuple
 import anyio
 
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.serving.application import Answer, Application
+from actorflow.serving.application import Application
+from actorflow.serving.exchange import Exchange
+from actorflow.serving.protocols.answers import JSON, Answer
+from actorflow.serving.protocols.routes import Route, route
 
 _MOST_HEAD = 64 << 10
 _LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
+_MOST_KNOWN = 4 << 10
+"""Bytes of a head that is remembered."""
 _MOST_WAITING = 8
 _MOST_WAITING_BYTES = 1 << 20
 """Requests of a connection that wait behind the one that is answered, and bytes of their bodies; then it is read no further."""
@@ -40,6 +48,8 @@ class _Request(NamedTuple):
     headers: dict[bytes, bytes]
     body: bytes
     keeps: bool
+    asked: Route | None
+    """The thing that it asks for, where that is inference."""
 
 
 class _Refusal(NamedTuple):
@@ -72,7 +82,8 @@ class Server:
         self.most_connections = most_connections
         httptools: Any = importlib.import_module("httptools")
         self.parser, self.upgrade = httptools.HttpRequestParser, httptools.HttpParserUpgrade
-        self.now = asyncio.get_running_loop().time
+        self.loop = asyncio.get_running_loop()
+        self.now = self.loop.time
         self.connections: set[_Connection] = set()
         self.tasks = BackgroundTasks()
         self.handshakes: set[asyncio.Task[Any]] = set()
@@ -149,9 +160,17 @@ class _Connection(asyncio.Protocol):
         self._parser = server.parser(self)
         self._waiting: deque[_Request | _Refusal] = deque()
         self._waiting_bytes = 0
+        self._request: _Request | None = None
+        """The one that is answered now."""
+        self._exchange: Exchange | None = None
         self._task: asyncio.Task[Any] | None = None
+        self._rests = False
+        self._begun = 0
+        self._known: tuple[bytes, int, _Request] | None = None
+        """The head of a request before, the size of that with its body, and what it says."""
         self._is_ended = self._is_full = self._is_paused = self._arrives = False
         self._since, self._head_bytes = 0.0, 0
+        self._last: _Request | None = None
         self._start()
 
     def _start(self) -> None:
@@ -176,12 +195,39 @@ class _Connection(asyncio.Protocol):
         self._server.connections.discard(self)
         self._server.has_lost.set()
         self._waiting.clear()
+        if self._exchange is not None:
+            self._exchange.give_up()
         if self._task is not None:
             self._task.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._is_ended:
             return
+        if self._known is not None and not self._arrives:
+            head, size, request = self._known
+            if len(data) == size and data.startswith(head):
+                body = data[len(head) :]
+                self._take(_Request(request.method, request.path, request.headers, body, True, request.asked))
+                return
+        fresh, before = not self._arrives, self._begun
+        self._parse(data)
+        last, self._last = self._last, None
+        if fresh and not self._arrives and last is not None and self._begun == before + 1:
+            self._remember(data, last)
+
+    def _remember(self, data: bytes, request: _Request) -> None:
+        """Remembers the head of a request that came in these bytes, where it alone says where the body ends."""
+        at, headers = len(data) - len(request.body), request.headers
+        if (
+            at <= _MOST_KNOWN
+            and request.keeps
+            and b"content-length" in headers
+            and headers.keys().isdisjoint((b"transfer-encoding", b"expect", b"upgrade"))
+            and data.find(b"\r\n\r\n") + 4 == at
+        ):
+            self._known = data[:at], len(data), request._replace(body=b"")
+
+    def _parse(self, data: bytes) -> None:
         self._head_bytes += len(data)
         while data:
             try:
@@ -218,6 +264,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._arrives = True
+        self._begun += 1
         if not self._is_full:
             self._since = self._server.now()
         self._start()
@@ -272,8 +319,15 @@ class _Connection(asyncio.Protocol):
         self._parts = []
         keeps = self._parser.should_keep_alive()
         self._is_ended = not keeps  # what comes behind it is not read
-        self._waiting.append(_Request(self._method, self._path, self._headers, body, keeps))
-        self._waiting_bytes += len(body)
+        asked = route(self._path) if self._method == "POST" else None
+        if asked is not None and not asked.is_inference:
+            asked = None
+        self._last = _Request(self._method, self._path, self._headers, body, keeps, asked)
+        self._take(self._last)
+
+    def _take(self, request: _Request) -> None:
+        self._waiting.append(request)
+        self._waiting_bytes += len(request.body)
         self._next()
         self._read_or_pause()
 
@@ -281,7 +335,7 @@ class _Connection(asyncio.Protocol):
 
     def _next(self) -> None:
         """Answers the next request, when the one before it is answered and its answer is on the way."""
-        if self._task is not None or self._is_full or self.transport.is_closing():
+        if self._request is not None or self._rests or self._is_full or self.transport.is_closing():
             return
         if not self._waiting:
             if self._expects:
@@ -293,11 +347,17 @@ class _Connection(asyncio.Protocol):
             self._write(item.method, item.answer, False)
             return
         self._waiting_bytes -= len(item.body)
+        if self._is_paused:
+            self._read_or_pause()
+        self._request = item
+        if item.asked is not None:
+            exchange = self._application.begin(item.asked, item.path, item.headers, item.body, self._answered)
+            if self._request is item:
+                self._exchange = exchange
+            return
         self._task = self._server.tasks.start(self._respond(item))
         if self._task is None:
             self.transport.close()
-        elif self._is_paused:
-            self._read_or_pause()
 
     def _read_or_pause(self) -> None:
         """Reads on unless much waits."""
@@ -307,11 +367,26 @@ class _Connection(asyncio.Protocol):
             (self.transport.pause_reading if pauses else self.transport.resume_reading)()
 
     async def _respond(self, request: _Request) -> None:
-        try:
-            answer = await self._application.respond(*request[:4])
-        finally:
-            self._task = None
+        answer = await self._application.respond(*request[:4])
+        self._task = None
+        self._answered(answer)
+
+    def _answered(self, answer: Answer) -> None:
+        """The answer to the request is there."""
+        request, self._request = self._request, None
+        assert request is not None
+        at_once, self._exchange = self._exchange is None and request.asked is not None, None
+        self._rests = at_once  # others of the loop have their turn
         self._write(request.method, answer, request.keeps and not self._server.is_ending)
+        if at_once:
+            self._server.loop.call_soon(self._go_on)
+        else:
+            self._next()
+
+    def _go_on(self) -> None:
+        self._rests = False
+        if self._server.is_ending and self._is_idle:
+            self.transport.close()
         self._next()
 
     def _write(self, method: str, answer: Answer, keeps: bool) -> None:
@@ -352,13 +427,13 @@ class _Connection(asyncio.Protocol):
 
     def _refuse(self, status: int, text: str) -> None:
         if not self._is_ended:
-            self._give_up((status, b"application/json", b'{"error":"%s"}' % text.encode(), ()))
+            self._give_up((status, JSON, b'{"error":"%s"}' % text.encode(), ()))
 
     # ---- the end
 
     @property
     def _is_idle(self) -> bool:
-        return self._task is None and not self._waiting
+        return self._request is None and not self._rests and not self._waiting
 
     def end_when_idle(self) -> None:
         """Closes the connection unless a request is answered; that one is the last."""

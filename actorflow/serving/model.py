@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import numpy as np
@@ -16,13 +15,36 @@ from actorflow import dtypes, machine
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, UnavailableError
 from actorflow.logs import get_logger
 from actorflow.public import public
-from actorflow.serving.batching import Batcher, Batching
+from actorflow.serving.batcher import Batcher, Done, Pending
+from actorflow.serving.batching import Batching
 from actorflow.serving.signature import Signature
 from actorflow.serving.sources import DEFAULT, Signatures, Source, read
 from actorflow.session.session import Session
 
 _LOG = get_logger("serving")
 _CALLS = 32
+
+
+class Call(NamedTuple):
+    """The inputs of a request, as a step takes them.
+
+    key: calls of one key may go through one step.
+    arrays: the inputs in the order of the signature.
+    rows: how many rows they have; None for a call that runs alone.
+    names: the outputs that a step gives, in their order.
+    wanted: the outputs that were asked for, in their order.
+    """
+
+    key: tuple[Any, ...]
+    arrays: list[Any]
+    rows: int | None
+    names: tuple[str, ...]
+    wanted: tuple[str, ...]
+
+    def named(self, found: Sequence[Any]) -> dict[str, Any]:
+        """The outputs of a step by the names that were asked for."""
+        answers = dict(zip(self.names, found))
+        return answers if self.names == self.wanted else {name: answers[name] for name in self.wanted}
 
 
 @public("af.serving")
@@ -162,6 +184,12 @@ class Model:
             raise NotFoundError(f"Serving signature name: {name!r} not found in signature def; there is {there}.")
         return found
 
+    @property
+    def default(self) -> Signature:
+        """The signature for those who name none. Raises NotFoundError where there is none at all."""
+        signatures = self.signatures
+        return self.signature(DEFAULT if DEFAULT in signatures else next(iter(signatures), DEFAULT))
+
     async def infer(
         self,
         signature: Signature,
@@ -180,40 +208,73 @@ class Model:
         Raises:
             OpError: see `predict`.
         """
-        if self._batcher is None:
-            raise UnavailableError("The model was closed.")
-        chosen = signature.chosen(outputs)
+        call = self.call(signature, values, outputs)
+        return call.named(await self.run(call, timeout))
+
+    def call(self, signature: Signature, values: Mapping[str, Any], outputs: Sequence[str] | None = None) -> Call:
+        """Values that a client sent, as a step takes them.
+
+        Args:
+            signature: the signature.
+            values: the inputs by name.
+            outputs: the names of the outputs that are wanted; all unless given.
+
+        Raises:
+            OpError: see `predict`.
+        """
+        wanted = signature.chosen(outputs)
         # Requests for the same outputs in other orders go together.
-        names = chosen if not outputs else tuple(name for name in signature.outputs if name in chosen)
+        names = wanted if not outputs else tuple(name for name in signature.outputs if name in wanted)
         arrays = signature.arrays(values)
         key: tuple[Any, ...] = (signature.name, names)
-        rows = None
-        if signature.is_batched:
-            first = next(iter(arrays.values()))
-            rows = first.shape[0]
-            key = (*key, *(array.shape[1:] for array in arrays.values()))
-        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        found = await self._batcher.submit(key, list(arrays.values()), rows, deadline)
-        answers = dict(zip(names, found))
-        return answers if names == chosen else {name: answers[name] for name in chosen}
+        if not signature.is_batched:
+            return Call(key, arrays, None, names, wanted)
+        return Call((*key, *[array.shape[1:] for array in arrays]), arrays, arrays[0].shape[0], names, wanted)
 
-    async def _step(self, key: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> Sequence[Any]:
-        name, outputs = key[:2]
-        call = self._calls.get((name, outputs))
-        if call is not None:
-            self._calls.move_to_end((name, outputs))
-        else:
-            signature = self.signatures[name]
-            assert self._session is not None
-            tensors = [signature.outputs[key].tensor for key in outputs]
-            feeds = [port.tensor for port in signature.inputs.values()]
-            call = self._calls[name, outputs] = await self._session.make_callable(tensors, feeds)
-            if len(self._calls) > _CALLS:  # clients choose the outputs
-                self._calls.popitem(last=False)
-        if timeout is None:
-            return await call(*arrays)  # type: ignore[no-any-return]
-        with anyio.fail_after(timeout):
-            return await call(*arrays)  # type: ignore[no-any-return]
+    def begin(self, call: Call, timeout: float | None, done: Done) -> Pending:
+        """Puts a call into the queue. `done` is called with its outputs, or with an error.
+
+        Args:
+            call: the call.
+            timeout: after how many seconds the answer has no use any more.
+            done: see `Batcher.begin`.
+
+        Raises:
+            OpError: see `Batcher.begin`.
+        """
+        batcher = self._open()
+        return batcher.begin(call.key, call.arrays, call.rows, _deadline(batcher, timeout), done)
+
+    async def run(self, call: Call, timeout: float | None) -> Sequence[Any]:
+        """The outputs of a call, in the order of its `names`. Raises OpError; see `predict`."""
+        batcher = self._open()
+        return await batcher.submit(call.key, call.arrays, call.rows, _deadline(batcher, timeout))
+
+    def _open(self) -> Batcher:
+        if self._batcher is None:
+            raise UnavailableError("The model was closed.")
+        return self._batcher
+
+    def _step(self, key: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any] | Awaitable[list[Any]]:
+        """The outputs of a step that ends at once, else what waits for them."""
+        call = self._calls.get(key[:2])
+        if call is None:
+            return self._first_step(key[:2], arrays, timeout)
+        self._calls.move_to_end(key[:2])
+        found = call.begin(*arrays)
+        return found if timeout is None or type(found) is list else _within(timeout, found)
+
+    async def _first_step(self, name: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any]:
+        """The same where there is no plan yet."""
+        assert self._session is not None
+        signature = self.signatures[name[0]]
+        tensors = [signature.outputs[key].tensor for key in name[1]]
+        feeds = [port.tensor for port in signature.inputs.values()]
+        call = self._calls[name] = await self._session.make_callable(tensors, feeds)
+        if len(self._calls) > _CALLS:  # clients choose the outputs
+            self._calls.popitem(last=False)
+        running = call(*arrays)
+        return await (running if timeout is None else _within(timeout, running))  # type: ignore[no-any-return]
 
     async def _warm(self, signature: Signature) -> None:
         """Runs a step of each size that is padded to, or of one row. A model that does not take zeros is not warm.
@@ -227,7 +288,9 @@ class Model:
         for rows in self._batching.sizes or (1, self._batching.max_size):
             arrays = [_zeros(port.dtype, port.shape or (), rows) for port in signature.inputs.values()]
             try:
-                await self._step((signature.name, tuple(signature.outputs)), arrays, None)
+                found = self._step((signature.name, tuple(signature.outputs)), arrays, None)
+                if type(found) is not list:
+                    await found  # type: ignore[misc]
             except FailedPreconditionError:
                 raise
             except Exception as error:  # such as text that is no example
@@ -235,6 +298,15 @@ class Model:
                 return
             if not signature.is_batched:
                 return
+
+
+def _deadline(batcher: Batcher, timeout: float | None) -> float | None:
+    return None if timeout is None else batcher.now() + timeout
+
+
+async def _within(seconds: float, step: Awaitable[Any]) -> Any:
+    with anyio.fail_after(seconds):
+        return await step
 
 
 def _zeros(dtype: dtypes.DType, shape: Sequence[int | None], rows: int) -> Any:

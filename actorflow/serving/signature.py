@@ -108,7 +108,7 @@ class Signature:
         outputs = {key: _port(name, key, info) for key, info in message.outputs.items()}
         return Signature.make(name, message.method_name or PREDICT, inputs, outputs)
 
-    def arrays(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def arrays(self, values: Mapping[str, Any]) -> list[Any]:
         """The values that a client sends, as arrays in the order of the inputs.
 
         Args:
@@ -129,15 +129,15 @@ class Signature:
                 else f"The signature {self.name!r} has no inputs {unknown}; it takes {sorted(inputs)}."
             )
         try:
-            arrays = {name: port.array(name, values[name]) for name, port in inputs.items()}
+            arrays = [port.array(name, values[name]) for name, port in inputs.items()]
         except (ValueError, TypeError, OverflowError) as error:
             if isinstance(error, InvalidArgumentError):
                 raise
             raise InvalidArgumentError(f"An input is no array: {error}.") from None
-        if self.is_batched and len({array.shape[0] for array in arrays.values()}) > 1:
+        if len(arrays) > 1 and self.is_batched and len({array.shape[0] for array in arrays}) > 1:
             raise InvalidArgumentError(
                 "The inputs have different numbers of rows: "
-                + ", ".join(f"{name!r} has {array.shape[0]}" for name, array in arrays.items())
+                + ", ".join(f"{name!r} has {array.shape[0]}" for name, array in zip(inputs, arrays))
                 + "."
             )
         return arrays

@@ -18,6 +18,8 @@ from actorflow.serving.model import Model
 from actorflow.serving.sources import is_model
 
 _LOG = get_logger("serving")
+_SHARE = 0.25
+"""Of a processor's time, for the reading of a version while others answer."""
 State = Literal["START", "LOADING", "AVAILABLE", "UNLOADING", "END"]
 
 
@@ -72,6 +74,7 @@ class Served:
         open: makes the model of a path, not yet open.
         policy: which versions are served.
         labels: numbers of versions by label.
+        is_beside_others: whether requests are answered meanwhile, of any model, so that versions are loaded at leisure.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Served:
     open: Callable[[str], Model]
     policy: VersionPolicy = VersionPolicy()
     labels: Mapping[str, int] = field(default_factory=dict)
+    is_beside_others: Callable[[], bool] = lambda: False
     versions: dict[int, Version] = field(default_factory=dict)
     reloads: int = 0
     is_unloaded: bool = False
@@ -153,7 +157,8 @@ class Served:
         version = self.versions[number] = Version(number, path, "LOADING", seen=seen)
         try:
             model = self.open(path)
-            await model.__aenter__()
+            with machine.taking(_SHARE if self.is_beside_others() else 1.0):
+                await model.__aenter__()
         except Exception as error:  # damaged files raise errors of all kinds; other models are loaded all the same
             version.state = "END"
             known = isinstance(error, OpError)

@@ -12,6 +12,7 @@ from actorflow.records.reading.opening import matching, on_thread, opened, os_er
 from actorflow.records.roots import FileRoots
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.diagnostics.waits import at_work
 
 
 def roots_of(ctx: KernelContext) -> FileRoots:
@@ -27,7 +28,7 @@ def text(value: Any) -> str:
 @kernel("ReadFile")
 async def read_file(xp: Any, filename: Any, *, ctx: KernelContext, step: StepHandle) -> bytes:
     path = text(filename)
-    with step.waits_for(f"reads the file {path!r}"):
+    with step.waits_for(at_work(f"reads the file {path!r}")):
         return await on_thread(read_all, path, roots_of(ctx))
 
 
@@ -36,7 +37,7 @@ async def write_file(xp: Any, filename: Any, contents: Any, *, ctx: KernelContex
     # Waits for its end even if the step is stopped: a file half written is worse.
     content = np.asarray(contents, object).item()
     path = text(filename)
-    with step.waits_for(f"writes the file {path!r}"):
+    with step.waits_for(at_work(f"writes the file {path!r}")):
         await machine.on_thread(_write, path, content, roots_of(ctx))
 
 
@@ -53,7 +54,7 @@ def _write(path: str, contents: bytes, roots: FileRoots) -> None:
 @kernel("MatchingFiles")
 async def matching_files(xp: Any, pattern: Any, *, ctx: KernelContext, step: StepHandle) -> Any:
     patterns = [os.fsdecode(p) for p in np.asarray(pattern, object).reshape(-1)]
-    with step.waits_for(f"looks for files like {', '.join(map(repr, patterns))}"):
+    with step.waits_for(at_work(f"looks for files like {', '.join(map(repr, patterns))}")):
         found = await on_thread(matching, patterns, roots_of(ctx))
     result = np.empty(len(found), object)
     result[:] = found

@@ -93,7 +93,7 @@ async def _read(reader: Any, queue: Any, count: int, ctx: KernelContext, step: S
             raise InvalidArgumentError(f"The queue gave the reader names of shape {name.shape}, where one was due.")
         return os.fsdecode(name.item())
 
-    with step.waits_for(lambda: Wait(reader.at_work())):
+    with step.waits_for(lambda: Wait(reader.at_work(), is_at_work=True)):
         return await reader.read(count, next_file, roots_of(ctx))
 
 

@@ -11,6 +11,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.records.reading.opening import on_thread
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext, StepHandle
+from actorflow.runtime.diagnostics.waits import at_work
 from actorflow.runtime.state.resources import one_at_a_time
 
 from ..io.files import roots_of, text
@@ -76,7 +77,7 @@ async def initialize_table_from_text_file(
     step: StepHandle,
 ) -> None:
     path, columns = text(filename), ((key_index, table.key), (value_index, table.value))
-    with step.waits_for(f"reads the file {path!r}"):
+    with step.waits_for(at_work(f"reads the file {path!r}")):
         pairs = await on_thread(read_pairs, path, roots_of(ctx), columns, vocab_size, delimiter, offset)
     table.fill(*pairs)
 

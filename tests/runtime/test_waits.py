@@ -266,6 +266,39 @@ async def test_f83_what_reads_a_file_names_it(
     assert f"read (ReadFile, {read.where}) reads the file {str(path)!r}" in str(caught.value)
 
 
+async def test_a_step_for_which_a_thread_works_does_not_stand_still(
+    graph: af.Graph, session: af.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> bytes:
+        begun.set()
+        release.wait()
+        return b""
+
+    monkeypatch.setattr(files, "read_all", slow)
+    steps = session._engine.steps  # type: ignore[attr-defined]
+    stands_still: list[int] = []
+    read, take = af.read_file(str(tmp_path / "slow")), af.FIFOQueue(10, [af.float32], [[]]).dequeue()
+    await session.run(af.constant(1.0))
+    steps.deadlock = DeadlockDetector(lambda step: stands_still.append(step.step), after=0.0)
+    running = start(session.run(read))
+    try:
+        await until(begun.is_set)
+        assert session.statistics().waiting == 1, "others may have its turn"
+        steps._look_for_deadlock()
+        assert not stands_still
+        running_too = start(session.run(take))
+        await until(lambda: session.statistics().waiting == 2)
+        release.set()
+        await running
+        steps._look_for_deadlock()
+        assert len(stands_still) == 1, "the queue is told, when nothing else runs"
+        await stopped(running_too)
+    finally:
+        release.set()
+
+
 async def test_a_kernel_of_a_program_says_what_it_waits_for(
     graph: af.Graph, session: af.Session, probe: probes.Probe
 ) -> None:

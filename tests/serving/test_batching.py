@@ -16,7 +16,8 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.serving.batching import Batcher, Batching
+from actorflow.serving.batcher import Batcher
+from actorflow.serving.batching import Batching
 
 KEY = ("f", ("y",))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
+import random
 import shutil
 import socket
 import ssl
@@ -16,7 +18,7 @@ from typing import Any, cast
 import anyio.lowlevel
 import pytest
 from patience import PATIENCE
-from served import application, write_line
+from served import application, outputs, write_line
 
 pytest.importorskip("httptools")
 from actorflow.serving.http import Server
@@ -101,6 +103,66 @@ async def test_a_request_may_come_byte_by_byte_or_in_chunks(tmp_path: Path) -> N
         writer.write(asked(b"", "http://127.0.0.1/v1/models/li%6ee?x=1", method="GET"))
         assert (await read(reader))[0] == 200
         await left(writer)
+
+
+async def test_requests_are_the_same_however_their_bytes_are_cut(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        for number in range(150):
+            body = json.dumps({"instances": [[float(10 + number % 90), rng.choice([1, 22, 333]), 0]]}).encode()
+            kind = rng.randrange(8)
+            if kind == 0:
+                request = CHUNKED + b"%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+            elif kind == 1:
+                body = b'{"instances": [[0, 0, 0]]}'
+                request = asked(b"", "/health", method="GET") + asked(body)
+            elif kind == 2:
+                request = asked(body, PREDICT, f"X-Number: {number}")
+            else:
+                request = asked(body)
+            cuts = sorted(rng.sample(range(len(request)), rng.choice([0, 0, 1, 3])))
+            for begin, end in itertools.pairwise([0, *cuts, len(request)]):
+                writer.write(request[begin:end])
+                await writer.drain()
+                await anyio.lowlevel.checkpoint()
+            if kind == 1:
+                assert json.loads((await read(reader))[2]) == {"live": True}
+            status, _, found = await read(reader)
+            assert status == 200 and json.loads(found)["predictions"][0]["total"] == 2 * sum(
+                json.loads(body)["instances"][0]
+            )
+        await left(writer)
+
+
+async def test_a_head_that_is_known_is_not_parsed_again_and_binds_to_nothing_else(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        bodies = [b'{"instances": [[%d, 0, 0]]}' % number for number in (1, 2, 3)]
+        for number, body in enumerate(bodies, 1):
+            writer.write(asked(body))
+            assert json.loads((await read(reader))[2])["predictions"][0]["total"] == 2 * number
+        (connection,) = at.server.connections
+        assert connection._begun == 1 and connection._known is not None
+        longer = asked(b'{"instances": [[1, 0, 0]]}' + b" " * 8)
+        writer.write(asked(bodies[0]) + longer)  # the known one, and another behind it
+        assert [(await read(reader))[0] for _ in range(2)] == [200, 200]
+        writer.write(asked(bodies[0], PREDICT, "Origin: http://attacker.example"))
+        assert (await read(reader))[0] == 403
+        await left(writer)
+
+
+async def test_bad_requests_behind_each_other_leave_others_their_turn(tmp_path: Path) -> None:
+    async with running(tmp_path) as at:
+        reader, writer = await at.open()
+        other_reader, other = await at.open()
+        writer.write(asked(b"{}") * 300)
+        assert (await read(reader))[0] == 400
+        other.write(asked())
+        assert (await read(other_reader))[0] == 200
+        assert [(await read(reader))[0] for _ in range(299)] == [400] * 299
+        await left(writer)
+        await left(other)
 
 
 async def test_a_client_that_asks_first_is_told_to_go_on(tmp_path: Path) -> None:
@@ -312,7 +374,7 @@ def held(gate: anyio.Event, begun: anyio.Event, run: Any) -> Any:
     async def later(*arguments: Any) -> Any:
         begun.set()
         await gate.wait()
-        return await run(*arguments)
+        return await outputs(run(*arguments))
 
     return later
 

@@ -15,8 +15,8 @@ import pytest
 from served import Client, application, write_line, write_words
 
 import actorflow as af
-from actorflow.serving import kserve, rest
-from actorflow.serving.bodies import load_json
+from actorflow.serving.protocols import kserve, rest
+from actorflow.serving.protocols.bodies import load_json
 
 SAVED = Path(__file__).parents[1] / "saved_model" / "saved_models_tf215.zip"
 
@@ -385,7 +385,7 @@ def test_types_of_open_inference() -> None:
 @pytest.mark.parametrize("with_orjson", [True, False])
 def test_json_without_the_faster_package(monkeypatch: pytest.MonkeyPatch, with_orjson: bool) -> None:
     if not with_orjson:
-        monkeypatch.setattr("actorflow.serving.bodies.orjson", None)
+        monkeypatch.setattr("actorflow.serving.protocols.bodies.orjson", None)
     assert load_json(b'{"a": [1.5, 2]}') == {"a": [1.5, 2]}
     with pytest.raises(af.errors.InvalidArgumentError):
         load_json(b"{")

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from served import Client, application, write_line
+from served import Client, application, outputs, write_line
 
 import actorflow as af
 import actorflow.compat.v1 as tf
@@ -59,7 +59,7 @@ async def test_requests_of_an_old_version_are_answered_while_the_new_one_comes(t
         async def held(*arguments: Any) -> Any:
             begun.set()
             await gate.wait()
-            return await run(*arguments)
+            return await outputs(run(*arguments))
 
         model._batcher._run = held
         async with anyio.create_task_group() as group:
@@ -401,7 +401,7 @@ async def test_an_overloaded_model_says_when_to_try_again(tmp_path: Path) -> Non
 
         async def held(*arguments: Any) -> Any:
             await gate.wait()
-            return await run(*arguments)
+            return await outputs(run(*arguments))
 
         model._batcher._run = held
         found: list[tuple[int, dict[str, str]]] = []

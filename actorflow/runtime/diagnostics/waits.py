@@ -17,16 +17,23 @@ class Wait:
     resource: the name of the resource that it waits at; empty where there is none.
     users: who else uses that resource. The event that ends the wait comes first.
     holders: the steps that have the resource for themselves until they let go of it, where it is such a resource.
+    is_at_work: whether a thread of this process works for the kernel, and so ends the wait: its step does not stand still.
     """
 
     what: str
     resource: str = ""
     users: Users = ()
     holders: tuple[object, ...] = ()
+    is_at_work: bool = False
 
 
 Reason: TypeAlias = Callable[[], Wait]
 """Tells what is waited for now. It is called on the event loop of the step, and only for reports."""
+
+
+def at_work(what: str) -> Reason:
+    """The reason of a kernel that a thread of this process works for: "reads the file 'words.txt'"."""
+    return lambda: Wait(what, is_at_work=True)
 
 
 def several(count: int, noun: str) -> str:

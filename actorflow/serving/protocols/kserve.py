@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from actorflow import __version__, dtypes
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
-from actorflow.serving.bodies import dump_json, load_json
+from actorflow.serving.protocols.bodies import dump_json, load_json
 from actorflow.serving.signature import Port, Signature
 
 _NAMES: dict[str, DType] = {
@@ -24,9 +25,13 @@ _NAMES: dict[str, DType] = {
     "INT8": dtypes.int8, "INT16": dtypes.int16, "INT32": dtypes.int32, "INT64": dtypes.int64, "FP16": dtypes.float16,
     "FP32": dtypes.float32, "FP64": dtypes.float64, "BYTES": dtypes.string,
 }  # fmt: skip
+_LITTLE = {name: np.dtype(dtype.numpy_dtype).newbyteorder("<") for name, dtype in _NAMES.items() if name != "BYTES"}
+"""How the bytes of tensors are sent."""
 _BY_TYPE = {dtype: name for name, dtype in _NAMES.items()}
 _BINARY_ONLY = ("FP16", "BF16")
 _MOST = 1 << 31
+_MOST_REMEMBERED = 2 << 10
+"""Bytes of JSON that is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,45 @@ class Request:
     all_binary: bool = False
     id: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    classification: Mapping[str, int] = field(default_factory=dict)
 
     def is_binary(self, name: str) -> bool:
         """Whether an output is asked for as bytes."""
         return name in self.binary or self.all_binary and (not self.outputs or name not in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """An input as the JSON of a request describes it: with its data, or with the size of those behind the JSON."""
+
+    name: str
+    kind: str
+    shape: list[int]
+    count: int
+    size: Any
+    data: Any
+
+    def array(self, data: memoryview, at: int) -> tuple[Any, int]:
+        """The array, and the place behind its bytes."""
+        what, size = f"The input {self.name!r}", self.size
+        if size is None:
+            return _of_json(what, self.kind, self.shape, self.count, self.data), at
+        if type(size) is not int or size < 0 or at + size > len(data):
+            raise InvalidArgumentError(
+                f"{what} has binary_data_size {size!r:.40}, but {len(data) - at} bytes are left."
+            )
+        return _of_bytes(what, self.kind, self.shape, self.count, data[at : at + size]), at + size
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The JSON of a request: all of it but the bytes of tensors."""
+
+    inputs: tuple[_Input, ...]
+    outputs: tuple[str, ...]
+    binary: frozenset[str]
+    all_binary: bool
+    id: str
+    parameters: Mapping[str, Any]
 
 
 def datatype(port: Port) -> str:
@@ -69,34 +108,43 @@ def read(body: bytes, json_length: str | None) -> Request:
                 f"Inference-Header-Content-Length is {json_length[:20]!r} for {len(data)} bytes."
             )
         at = int(json_length)
-    content = load_json(bytes(data[:at]))
+    head = bytes(data[:at])
+    found = _form(head) if json_length is None or at > _MOST_REMEMBERED else _remembered(head)
     inputs: dict[str, Any] = {}
-    for index, entry in enumerate(_list(content, "inputs")):
-        name, array, at = _input(index, entry, data, at)
-        if name in inputs:
-            raise InvalidArgumentError(f"The input {name!r} is there twice.")
-        inputs[name] = array
+    for entry in found.inputs:
+        array, at = entry.array(data, at)
+        inputs[entry.name] = array
     if at != len(data):
         raise InvalidArgumentError(f"{len(data) - at} bytes behind the last tensor belong to no input.")
+    return Request(inputs, found.outputs, found.binary, found.all_binary, found.id, found.parameters)
+
+
+def _form(head: bytes) -> _Form:
+    """The JSON of a request."""
+    content = load_json(head)
+    inputs = [_input(index, entry) for index, entry in enumerate(_list(content, "inputs"))]
+    names = [entry.name for entry in inputs]
+    if len(set(names)) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgumentError(f"The input {name!r} is there twice.")
+    parameters = _parameters(content, "the request")
     wanted, binary = [], set()
     for entry in _list(content, "outputs", needed=False):
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise InvalidArgumentError("Each of 'outputs' has to be an object with a name.")
         wanted.append(entry["name"])
-        parameters = _parameters(entry, f"the output {entry['name']!r}")
-        if (
-            parameters.get("binary_data")
-            or "binary_data" not in parameters
-            and _parameters(content, "the request").get("binary_data_output")
-        ):
+        own = _parameters(entry, f"the output {entry['name']!r}")
+        if own.get("binary_data") or "binary_data" not in own and parameters.get("binary_data_output"):
             binary.add(entry["name"])
-    parameters = _parameters(content, "the request")
     identifier = content.get("id", "")
     if not isinstance(identifier, str):
         raise InvalidArgumentError("'id' has to be text.")
-    return Request(
-        inputs, tuple(wanted), frozenset(binary), bool(parameters.get("binary_data_output")), identifier, parameters
-    )
+    all_binary = bool(parameters.get("binary_data_output"))
+    return _Form(tuple(inputs), tuple(wanted), frozenset(binary), all_binary, identifier, parameters)
+
+
+_remembered = lru_cache(maxsize=128)(_form)
+"""Clients that send tensors as bytes send the same JSON before them, as a rule."""
 
 
 def _list(content: Mapping[str, Any], key: str, needed: bool = True) -> list[Any]:
@@ -115,8 +163,8 @@ def _parameters(content: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     return found
 
 
-def _input(index: int, entry: Any, data: memoryview, at: int) -> tuple[str, Any, int]:
-    """The name and the array of an input, and the place behind its bytes."""
+def _input(index: int, entry: Any) -> _Input:
+    """The description of an input."""
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise InvalidArgumentError(f"inputs[{index}] has to be an object with a name.")
     name, kind, shape = entry["name"], entry.get("datatype"), entry.get("shape")
@@ -127,13 +175,9 @@ def _input(index: int, entry: Any, data: memoryview, at: int) -> tuple[str, Any,
         raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}; it has to be a list of sizes.")
     if math.prod(filter(None, shape)) > _MOST:
         raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}, which is too many elements.")
-    count = math.prod(shape)
-    size = _parameters(entry, what).get("binary_data_size")
-    if size is None:
-        return name, _of_json(what, kind, shape, count, entry.get("data")), at
-    if type(size) is not int or size < 0 or at + size > len(data):
-        raise InvalidArgumentError(f"{what} has binary_data_size {size!r:.40}, but {len(data) - at} bytes are left.")
-    return name, _of_bytes(what, kind, shape, count, data[at : at + size]), at + size
+    return _Input(
+        name, kind, shape, math.prod(shape), _parameters(entry, what).get("binary_data_size"), entry.get("data")
+    )
 
 
 def _of_json(what: str, kind: str, shape: list[int], count: int, values: Any) -> Any:
@@ -181,7 +225,7 @@ def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryvi
         if len(data) != 2 * count:
             raise InvalidArgumentError(f"{what} has {len(data)} bytes, but its shape {shape} has {2 * count}.")
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
-    dtype = np.dtype(_NAMES[kind].numpy_dtype).newbyteorder("<")
+    dtype = _LITTLE[kind]
     if len(data) != dtype.itemsize * count:
         raise InvalidArgumentError(f"{what} has {len(data)} bytes, but its shape {shape} has {dtype.itemsize * count}.")
     if kind == "BOOL":
@@ -251,7 +295,7 @@ def _to_bytes(array: Any, kind: str) -> bytes:
         return b"".join(piece for part in parts for piece in (struct.pack("<I", len(part)), part))
     if kind == "BOOL":
         return array.astype(np.uint8).tobytes()  # type: ignore[no-any-return]
-    return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return array.astype(_LITTLE.get(kind) or array.dtype.newbyteorder("<"), copy=False).tobytes()  # type: ignore[no-any-return]
 
 
 def server_metadata() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import string
-from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.errors import InvalidArgumentError
 from actorflow.graphdef.attributes import shape_proto
 from actorflow.graphdef.protos import DATA_TYPES
 from actorflow.records.example import Example
@@ -315,28 +315,3 @@ def _info(port: Port) -> dict[str, Any]:
         },
         "name": port.tensor,
     }
-
-
-def code_of(error: OpError) -> int:
-    """The status of HTTP for an error, as TensorFlow Serving has it."""
-    return _STATUS.get(error.code, 500)
-
-
-_STATUS = {
-    1: 499,
-    3: 400,
-    4: 504,
-    5: 404,
-    6: 409,
-    7: 403,
-    8: 429,
-    9: 400,
-    10: 409,
-    11: 400,
-    12: 501,
-    14: 503,
-    16: 401,
-    2: 500,
-    13: 500,
-    15: 500,
-}

@@ -1,0 +1,133 @@
+"""Status, metadata, readiness and statistics of models: answers that need no step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actorflow.errors import InvalidArgumentError, NotFoundError
+from actorflow.serving.measures import Measures
+from actorflow.serving.protocols import kserve, rest
+from actorflow.serving.protocols.answers import JSON, Answer, ok
+from actorflow.serving.protocols.bodies import dump_json
+from actorflow.serving.protocols.routes import Route, route
+from actorflow.serving.versions import Served
+
+HEALTH = ("/health", "/healthz", "/v2/health/live")
+"""Paths that ask for no token."""
+_METRICS = ("/metrics", "/monitoring/prometheus/metrics")
+_READY = {"AVAILABLE": "READY", "END": "UNAVAILABLE"}
+
+
+def question(path: str, models: Mapping[str, Served], measures: Measures, most_rows: int) -> Answer:
+    """The answer to a GET.
+
+    Args:
+        path: the path.
+        models: the models by name.
+        measures: the counters.
+        most_rows: the most rows of a step.
+
+    Raises:
+        OpError: there is nothing at the path, or no such model, version or label.
+    """
+    if path in HEALTH:
+        return ok({"live": True})
+    if path in _METRICS:
+        return 200, b"text/plain; version=0.0.4", measures.text(_gauges(models)).encode(), ()
+    if path in ("/v2", "/v2/"):
+        return ok(kserve.server_metadata())
+    if path == "/v2/health/ready":
+        ready = bool(models) and all(served.is_unloaded or served.available() for served in models.values())
+        return _whether(ready, {"ready": ready})
+    asked = route(path)
+    if asked is not None and asked.protocol == "rest" and not asked.view.startswith(":"):
+        return _of_rest(asked, named(models, asked.model))
+    if asked is not None and asked.protocol == "kserve" and asked.view != "infer":
+        return _of_kserve(asked, named(models, asked.model), measures, most_rows)
+    raise nothing_at("GET", path)
+
+
+def named(models: Mapping[str, Served], name: str) -> Served:
+    """The model of a name. Raises NotFoundError."""
+    served = models.get(name)
+    if served is None:
+        raise NotFoundError(f"Servable not found for request: Latest({name[:200]})")
+    return served
+
+
+def nothing_at(method: str, path: str) -> InvalidArgumentError | NotFoundError:
+    """The error of a path that no request of this method has."""
+    if path.startswith("/v1"):
+        return InvalidArgumentError(f"Malformed request: {method} {path[:200]}")
+    return NotFoundError(f"There is nothing at {path[:200]}.")
+
+
+def index(models: Mapping[str, Served]) -> Answer:
+    """The versions of all models, as Triton's repository lists them."""
+    entries = [
+        {
+            "name": served.name,
+            "version": str(version.number),
+            "state": _READY.get(version.state, version.state),
+            "reason": "" if version.error is None else version.error.message,
+        }
+        for served in models.values()
+        for version in served.versions.values()
+    ]
+    return 200, JSON, dump_json(entries), ()
+
+
+def _of_rest(asked: Route, served: Served) -> Answer:
+    number = asked.number
+    if asked.view:
+        version, model = served.find(number, asked.label)
+        return ok(rest.metadata(served.name, version, model.signatures))
+    versions = list(served.versions.values())
+    if asked.label is not None:
+        number = served.find(None, asked.label)[0]
+    if number is not None:
+        versions = [version for version in versions if version.number == number]
+    if not versions:
+        raise NotFoundError(f"Could not find any versions of model {served.name}")
+    return ok(rest.status(versions))
+
+
+def _of_kserve(asked: Route, served: Served, measures: Measures, most_rows: int) -> Answer:
+    name, number = served.name, asked.number
+    if asked.view == "ready":
+        ready = bool(served.available()) if number is None else number in served.available()
+        return _whether(ready, {"name": name, "ready": ready})
+    version, model = served.find(number)
+    if asked.view == "stats":
+        return ok({"model_stats": [_statistics(name, version, measures)]})
+    if asked.view == "config":
+        return ok(kserve.configuration(name, model.default, most_rows))
+    return ok(kserve.model_metadata(name, served.available(), model.default))
+
+
+def _whether(ready: bool, content: Mapping[str, Any]) -> Answer:
+    return (200 if ready else 503), JSON, dump_json(content), ()
+
+
+def _statistics(name: str, version: int, measures: Measures) -> dict[str, Any]:
+    good, bad, steps, seconds = measures.counts(name)
+    return {
+        "name": name,
+        "version": str(version),
+        "inference_count": good,
+        "execution_count": steps,
+        "inference_stats": {"success": {"count": good, "ns": int(seconds * 1e9)}, "fail": {"count": bad, "ns": 0}},
+    }
+
+
+def _gauges(models: Mapping[str, Served]) -> list[tuple[str, str, str, float]]:
+    waiting = {
+        name: sum(version.model.queued for version in served.versions.values() if version.model is not None)
+        for name, served in models.items()
+    }
+    newest = {name: max(served.available(), default=0) for name, served in models.items()}
+    return [
+        *(("actorflow_serving_queued", "Requests that wait.", name, count) for name, count in waiting.items()),
+        *(("actorflow_serving_version", "The newest version that answers.", name, n) for name, n in newest.items()),
+    ]
