@@ -24,6 +24,7 @@ FAMILIES = (
     "nodes",
     "watching",
     "planning",
+    "first_runs",
     "placement",
     "placement_search",
     "loop_lag",

@@ -57,7 +57,7 @@ def measure(
     done = [case for case in suite.cases if case.name not in errors]
     results = [result for case in done for result in _results(family, case, sides, found[case.name])]
     if suite.summary and len(sides) == 2 and done:
-        results += _summary(family, sides, [(case, found[case.name].quiet) for case in done])
+        results += _summary(f"{family}/{suite.name}", sides, [(case, found[case.name].quiet) for case in done])
     return results, {f"{family}/{name}": error for name, error in errors.items()}
 
 
@@ -118,7 +118,7 @@ def _median(some: Sequence[Round], side: int) -> float:
     return statistics.median(one.samples[side]["median"] for one in some)
 
 
-def _summary(family: str, sides: tuple[Side, ...], found: Sequence[tuple[Case, list[list[Round]]]]) -> list[Result]:
+def _summary(path: str, sides: tuple[Side, ...], found: Sequence[tuple[Case, list[list[Round]]]]) -> list[Result]:
     """The geometric mean of the ratios and of the times, by pairs of processes, and the worst case once more."""
     pairs = range(len(found[0][1]))
     ratios: Mapping[str, list[float]] = {
@@ -131,7 +131,7 @@ def _summary(family: str, sides: tuple[Side, ...], found: Sequence[tuple[Case, l
     mean = Spread.of([[statistics.geometric_mean(ratios[name][pair] for name in ratios)] for pair in pairs])
     flat = [one for _, quiet in found for pair in quiet for one in pair]
     average = Result(
-        name=f"{family}/geometric_mean",
+        name=f"{path}_geometric_mean",
         work=f"geometric mean of {len(found)} cases",
         unit="µs",
         sides=sides,
@@ -142,5 +142,5 @@ def _summary(family: str, sides: tuple[Side, ...], found: Sequence[tuple[Case, l
         disturbed=sum(one.disturbance > 1 for one in flat) / len(flat),
     )
     case, quiet = max(found, key=lambda one: statistics.median(ratios[one[0].name]))
-    worst = timed_result(f"{family}/worst", f"the worst of them: {case.work}", "", sides, quiet)
+    worst = timed_result(f"{path}_worst", f"the worst of them: {case.work}", "", sides, quiet)
     return [average, worst]
