@@ -12,6 +12,11 @@ import numpy as np
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 
+from ..shared.threads import governed
+
+_WORTH_DIVIDING = 1 << 15
+"""Elements from which on several threads may pay."""
+
 
 @functools.cache
 def _host_library() -> Any:
@@ -25,6 +30,15 @@ def _library(xp: Any) -> Any:
     return _host_library() if xp is np else xp.fft
 
 
+def _computed(xp: Any, name: str, x: Any, axes: tuple[int, ...], *lengths: Any) -> Any:
+    """A library's function of an array; scipy's divide large ones among as many threads as pay at present."""
+    function = getattr(_library(xp), name)
+    if xp is not np or x.size < _WORTH_DIVIDING or _host_library() is np.fft:
+        return function(x, *lengths, axes=axes)
+    key = (name, x.shape, x.dtype.num, axes, *lengths)
+    return governed(key, lambda threads: function(x, *lengths, axes=axes, workers=threads))
+
+
 def _axes(x: Any, rank: int) -> tuple[int, ...]:
     if x.ndim < rank:
         raise InvalidArgumentError(f"A transform of {rank} dimensions can't be of a tensor of shape {x.shape}.")
@@ -35,7 +49,7 @@ def _transformed(xp: Any, x: Any, rank: int, inverse: bool) -> Any:
     axes = _axes(x, rank)
     if not x.size:
         return xp.empty(x.shape, x.dtype)
-    return (_library(xp).ifftn if inverse else _library(xp).fftn)(x, axes=axes)
+    return _computed(xp, "ifftn" if inverse else "fftn", x, axes)
 
 
 @kernel("FFT")
@@ -85,14 +99,14 @@ def _of_real(xp: Any, x: Any, fft_length: Any, rank: int) -> Any:
     kind = xp.result_type(x.dtype, xp.complex64)
     if not x.size or 0 in lengths:
         return xp.zeros((*x.shape[:-rank], *lengths[:-1], half), kind)
-    return _library(xp).rfftn(x, lengths, axes).astype(kind, copy=False)
+    return _computed(xp, "rfftn", x, axes, lengths).astype(kind, copy=False)
 
 
 def _to_real(xp: Any, x: Any, fft_length: Any, rank: int) -> Any:
     axes, lengths = _axes(x, rank), _lengths(fft_length, rank)
     if not x.size or 0 in lengths:
         return xp.zeros((*x.shape[:-rank], *lengths), x.real.dtype)
-    return _library(xp).irfftn(x, lengths, axes).astype(x.real.dtype, copy=False)
+    return _computed(xp, "irfftn", x, axes, lengths).astype(x.real.dtype, copy=False)
 
 
 @kernel("RFFT")
