@@ -82,14 +82,13 @@ def _chosen(
     always: bool,
     constants: Sequence[Any],
 ) -> KernelDef:
-    for other in reversed(others):
-        if not other.can(attrs, shapes) or not _is_there(other.library):
-            continue
-        if other.prepare is not None and any(value is not None for value in constants):
+    for other in reversed(others if any(value is not None for value in constants) else ()):
+        if other.prepare is not None and other.can(attrs, shapes) and _is_there(other.library):
             made = other.prepare(attrs, shapes, constants)
             if made is not None:
                 return replace(other, function=made, attrs=())
-        if always or other.pays(attrs, shapes):
+    for other in reversed(others):
+        if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _is_there(other.library):
             return other
     return base
 

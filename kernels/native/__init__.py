@@ -13,9 +13,9 @@ without the library, `plain`, `avx2` and `avx512` name a set of instructions.
 elementwise.py   elementwise ops, casts, choices, sums of a list
 library.py       loads the library, and makes functions of its kernels
 norm.py          batch normalization with the activation behind it
-product.py       small products of matrices
+product.py       products of matrices
 random.py        uniform random numbers
-reduce.py        sums, means, extremes
+reduce.py        sums, means, extremes, cumulative sums
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations
 scatter.py       scatters, sparse updates of optimizers, sums of segments, distinct elements
 smooth.py        erf, GELU and Swish, rows that are normalized

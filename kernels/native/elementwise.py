@@ -1,4 +1,4 @@
-"""Elementwise ops. Inputs have the result's shape, or are numbers, or rows of it.
+"""Elementwise ops, with broadcasting.
 
 Results are those of the Python kernels, bit for bit, except of `Rsqrt` of many numbers into a buffer: that is within
 a unit in the last place.
@@ -49,10 +49,8 @@ def _same(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def _fitting(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Whether each input has the result's shape, or is a number or a row of it."""
-    most = max(shapes, key=len)
-    rows = ((), most, most[-1:])
-    return len(most) > 0 and attrs.get("data_format", "") != "NCHW" and all(s in rows for s in shapes)
+    """Whether the result is an array, with channels last."""
+    return max(map(len, shapes)) > 0 and attrs.get("data_format", "") != "NCHW"
 
 
 def _fast(op: str, can: Callable[..., bool] = _fitting, types: frozenset[DType] = NUMBERS) -> Callable[[F], F]:

@@ -1,5 +1,6 @@
-"""Small products of float32 matrices: plain, with a bias and a ReLU, and subtracted from a variable. Results may differ from
-numpy's in the last bits, because products are added in another order, and without being rounded where the processor can."""
+"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, and subtracted from a variable. Results may
+differ from numpy's in the last bits, because products are added in another order, and without being rounded where the processor
+can."""
 
 from __future__ import annotations
 
@@ -16,21 +17,26 @@ from ..math import matmul as math_matmul
 from ..nn import fused
 from .library import function
 
-MOST = 1 << 15
-"""Multiplications up to which this costs less than numpy's library."""
-MOST_COPIED, WORTH_COPYING = 1 << 14, 1 << 10
-"""The same where the second matrix is copied, since it is turned or its rows are not whole lanes; and the elements that are
-worth it for few rows."""
+FEW, FEW_COPIED, FEW_WORTH_COPYING = 1 << 15, 1 << 14, 1 << 10
+"""Multiplications up to which numpy's library costs more before it begins than this does in all; the same where the second matrix
+is copied, since it is turned or its rows are not whole lanes; and the elements that are worth it for few rows."""
+MOST, MOST_ELEMENTS, MOST_COPIED = 1 << 26, 1 << 18, 1 << 10
+"""Multiplications, the elements of each matrix, and the inner dimension where the second one is copied, up to which that stays in
+the cache: it is read again for each few rows of the first."""
 _LANES, _ROWS = 32, 4
+_LEAST, _LEAST_COPIED = 8, 16
+"""Rows from which on the lanes of many multiplications are full."""
 
 
 def _python(
-    a: Any, b: Any, transpose_a: bool, transpose_b: bool, bias: Any = None, relu: bool = False, out: Any = None
+    a: Any, b: Any, transpose_a: bool, transpose_b: bool, plus: Any = None, relu: bool = False, out: Any = None
 ) -> Any:
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "out": out}
-    if bias is None:
+    if plus is None:
         return math_matmul.matmul_on_cpu(np, a, b, **options)
-    return fused.fused_matmul(np, a, b, bias, **options, activation="Relu" if relu else "")
+    if plus.ndim > 1:
+        return fused.add_matmul(np, plus, a, b, **options)
+    return fused.fused_matmul(np, a, b, plus, **options, activation="Relu" if relu else "")
 
 
 def _nothing(*given: Any) -> None:
@@ -48,9 +54,14 @@ def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     turned = attrs["transpose_b"]
     (k, n), rows = (reversed(shapes[1]) if turned else shapes[1]), shapes[0][attrs["transpose_a"]]
-    if turned or n % _LANES:
-        return bool(n >= _ROWS and 0 < rows * k * n <= MOST_COPIED and (rows >= _ROWS or k * n <= WORTH_COPYING))
-    return bool(0 < rows * k * n <= MOST)
+    size = rows * k * n
+    copied = turned or n % _LANES
+    if copied and (size <= FEW_COPIED or n < _LANES):
+        return bool(0 < size <= FEW_COPIED and n >= _ROWS and (rows >= _ROWS or k * n <= FEW_WORTH_COPYING))
+    if size <= FEW and not copied:
+        return bool(size > 0)
+    near = size <= MOST and max(rows * k, k * n) <= MOST_ELEMENTS
+    return bool(near and rows >= (_LEAST_COPIED if turned else _LEAST) and not (copied and k > MOST_COPIED))
 
 
 _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": frozenset((dtypes.float32,)), "library": "native"}
@@ -86,3 +97,16 @@ def sgd_matmul(
 ) -> None:
     if _descend(var.writable(), alpha, a, b, transpose_a, transpose_b) is None:
         fused.sgd_matmul(xp, var, alpha, a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+def _of_sum(question: Any) -> Any:
+    return lambda attrs, shapes: len(shapes[0]) == 2 and question(attrs, shapes[1:])
+
+
+@kernel("_AddMatMul", can=_of_sum(_can), pays=_of_sum(_pays), **_OPTIONS)
+def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
+    return (
+        _product(a, b, transpose_a, transpose_b, c)
+        if out is None
+        else _product(a, b, transpose_a, transpose_b, c, False, out)
+    )

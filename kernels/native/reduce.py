@@ -1,7 +1,7 @@
-"""Sums, means and extremes.
+"""Sums, means and extremes, and cumulative sums.
 
-Sums of fewer than 1024 elements are numpy's bit for bit, and so are all extremes. Longer sums are added in another order
-(`reduce.c`), so they may differ in the last bits.
+Sums of fewer than 1024 elements are numpy's bit for bit, and so are all extremes and cumulative sums. Longer sums are added in
+another order (`reduce.c`), so they may differ in the last bits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
 from ..math import reduction
-from .elementwise import FLOATS
+from .elementwise import FLOATS, NUMBERS
 from .library import function
 
 
@@ -60,3 +60,19 @@ def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> A
 @kernel("Min", **_OPTIONS)
 def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return _min(x, axis, keep_dims) if out is None else reduction.min_of(xp, x, axis, keep_dims=keep_dims, out=out)
+
+
+def _python(x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+    return reduction.cumsum(np, x, axis, exclusive=exclusive, reverse=reverse, out=out)
+
+
+_cumsum = function("cumsum", _python)
+
+
+def _ranked(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) > 0
+
+
+@kernel("Cumsum", device="CPU", dtypes=NUMBERS, library="native", can=_ranked, pays=_some)
+def cumsum(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+    return _cumsum(x, axis, exclusive, reverse) if out is None else _cumsum(x, axis, exclusive, reverse, out)

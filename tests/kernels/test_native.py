@@ -137,10 +137,19 @@ def test_elementwise_functions_of_one_tensor(name: str) -> None:
 def test_elementwise_functions_of_two_tensors(name: str) -> None:
     def make(rng: Rng) -> tuple[Any, ...]:
         sizes = shape(rng)
-        other = sizes if rng.random() < 0.6 else sizes[-1:] if rng.random() < 0.5 else ()
+        kind = int(rng.integers(6))
+        other = (
+            sizes
+            if kind < 3
+            else sizes[-1:]
+            if kind == 3
+            else ()
+            if kind == 4
+            else tuple(n if rng.random() < 0.6 else 1 for n in sizes[int(rng.integers(2)) :])
+        )
         dtype = str(rng.choice(["f4", "f8"]))
         pair = numbers(rng, sizes, dtype), numbers(rng, other, dtype)
-        return pair if rng.random() < 0.8 or name.endswith("grad") else pair[::-1]
+        return pair if rng.random() < 0.6 or name.endswith("grad") else pair[::-1]
 
     check(name, on(BINARY[name]), make)
 
@@ -240,6 +249,20 @@ def test_reductions_have_the_bits_of_numpys(name: str) -> None:
         return x, axes if axes.size > 1 or rng.random() < 0.5 else axes[0:1].reshape(()), bool(rng.random() < 0.5)
 
     check(name, reduced(name), make)
+
+
+def test_cumulative_sums_have_the_bits_of_numpys() -> None:
+    def make(rng: Rng) -> tuple[Any, ...]:
+        sizes = shape(rng) if rng.random() < 0.7 else (int(rng.integers(1, 40)), int(rng.integers(1, 300)))
+        x = numbers(rng, sizes, str(rng.choice(["f4", "f8"]))) if rng.random() < 0.6 else rng.integers(-9, 9, sizes)
+        axis = np.array(rng.integers(-x.ndim, x.ndim), rng.choice(["i4", "i8"]))
+        switches = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
+        return x, axis, *switches, *([np.full(sizes, 7, x.dtype)] if rng.random() < 0.3 else [])
+
+    def python(x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any = None) -> Any:
+        return reduction.cumsum(np, x, axis, exclusive=exclusive, reverse=reverse)
+
+    check("cumsum", python, make)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -29,6 +29,8 @@
 
 #include "pool.h"
 
+#define INLINED static inline __attribute__((always_inline))
+
 enum {
     DEEPEST = 8,           /* the largest rank of arrays whose dimensions a kernel looks at one by one */
     HELD = 20000,          /* operations up to which a call keeps the interpreter: giving it up and getting it back takes longer */

@@ -1,4 +1,4 @@
-/* Elementwise kernels, of tensors of one shape, of which some operands may be a number or a row.
+/* Elementwise kernels, of tensors of one shape, or of shapes that are broadcast.
  *
  * The operations and their order are those of numpy's kernels, so the results are the same bits. (The one exception is the inverse
  * root of many numbers into a buffer, which is within a unit in the last place.) A maximum is as numpy's vectors have it: a NaN wins, and of two
@@ -7,15 +7,21 @@
 
 enum { PIECE = 1 << 15, BLOCK = 512, MANY_ROOTS = 1 << 14 };
 
-/* What a loop works on. Each operand moves by its `step` (0 for a number) from column to column, by `pitch` from row to row. */
+/* What a loop works on. Each operand moves by its `step` (0 for a number) from column to column, by `pitch` from row to row, and where
+ * `high` rows are a plane, by `plane` from plane to plane. */
 typedef struct {
-    int64_t columns, rows;
+    int64_t columns, rows, high;
     const char *operand[3];
-    int64_t step[3], pitch[3];
+    int64_t step[3], pitch[3], plane[3];
     char *out;
 } Walk;
 
-#define OPERAND(w, k, T, row) ((const T *)(w)->operand[k] + (row) * (w)->pitch[k])
+/* Where a row of an operand begins. */
+static inline int64_t row_of(const Walk *w, int k, int64_t row) {
+    return w->high ? row / w->high * w->plane[k] + row % w->high * w->pitch[k] : row * w->pitch[k];
+}
+
+#define OPERAND(w, k, T, row) ((const T *)(w)->operand[k] + row_of(w, k, row))
 
 /* A loop is divided over columns where there is one row, else over rows. */
 #define EACH_ROW(w)                                                                                                                \
@@ -171,27 +177,51 @@ static inline Part loop_for(const Loops *loops, int type) {
     }
 }
 
-/* Where an operand stands to the result, `full`: it has its shape, or is one number, or a row. */
-static inline bool place(Walk *w, int k, PyArrayObject *operand, PyArrayObject *full) {
-    int rank = PyArray_NDIM(operand), deepest = PyArray_NDIM(full);
-    w->operand[k] = PyArray_DATA(operand);
-    w->step[k] = 1;
-    w->pitch[k] = w->columns;
-    if (operand == full) return true;
-    if (rank == 0) {
-        w->step[k] = w->pitch[k] = 0;
-        return true;
+/* Fills `out` with the result's sizes, and says how to walk to them: neighbouring dimensions that both operands have, or one of them
+ * alone, are one. False where the operands do not fit, or there are more than three dimensions then. */
+static bool broadcast(PyArrayObject *x, PyArrayObject *y, Walk *w, int *rank, npy_intp *sizes) {
+    enum { MOST = 3 };
+    PyArrayObject *operands[2] = {x, y};
+    int ranks[2] = {PyArray_NDIM(x), PyArray_NDIM(y)}, has[MOST] = {0}, found = 0;
+    int64_t counts[MOST] = {1, 1, 1}, strides[2][MOST] = {{0}};
+    *rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
+    if (*rank > DEEPEST) return false;
+    for (int i = 1; i <= *rank; i++) {
+        int64_t a = i <= ranks[0] ? PyArray_DIM(x, ranks[0] - i) : 1, b = i <= ranks[1] ? PyArray_DIM(y, ranks[1] - i) : 1;
+        if (a != b && a != 1 && b != 1) return false;
+        int64_t size = sizes[*rank - i] = a == 1 ? b : a;
+        int mine = (a == size ? 1 : 0) | (b == size ? 2 : 0);
+        if (size == 1) continue;
+        if (found && has[found - 1] == mine)
+            counts[found - 1] *= size;
+        else if (found == MOST)
+            return false;
+        else {
+            has[found] = mine;
+            counts[found++] = size;
+        }
     }
-    if (rank == deepest) return same_shape(operand, full);
-    if (rank != 1 || PyArray_DIM(operand, 0) != PyArray_DIM(full, deepest - 1)) return false;
-    w->pitch[k] = 0;
+    if (!found) has[found++] = 3;
+    *w = (Walk){.columns = counts[0], .rows = counts[1] * counts[2], .high = found == MOST ? counts[1] : 0};
+    for (int k = 0; k < 2; k++) {
+        int64_t length = 1;
+        for (int i = 0; i < found; i++)
+            if (has[i] & 1 << k) {
+                strides[k][i] = length;
+                length *= counts[i];
+            }
+        w->operand[k] = PyArray_DATA(operands[k]);
+        w->step[k] = strides[k][0];
+        w->pitch[k] = strides[k][1];
+        w->plane[k] = strides[k][2];
+    }
     return true;
 }
 
-static PyObject *compute(const Call *call, Part part, Walk *w, PyArrayObject *full, int type, Py_ssize_t into) {
+static PyObject *compute(const Call *call, Part part, Walk *w, int rank, const npy_intp *sizes, int type, Py_ssize_t into) {
     int64_t size = w->rows * w->columns;
     if (!part || left_to_governor(call, size)) return NULL;
-    PyArrayObject *out = result_at(call, into, type, PyArray_NDIM(full), PyArray_DIMS(full));
+    PyArrayObject *out = result_at(call, into, type, rank, sizes);
     if (!out) return NULL;
     w->out = PyArray_DATA(out);
     if (w->rows == 1)
@@ -204,24 +234,17 @@ static PyObject *compute(const Call *call, Part part, Walk *w, PyArrayObject *fu
 static PyObject *binary(const Call *call, const Loops *loops) {
     PyArrayObject *x = array_at(call, 0), *y = array_at(call, 1);
     if (!x || !y || PyArray_TYPE(x) != PyArray_TYPE(y)) return NULL;
-    PyArrayObject *full = PyArray_NDIM(y) > PyArray_NDIM(x) ? y : x;
-    int rank = PyArray_NDIM(full);
-    if (!rank) return NULL;
-    Walk w = {.rows = 1, .columns = PyArray_SIZE(full)};
-    PyArrayObject *other = full == x ? y : x;
-    if (PyArray_NDIM(other) == 1 && rank > 1) {
-        w.columns = PyArray_DIM(full, rank - 1);
-        if (!w.columns) return NULL;
-        w.rows = PyArray_SIZE(full) / w.columns;
-    }
-    if (!place(&w, 0, x, full) || !place(&w, 1, y, full)) return NULL;
-    return compute(call, loop_for(loops, PyArray_TYPE(x)), &w, full, PyArray_TYPE(x), 2);
+    npy_intp sizes[DEEPEST];
+    int rank;
+    Walk w;
+    if (!broadcast(x, y, &w, &rank, sizes) || !rank) return NULL;
+    return compute(call, loop_for(loops, PyArray_TYPE(x)), &w, rank, sizes, PyArray_TYPE(x), 2);
 }
 
 static PyObject *unary_of(const Call *call, PyArrayObject *x, Part part, int type) {
     if (!PyArray_NDIM(x)) return NULL;
     Walk w = {.rows = 1, .columns = PyArray_SIZE(x), .operand = {PyArray_DATA(x)}, .step = {1}};
-    return compute(call, part, &w, x, type, 1);
+    return compute(call, part, &w, PyArray_NDIM(x), PyArray_DIMS(x), type, 1);
 }
 
 /* A transposed matrix is copied block by block into the result, and computed there. */
@@ -281,7 +304,9 @@ static PyObject *k_rsqrt(const Call *call) {
 /* A bias is a row for two dimensions or more. */
 static PyObject *k_bias_add(const Call *call) {
     PyArrayObject *value = array_at(call, 0), *bias = array_at(call, 1);
-    return value && bias && PyArray_NDIM(value) > 1 && PyArray_NDIM(bias) == 1 ? k_add(call) : NULL;
+    int rank = value ? PyArray_NDIM(value) : 0;
+    bool fits = rank > 1 && bias && PyArray_NDIM(bias) == 1 && PyArray_DIM(bias, 0) == PyArray_DIM(value, rank - 1);
+    return fits ? k_add(call) : NULL;
 }
 
 /* The operands of gradients have one shape. */
@@ -304,7 +329,7 @@ static PyObject *k_select(const Call *call) {
     w.operand[0] = PyArray_DATA(where);
     w.operand[1] = PyArray_DATA(x);
     w.operand[2] = PyArray_DATA(y);
-    return compute(call, part, &w, x, PyArray_TYPE(x), 3);
+    return compute(call, part, &w, PyArray_NDIM(x), PyArray_DIMS(x), PyArray_TYPE(x), 3);
 }
 
 #define CAST_TO(to, type)                                                                                                          \

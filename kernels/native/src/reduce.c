@@ -1,4 +1,4 @@
-/* Sums, means and extremes over dimensions that lie side by side.
+/* Sums, means and extremes over dimensions that lie side by side, and cumulative sums.
  *
  * Sums of fewer than 1024 elements are numpy's bit for bit: along rows pairwise, with eight partial sums for up to 128 numbers;
  * along columns in order. Others are added in lanes within pieces, and over pieces in float64. A piece is the same whoever adds it
@@ -248,3 +248,84 @@ static PyObject *extreme(const Call *call, Part single, Part twice) {
 
 static PyObject *k_max(const Call *call) { return extreme(call, largest_f4, largest_f8); }
 static PyObject *k_min(const Call *call) { return extreme(call, smallest_f4, smallest_f8); }
+
+/* ---- cumsum(x, axis, exclusive, reverse, out or nothing): numpy's bits, since each element is added to the sum of those before */
+
+enum { SCANS_AT_ONCE = 8 };
+
+typedef struct {
+    const void *x;
+    void *out;
+    int64_t before, along, after;
+    int64_t late;    /* 1 where a sum leaves out its own element */
+    bool backwards;
+} Scan;
+
+/* Sums along rows wait for each addition, so several rows are added up side by side. */
+#define SCANS(T, kind)                                                                                                             \
+    INLINED void scan_rows_##kind(const Scan *s, int64_t row, const int some) {                                                    \
+        int64_t step = s->backwards ? -1 : 1, first = row * s->along + (s->backwards ? s->along - 1 : 0);                          \
+        const T *x = (const T *)s->x + first;                                                                                      \
+        T *out = (T *)s->out + first, sums[SCANS_AT_ONCE];                                                                         \
+        for (int k = 0; k < some; k++) sums[k] = x[k * s->along];                                                                  \
+        if (s->late)                                                                                                               \
+            for (int k = 0; k < some; k++) out[k * s->along] = 0;                                                                  \
+        if (s->along > s->late)                                                                                                    \
+            for (int k = 0; k < some; k++) out[k * s->along + s->late * step] = sums[k];                                           \
+        for (int64_t i = 1; i + s->late < s->along; i++)                                                                           \
+            for (int k = 0; k < some; k++)                                                                                         \
+                out[k * s->along + (i + s->late) * step] = sums[k] += x[k * s->along + i * step];                                  \
+    }                                                                                                                              \
+    INLINED void scan_matrix_##kind(const Scan *s, int64_t group) {                                                                \
+        int64_t size = s->along * s->after, step = s->backwards ? -s->after : s->after;                                            \
+        int64_t first = group * size + (s->backwards ? size - s->after : 0);                                                       \
+        const T *x = (const T *)s->x + first;                                                                                      \
+        T *out = (T *)s->out + first;                                                                                              \
+        if (s->late) memset(out, 0, s->after * sizeof(T));                                                                         \
+        if (s->along > s->late) memcpy(out + s->late * step, x, s->after * sizeof(T));                                             \
+        for (int64_t i = 1; i + s->late < s->along; i++) {                                                                         \
+            const T *line = x + i * step;                                                                                          \
+            T *into = out + (i + s->late) * step, *sums = into - step;                                                             \
+            _Pragma("GCC ivdep") for (int64_t j = 0; j < s->after; j++) into[j] = sums[j] + line[j];                               \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static void scan_##kind(int64_t begin, int64_t count, const void *given) {                                                     \
+        const Scan *s = given;                                                                                                     \
+        int64_t group = begin, end = begin + count;                                                                                \
+        for (; s->after == 1 && group + SCANS_AT_ONCE <= end; group += SCANS_AT_ONCE) scan_rows_##kind(s, group, SCANS_AT_ONCE);   \
+        for (; s->after == 1 && group < end; group++) scan_rows_##kind(s, group, 1);                                               \
+        for (; group < end; group++) scan_matrix_##kind(s, group);                                                                 \
+    }
+
+SCANS(float, f4)
+SCANS(double, f8)
+SCANS(uint32_t, i4)
+SCANS(uint64_t, i8)
+
+static PyObject *k_cumsum(const Call *call) {
+    static const struct { int type; Part part; } parts[] = {
+        {NPY_FLOAT32, scan_f4}, {NPY_FLOAT64, scan_f8}, {NPY_INT32, scan_i4}, {NPY_INT64, scan_i8}};
+    PyArrayObject *x = array_at(call, 0);
+    int64_t axis, rank = x ? PyArray_NDIM(x) : 0;
+    if (!rank || !whole_at(call, 1, &axis) || call->count < 4 || !PyBool_Check(call->args[2]) || !PyBool_Check(call->args[3])) return NULL;
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || !PyArray_SIZE(x)) return NULL;
+    Part part = NULL;
+    for (int i = 0; i < 4; i++)
+        if (parts[i].type == PyArray_TYPE(x)) part = parts[i].part;
+    Scan s = {.x = PyArray_DATA(x), .before = 1, .along = PyArray_DIM(x, axis), .after = 1, .late = call->args[2] == Py_True,
+              .backwards = call->args[3] == Py_True};
+    for (int64_t i = 0; i < rank; i++) *(i < axis ? &s.before : &s.after) *= i == axis ? 1 : PyArray_DIM(x, i);
+    int64_t size = PyArray_SIZE(x);
+    if (!part || (s.before > 1 && left_to_governor(call, size))) return NULL;
+    PyArrayObject *made = result_at(call, 4, PyArray_TYPE(x), (int)rank, PyArray_DIMS(x));
+    if (!made) return NULL;
+    if (share_memory(made, x)) {
+        Py_DECREF((PyObject *)made);
+        return NULL;
+    }
+    s.out = PyArray_DATA(made);
+    int64_t piece = SUM_PIECE / (s.along * s.after) + 1;
+    work_through(call, part, &s, s.before, piece < SCANS_AT_ONCE ? SCANS_AT_ONCE : piece, size);
+    return (PyObject *)made;
+}

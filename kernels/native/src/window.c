@@ -6,8 +6,6 @@
 
 enum { CHANNELS = 16, WINDOW_PIECE = 1 << 15 };
 
-#define INLINED static inline __attribute__((always_inline))
-
 /* max_pool(x, y, ...), max_pool_grad(x, y, dy, dx, ...): images, windows that lie inside of them, and how far they move. */
 typedef struct {
     int64_t height, width, rows, columns, channels, high, wide, down, right;
