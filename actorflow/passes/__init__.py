@@ -1,5 +1,6 @@
 """Rewrites of the part of a graph that a run needs, each a pure function.
 
+batch_products.py   sums of products as one product; of a product, the columns that somebody takes
 chains.py           chains: a few ops in a row become the one op with a kernel for all of them: normalizations of layers,
                     attention, GELU
 coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code

@@ -16,6 +16,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Node, TensorId
+from actorflow.passes.batch_products import batch_products
 from actorflow.passes.chains import fuse_chains
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
@@ -143,6 +144,12 @@ def _save_memory(graph: Subgraph, context: DeviceOptions) -> Subgraph:
     return fit(graph, context.memory, merge, context.partial)
 
 
+def _batch_products(graph: Subgraph, context: DeviceOptions) -> Subgraph:
+    """Products that stand for sums may be fused with their users."""
+    batched = batch_products(graph)
+    return graph if batched is graph else fuse(batched)
+
+
 GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
     Pass("prune", lambda graph, c: prune(graph)),
     Pass("watch_targets", lambda graph, c: watch_targets(graph, c.placed), lambda c: c.partial),
@@ -181,6 +188,7 @@ MERGING_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
 """Over the part of each device; where its memory counts, `save_memory` runs them."""
 
 PART_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
+    Pass("batch_products", _batch_products, lambda c: c.options.fuse and not c.launched and c.memory is None),
     Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
     *MERGING_PASSES,
     Pass("save_memory", _save_memory, lambda c: c.memory is not None),

@@ -96,6 +96,15 @@ INLINED void tiles(const Product *p, const float *b, int64_t b_row, int64_t row,
     if (row < end) tile(p, b, b_row, row, column, 1, wide);
 }
 
+/* All of it, where the rows of `b` are whole lanes in memory. */
+static void multiplied(const Product *p) {
+    for (int64_t column = 0; column < p->n; column += PANEL)
+        if (column + LANE < p->n)
+            tiles(p, p->b + column, p->b_row, 0, p->m, column, PRODUCT_WIDE);
+        else
+            tiles(p, p->b + column, p->b_row, 0, p->m, column, 1);
+}
+
 /* ---- copies of panels */
 
 #if defined(__clang__) || __GNUC__ >= 12
