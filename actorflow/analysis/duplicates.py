@@ -10,6 +10,7 @@ import numpy as np
 
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES
+from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
@@ -71,3 +72,13 @@ def _hashable(value: Any) -> Hashable:
     if isinstance(value, (list, tuple)):
         return tuple(_hashable(v) for v in value)
     return type(value).__name__, value
+
+
+def merge_duplicates(graph: Subgraph) -> Subgraph:
+    """Keeps the first of nodes that are equal; see `divide_duplicates`."""
+    kept, renamed = divide_duplicates(graph.nodes.values(), {e.node for e in graph.feeds})
+    return replace(
+        graph.with_nodes(kept),
+        fetches=tuple(TensorId(renamed.get(e.node, e.node), e.port) for e in graph.fetches),
+        targets=tuple(renamed.get(t, t) for t in graph.targets),
+    )

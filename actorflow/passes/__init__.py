@@ -9,7 +9,6 @@ coalesce_loops.py   coalescing of loops: a while loop of cheap nodes becomes one
 compile.py          the way from a graph to what each device runs: all passes, in their order
 control_loops.py    loops over several devices (paper section 4.4): where their primitives go, and the small loops that keep
                     devices in step
-cse.py              common subexpressions: equal nodes become one (paper section 5.1)
 fold.py             constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5)
 fuse.py             fusion: products and convolutions take the bias and the activation after them in, both what they are
                     added to, and a step of gradient descent the product that it subtracts

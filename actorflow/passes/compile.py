@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow.analysis.cooperative import yielding
+from actorflow.analysis.duplicates import merge_duplicates
 from actorflow.analysis.feeding import check_loops, forget_fed_values, watch_targets
 from actorflow.analysis.frames import with_loops
 from actorflow.analysis.prune import prune
@@ -20,7 +21,6 @@ from actorflow.passes.batch_products import batch_products
 from actorflow.passes.chains import fuse_chains
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
-from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.fold import Evaluate, fold
 from actorflow.passes.fuse import fuse
 from actorflow.passes.memory.budget import Accepts, Memory, fit

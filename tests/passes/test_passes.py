@@ -17,6 +17,7 @@ from random_graphs import later, random_graph
 import actorflow as af
 from actorflow import errors
 from actorflow.analysis.ancestry import waits
+from actorflow.analysis.duplicates import merge_duplicates
 from actorflow.analysis.frames import is_free
 from actorflow.analysis.prune import needed_by, prune, reachability
 from actorflow.analysis.subgraph import Subgraph, topological
@@ -25,7 +26,6 @@ from actorflow.graph.node import Node, TensorId
 from actorflow.passes import coalesce as coalescing
 from actorflow.passes.coalesce import coalesce, members_of
 from actorflow.passes.compile import listed
-from actorflow.passes.cse import merge_duplicates
 from actorflow.passes.fold import fold
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
