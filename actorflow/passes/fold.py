@@ -1,8 +1,10 @@
-"""Constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5)."""
+"""Constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5). Ops that give an
+input on as it is, such as a product with 1, become an `Identity`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -13,13 +15,13 @@ from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES
 from actorflow.analysis.subgraph import Subgraph
-from actorflow.graph.constant_value import constant_value
-from actorflow.graph.node import Node, TensorId
+from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.registry import opdef
+from actorflow.shapes import Shape, is_static
 
 _LARGEST = 1 << 20
-_SHAPE_OPS = frozenset(("Shape", "Size", "Rank"))
 Evaluate = Callable[[Node, list[Any]], Any]
+ShapeOf = Callable[[TensorId], Shape]
 
 
 def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
@@ -30,49 +32,114 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
     """
     nodes: dict[str, Node] = {}
     fed = frozenset(graph.feeds)
+
+    def shape_of(tensor_id: TensorId) -> Shape:
+        return None if tensor_id in fed else nodes[tensor_id.node].shapes[tensor_id.port]
+
     for node in yielding(graph.nodes.values()):
-        nodes[node.name] = node
-        definition = opdef.lookup(node.op)
-        if node.op == "Const" or definition.stateful or definition.asynchronous or definition.work is None:
-            continue
-        if len(node.dtypes) != 1:
-            continue
-        if node.op in PRIMITIVES or node.dtypes[0].kind == "V":
-            continue
-        value: Any = None
-        if node.op in _SHAPE_OPS:
-            if node.inputs[0] not in fed:
-                value = constant_value(nodes, TensorId(node.name, 0))
-        elif node.inputs and all(e not in fed and nodes[e.node].op == "Const" for e in node.inputs):
-            try:
-                value = evaluate(node, [nodes[e.node].attrs["value"] for e in node.inputs])
-            except Exception:  # the run raises it, with the node's place
-                continue
-        if value is None or type(value) in (tuple, list):  # the run says what is wrong with several outputs
-            continue
-        array = np.asarray(value)
-        if array.nbytes > _LARGEST or array.dtype != node.dtypes[0].numpy_dtype:
-            continue
-        if array.base is not None or array.flags.writeable:
-            array = array.copy()
-            array.flags.writeable = False
-        inherited = _inherited_controls(node, nodes)
-        nodes[node.name] = replace(
-            node,
-            op="Const",
-            inputs=(),
-            controls=inherited,
-            attrs=MappingProxyType({"value": array, "dtype": dtypes.as_dtype(array.dtype)}),
-            shapes=(array.shape,),
-        )
+        known = {}
+        for e in node.inputs:  # a Merge of a loop takes what comes later
+            if e not in fed and (source := nodes.get(e.node)) is not None and source.op == "Const":
+                known[e] = source
+        nodes[node.name] = folded(node, known, shape_of, evaluate)
     return replace(graph, nodes=nodes)
 
 
-def _inherited_controls(node: Node, nodes: dict[str, Node]) -> tuple[str, ...]:
+def folded(
+    node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf, evaluate: Evaluate, largest: int = _LARGEST
+) -> Node:
+    """The node; a constant where it can be computed now, and an `Identity` where it gives an input on as it is.
+
+    Args:
+        node: the node.
+        known: those of its inputs that are constants.
+        shape_of: the shape of an input in all runs of what is folded.
+        evaluate: runs a node's kernel.
+        largest: the most bytes of a constant.
+    """
+    definition = opdef.lookup(node.op)
+    if node.op == "Const" or definition.stateful or definition.asynchronous or definition.work is None:
+        return node
+    if len(node.dtypes) != 1 or node.op in PRIMITIVES or node.dtypes[0].kind == "V":
+        return node
+    value = _value(node, known, shape_of, evaluate)
+    if value is None or type(value) in (tuple, list):  # the run says what is wrong with several outputs
+        return _handed_on(node, known, shape_of)
+    array = np.asarray(value)
+    if array.nbytes > largest or array.dtype != node.dtypes[0].numpy_dtype:
+        return node
+    if array.base is not None or array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return replace(
+        node,
+        op="Const",
+        inputs=(),
+        controls=_inherited_controls(node, known),
+        attrs=MappingProxyType({"value": array, "dtype": dtypes.as_dtype(array.dtype)}),
+        shapes=(array.shape,),
+    )
+
+
+def _value(node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf, evaluate: Evaluate) -> Any:
+    """The value of a node, or None where only a run knows it."""
+    if node.op in _OF_SHAPES:
+        shape = shape_of(node.inputs[0])
+        if shape is None or not (is_static(shape) or node.op == "Rank"):
+            return None
+        return np.array(_OF_SHAPES[node.op](shape), node.dtypes[0].numpy_dtype)
+    if not node.inputs or any(e not in known for e in node.inputs):
+        return None
+    try:
+        return evaluate(node, [known[e].attrs["value"] for e in node.inputs])
+    except Exception:  # the run raises it, with the node's place
+        return None
+
+
+_OF_SHAPES: dict[str, Callable[[Any], Any]] = {"Shape": list, "Size": math.prod, "Rank": len}
+
+
+def _handed_on(node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf) -> Node:
+    """An `Identity` of the input that the node gives on as it is, bit for bit; else the node."""
+    rule = _HANDED_ON.get(node.op)
+    place = None if rule is None else rule(node, known)
+    if place is None:
+        return node
+    shape = shape_of(node.inputs[place])
+    others = [e for at, e in enumerate(node.inputs) if at != place]
+    fits = shape is not None and is_static(shape) and shape == node.shapes[0]
+    if not fits and (node.op == "Reshape" or any(known[e].shapes[0] != () for e in others)):
+        return node  # the other input may give the result another shape
+    controls = _inherited_controls(node, {e: known[e] for e in others})
+    return replace(node, op="Identity", inputs=(node.inputs[place],), controls=controls, attrs=NO_ATTRS)
+
+
+def _product(node: Node, known: Mapping[TensorId, Node]) -> int | None:
+    if node.dtypes[0].kind not in "fiu":
+        return None  # a complex infinity times 1 is not a number
+    return next((1 - at for at in (1, 0) if _is_one(known.get(node.inputs[at]))), None)
+
+
+def _quotient(node: Node, known: Mapping[TensorId, Node]) -> int | None:
+    return 0 if node.dtypes[0].kind == "f" and _is_one(known.get(node.inputs[1])) else None
+
+
+def _is_one(constant: Node | None) -> bool:
+    return constant is not None and bool(np.all(constant.attrs["value"] == 1))
+
+
+_HANDED_ON: dict[str, Callable[[Node, Mapping[TensorId, Node]], int | None]] = {
+    "ConcatV2": lambda node, known: 0 if len(node.inputs) == 2 and node.inputs[1] in known else None,
+    "Mul": _product,
+    "RealDiv": _quotient,
+    "Reshape": lambda node, known: 0 if node.inputs[1] in known else None,
+}
+"""Which input a node may give on, if that has the result's shape."""
+
+
+def _inherited_controls(node: Node, known: Mapping[TensorId, Node]) -> tuple[str, ...]:
     """The node's own control inputs, and those of the constants that it was computed from."""
     found = dict.fromkeys(node.controls)
-    for tensor_id in node.inputs:
-        source = nodes[tensor_id.node]
-        if source.op == "Const":
-            found.update(dict.fromkeys(source.controls))
+    for source in known.values():
+        found.update(dict.fromkeys(source.controls))
     return tuple(found)

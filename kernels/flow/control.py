@@ -52,7 +52,7 @@ def print_text(xp: Any, text: Any, *, output_stream: str, end: str) -> None:
 
 @kernel("Assert")
 def assert_true(xp: Any, condition: Any, data: Any, *, summarize: int) -> None:
-    if not np.all(condition):
+    if condition is not np.True_ and not np.all(condition):
         raise InvalidArgumentError(
             "assertion failed: the condition does not hold.",
             details=[f"data {i}: {_summary(d, summarize)}" for i, d in enumerate(data)],

@@ -295,6 +295,22 @@ def test_fold_knows_static_shapes(graph: af.Graph) -> None:
     assert folded.nodes[open_.op.name].op == "Shape"
 
 
+def test_fold_takes_out_what_gives_an_input_on_as_it_is(graph: af.Graph) -> None:
+    """It stays if the other input could give the result another shape, or if bits would change."""
+    a = af.placeholder(af.float32, [2, 3], name="a")
+    x = af.square(a, name="x")
+    y = af.placeholder(af.float32, [None, 3], name="y")
+    z = af.placeholder(af.complex64, [2, 3], name="z")
+    gone = [x * 1.0, 1.0 * y, x / 1.0, x * af.ones([3]), y * af.ones([]), af.reshape(x, [2, 3]), af.concat([y], 0)]
+    stay = [x * 2.0, y * af.ones([2, 3]), 1.0 / x, x + 0.0, z * 1.0, af.reshape(y, [2, 3]), af.concat([x, x], 0)]
+    folded = fold(subgraph(graph, [*gone, *stay], [a, y, z]), compute).nodes
+    assert [folded[tensor.op.name].op for tensor in gone] == ["Identity"] * len(gone)
+    assert "Identity" not in [folded[tensor.op.name].op for tensor in stay]
+    with af.control_dependencies([af.group(x, name="before")]):
+        after = af.multiply(x, 1.0, name="after")
+    assert str(fold(subgraph(graph, [after], [a]), compute).nodes["after"]) == "after = Identity(x, ^before)"
+
+
 def test_folded_values_are_those_of_the_run(seed: int) -> None:
     """Folding a graph without placeholders leaves constants of the oracle's bits."""
     from interpreter import Interpreter

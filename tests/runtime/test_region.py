@@ -79,6 +79,25 @@ async def test_each_shape_has_its_code_up_to_a_limit(graph: af.Graph) -> None:
         assert max(len(region._versions) for region in regions(session)) == 17
 
 
+async def test_what_follows_from_the_sizes_of_a_feed_is_computed_once(graph: af.Graph) -> None:
+    """A mean's gradient is a constant for each size of a batch, and what it is multiplied by 1 with is itself."""
+    x, w = af.placeholder(af.float32, [None, 3]), af.Variable([1.0, 2.0, 4.0])
+    rows = af.reshape(x, af.stack([af.shape(x)[0], 3]))
+    (gradient,) = af.gradients(af.reduce_sum(af.square(rows * w)) * 1.0, [w])
+    sizes = af.shape(x)
+    arrays = [np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32) for n in (0, 1, 5, 1, 5)]
+    found = await both_ways(graph, [gradient, sizes], [{x: a} for a in arrays])
+    assert [size.tolist() for _, size in found] == [[len(a), 3] for a in arrays]
+    async with af.Session(graph=graph) as session:
+        await session.run(w.initializer)
+        await session.run([gradient, sizes], {x: arrays[2]})
+        (region,) = [one for one in regions(session) if one._open]
+        ops = [member.op for member in region._with_shapes([(5, 3)])]
+        assert "Reshape" not in ops and "Pack" not in ops and ops.count("Shape") == 1, (
+            "what is fetched is made in each run"
+        )
+
+
 async def test_unknown_ranks_and_kinds_of_scalars(graph: af.Graph) -> None:
     x, n = af.placeholder(af.float64), af.placeholder(af.int32)
     z = (x * 2.0 + 1.0) / 3.0

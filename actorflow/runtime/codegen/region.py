@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from actorflow.analysis.cooperative import yielding
 from actorflow.device.base import Device
@@ -16,6 +18,7 @@ from actorflow.dtypes import DType
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import writes_last
+from actorflow.passes.fold import folded
 from actorflow.registry import opdef
 from actorflow.registry.traits import Loop
 from actorflow.runtime.codegen import codegen
@@ -23,11 +26,13 @@ from actorflow.runtime.codegen.emitter import Emitter, SourceMap
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
 from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
 from actorflow.runtime.diagnostics.misfit import Given
-from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of
+from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of, needs_memory
 from actorflow.runtime.state.resources import one_at_a_time
 from actorflow.shapes import Shape, is_static, merge
 
 _MOST_VERSIONS = 16
+_LARGEST = 1 << 16
+"""The most bytes of a constant that each version computes for itself."""
 
 
 class Region:
@@ -58,6 +63,7 @@ class Region:
         self._input_types = list(input_types)
         self._device = device
         self._context_of = context_of
+        self._given, self._kept = frozenset(node.attrs["inputs"]), frozenset(node.attrs["outputs"])
         self._open = [i for i, (dtype, shape) in enumerate(input_types) if not is_static(shape) and not dtype.is_ref]
         self._versions: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._places: dict[str, SourceMap] = {}
@@ -106,8 +112,7 @@ class Region:
         members = self._with_shapes(shapes)
         types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
         types.update(self._types(shapes))
-        given, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
-        arranged = arrange(members, types, kept, given, self._compiler, self._candidates(members))
+        arranged = arrange(members, types, self._kept, self._given, self._compiler, self._candidates(members))
         fused = [m for m in arranged if isinstance(m, FusedLoop)]
         if fused:
             self._versions[key] = self._code(shapes, arranged)
@@ -180,6 +185,7 @@ class Region:
             return list(self.members)
         types = self._types(shapes)
         refined: dict[str, Node] = {}
+        constants: dict[str, Node] = {}
         for member in self.members:
             definition = opdef.lookup(member.op)
             inputs = [types[e] for e in member.inputs]
@@ -194,10 +200,30 @@ class Region:
                 inferred = tuple(merge(a, b) for a, b in zip(inferred, member.shapes, strict=True))
             except (TypeError, ValueError):
                 inferred = member.shapes  # wrong shapes were fed: the kernel says so
-            refined[member.name] = replace(member, shapes=inferred)
-            for port, (dtype, shape) in enumerate(zip(member.dtypes, inferred)):
-                types[TensorId(member.name, port)] = (dtype, shape)
+            shaped = replace(member, shapes=inferred)
+            made = self._folded(shaped, constants, types)
+            if made.op == "Const":
+                constants[made.name] = made
+            leaves = TensorId(made.name, 0) in self._kept  # and so is made in each run
+            made = refined[made.name] = shaped if leaves else made
+            for port, (dtype, shape) in enumerate(zip(made.dtypes, made.shapes)):
+                types[TensorId(made.name, port)] = (dtype, shape)
         return list(refined.values())
+
+    def _folded(self, member: Node, constants: Mapping[str, Node], types: Mapping[TensorId, Any]) -> Node:
+        """A member; a constant, or an Identity, where that follows from the shapes of one version."""
+        if self._device.xp is not np or needs_memory(member, self._device):
+            return member
+        known = {e: constants[e.node] for e in member.inputs if e.node in constants and e not in self._given}
+        return folded(member, known, lambda e: types[e][1], self._evaluate, _LARGEST)
+
+    def _evaluate(self, member: Node, inputs: list[Any]) -> Any:
+        """Runs a member's kernel now; None where it can't run outside of a step."""
+        entry = kernel_of(member, self._device, ())
+        if entry.takes_context or entry.takes_step or entry.is_async:
+            return None
+        with np.errstate(all="ignore"):
+            return bind(member, entry, self._device, self._context_of)(*inputs)
 
 
 def _replace(region: weakref.ref[Region], key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
