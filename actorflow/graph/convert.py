@@ -14,29 +14,47 @@ from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 
-_CONVERSIONS: list[tuple[type | tuple[type, ...], Callable[..., Tensor]]] = []
+_CONVERSIONS: list[tuple[int, type | tuple[type, ...], Callable[..., Any]]] = []
+"""Registered functions with their priorities, in the order in which they are asked."""
 
 
 @public("af")
-def register_tensor_conversion_function(kind: type | tuple[type, ...], function: Callable[..., Tensor]) -> None:
-    """`function(value, dtype=None, name=None)` makes tensors of values of this type (variables, indexed slices).
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...], conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """`conversion_func(value, dtype=None, name=None)` makes tensors of values of this type, wherever an op takes a tensor.
 
     Example:
         >>> class Celsius:
         ...     def __init__(self, degrees):
         ...         self.degrees = degrees
         >>> def kelvin(value, dtype=None, name=None):
-        ...     return af.constant(value.degrees + 273.15, name=name)
+        ...     return af.constant(value.degrees + 273.15, dtype, name=name)
         >>> af.register_tensor_conversion_function(Celsius, kelvin)
-        >>> af.convert_to_tensor(Celsius(20.0))
-        293.15
+        >>> af.convert_to_tensor(Celsius(20.0)), 1.0 + af.negative(Celsius(0.0))
+        (293.15, -272.15)
+
+    Args:
+        base_type: the type, or several; subclasses count.
+        conversion_func: gives a tensor in the default graph, of the type `dtype` where that is not None. It may give
+            NotImplemented: then the next function is asked.
+        priority: functions with a smaller number are asked first; among equal ones the first that was registered.
+
+    Raises:
+        TypeError: `base_type` is no type, or `conversion_func` can't be called.
     """
-    _CONVERSIONS.append((kind, function))
+    kinds = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not kinds or not all(isinstance(kind, type) for kind in kinds):
+        raise TypeError(f"base_type must be a type or a tuple of types, but it is {base_type!r:.60}.")
+    if not callable(conversion_func):
+        raise TypeError(f"conversion_func must be callable, but it is {conversion_func!r:.60}.")
+    _CONVERSIONS.append((priority, base_type, conversion_func))
+    _CONVERSIONS.sort(key=lambda row: row[0])
 
 
 def is_symbolic(value: Any) -> bool:
     """Whether `value` is a tensor or converts to one by a registered function."""
-    return isinstance(value, Tensor) or any(isinstance(value, kind) for kind, _ in _CONVERSIONS)
+    return isinstance(value, Tensor) or any(isinstance(value, kind) for _, kind, _ in _CONVERSIONS)
 
 
 def graph_of(values: Sequence[Any]) -> Graph:
@@ -44,20 +62,27 @@ def graph_of(values: Sequence[Any]) -> Graph:
     function is traced that takes tensors from around, it is that function's."""
     for value in values:
         if isinstance(value, (list, tuple)):
-            if any(is_symbolic(v) for v in value):
+            if any(map(_has_graph, value)):
                 return graph_of(value)
-        elif isinstance(value, (Tensor, Operation)) or is_symbolic(value):
+        elif _has_graph(value):
             entered = scopes.entered_graph()
             graph: Graph = value.graph if entered is None or not entered.takes_outer else entered
             return graph
     return get_default_graph()
 
 
+def _has_graph(value: Any) -> bool:
+    """Whether a value is in a graph already. Values of a program's own types become tensors of any graph."""
+    if isinstance(value, (Tensor, Operation)):
+        return True
+    return is_symbolic(value) and isinstance(getattr(value, "graph", None), Graph)
+
+
 def symbolic_dtype(value: Any) -> DType | None:
-    """The element type of a symbolic value, else None."""
+    """The element type of a symbolic value, else None; also None where only the conversion will tell."""
     if is_symbolic(value):
-        dtype: DType = value.dtype
-        return dtype.base_dtype
+        dtype = getattr(value, "dtype", None)
+        return dtype.base_dtype if isinstance(dtype, DType) else None
     return None
 
 
@@ -110,9 +135,9 @@ def convert_to_tensor(
                 f"{value.name} has type {value.dtype}, but {wanted} is needed; convert it with af.cast(x, af.{wanted})."
             )
         return value
-    for kind, function in _CONVERSIONS:
-        if isinstance(value, kind):
-            return convert_to_tensor(function(value, dtype=wanted, name=name), wanted)
+    for _, kind, function in _CONVERSIONS:
+        if isinstance(value, kind) and (made := _converted(function, value, wanted, name, graph)) is not NotImplemented:
+            return convert_to_tensor(made, wanted)
     if isinstance(value, Operation):
         raise TypeError(f"{value.name} is an operation, which is no tensor; its outputs are {list(value.outputs)}.")
     graph = get_default_graph() if graph is None else graph
@@ -121,6 +146,41 @@ def convert_to_tensor(
     array = as_array(value, wanted, None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype))
     attrs = {"value": array, "dtype": dtypes.as_dtype(array.dtype)}
     return graph.create_op("Const", (), attrs, name or "Const").outputs[0]
+
+
+def _converted(
+    function: Callable[..., Any], value: Any, dtype: DType | None, name: str | None, graph: Graph | None
+) -> Any:
+    """The tensor that a registered function makes of a value; NotImplemented where it leaves that to another one."""
+    if graph is None or graph is get_default_graph() or _has_graph(value):
+        made = function(value, dtype=dtype, name=name)
+    else:
+        with graph.as_default():
+            made = function(value, dtype=dtype, name=name)
+    if made is not NotImplemented and not is_symbolic(made):
+        raise TypeError(
+            f"The conversion of a {type(value).__name__} by {_name(function)} gave no tensor, but {_short(made)}."
+        )
+    return made
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", repr(function))
+
+
+def convert_alike(*values: Any) -> list[Tensor]:
+    """All as tensors of one type and graph: a value takes the type of the first tensor beside it, else that of the first value.
+
+    Raises:
+        TypeError: the types differ, or a value does not have such a type.
+    """
+    graph = graph_of(values)
+    dtype = next((found for value in values if (found := symbolic_dtype(value)) is not None), None)
+    made: dict[int, Tensor] = {}
+    for place in sorted(range(len(values)), key=lambda place: not is_symbolic(values[place])):
+        made[place] = tensor = convert_to_tensor(values[place], dtype, graph=graph)
+        dtype = dtype or tensor.dtype.base_dtype
+    return [made[place] for place in range(len(values))]
 
 
 def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = None) -> np.ndarray[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ def convert_inputs(definition: OpDef, values: Sequence[Any], graph: Graph) -> li
     for spec, value in zip(definition.inputs, values, strict=True):
         if spec.group not in known and (found := _deciding_dtype(spec, value)) is not None:
             known[spec.group] = found
+    if any([spec.group and spec.group not in known for spec in definition.inputs]):
+        values = [_decided(spec, value, known, graph) for spec, value in zip(definition.inputs, values, strict=True)]
     for spec, value in zip(definition.inputs, values, strict=True):
         if spec.group and spec.group not in known and any(map(_is_empty, _parts(spec, value))):
             _decide_by_sibling(definition, values, spec, known)
@@ -79,6 +82,15 @@ def _as_allowed(spec: InputDef, value: Any) -> Any:
 def _deciding_dtype(spec: InputDef, value: Any) -> DType | None:
     """The element type that the first tensor among the values of an input brings."""
     return next((found for part in _parts(spec, value) if (found := symbolic_dtype(part)) is not None), None)
+
+
+def _decided(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph) -> Any:
+    """A value as it is; its tensor where only the conversion tells its type, which decides that of its group."""
+    if spec.kind == "list" and isinstance(value, (list, tuple)):
+        return [_decided(replace(spec, kind="tensor"), part, known, graph) for part in value]
+    if spec.kind != "tensor" or spec.group in known or not is_symbolic(value):
+        return value
+    return _convert_one(spec, value, known, graph, spec.name)
 
 
 def _convert_one(spec: InputDef, value: Any, known: dict[str, DType], graph: Graph, name: str) -> Tensor:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorflow.dtypes import DType, DTypeLike, int64
+from actorflow.dtypes import INDEX, DType, DTypeLike, int32, int64
 from actorflow.errors import describe
 from actorflow.graph.constant_value import constant_value
-from actorflow.graph.convert import register_tensor_conversion_function
+from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
 from actorflow.graph.graph import Graph
-from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import concat
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.segment import unsorted_segment_sum
@@ -51,7 +51,7 @@ class IndexedSlices:
     An op that wants a tensor gets the dense one. An optimizer applies the rows alone.
 
     Example:
-        >>> rows = af.IndexedSlices(af.constant([[1.0, 2.0]]), af.constant([1]), dense_shape=af.constant([3, 2]))
+        >>> rows = af.IndexedSlices([[1.0, 2.0]], [1], dense_shape=[3, 2])
         >>> af.convert_to_tensor(rows)
         [[0. 0.]
          [1. 2.]
@@ -61,14 +61,18 @@ class IndexedSlices:
         values: shape `[n, d1, d2, ...]`.
         indices: `[n]`, int32 or int64; an index that occurs several times stands for the sum of its rows.
         dense_shape: the vector `[d0, d1, d2, ...]`, or None where it is not known.
+
+    Raises:
+        TypeError: indices or a shape that are no integers.
     """
 
     __slots__ = ("dense_shape", "indices", "values")
 
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
-        self.values = values
-        self.indices = indices
-        self.dense_shape = dense_shape
+    def __init__(self, values: TensorLike, indices: TensorLike, dense_shape: TensorLike | None = None) -> None:
+        graph = graph_of([values, indices, dense_shape])
+        self.values = convert_to_tensor(values, name="values", graph=graph)
+        self.indices = _integers(indices, "indices", graph)
+        self.dense_shape = None if dense_shape is None else _integers(dense_shape, "dense_shape", graph)
 
     def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], IndexedSlices]]:
         """See `actorflow.nest`."""
@@ -126,6 +130,19 @@ class IndexedSlices:
 
     def __repr__(self) -> str:
         return f"<actorflow.IndexedSlices of {self.values!r} at {self.indices.name} in {show(self.static_shape)}>"
+
+
+def _integers(value: TensorLike, name: str, graph: Graph) -> Tensor:
+    tensor = convert_to_tensor(value, name=name, preferred_dtype=int32, graph=graph)
+    if tensor.dtype.base_dtype not in INDEX:
+        raise TypeError(
+            describe(
+                f"The {name} of IndexedSlices are int32 or int64, but they were given as {tensor.dtype.name}.",
+                where=user_line(),
+                hint=f"Convert them: af.cast({name}, af.int64).",
+            )
+        )
+    return tensor
 
 
 def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow import dtypes as dt
-from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
+from actorflow.graph.convert import convert_alike, convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
@@ -67,15 +67,8 @@ def matrix_triangular_solve(
 
     Raises InvalidArgumentError in the run for a zero on the diagonal.
     """
-    left, right = _alike(matrix, rhs)
+    left, right = convert_alike(matrix, rhs)
     return matrix_triangular_solve_op(left, right, lower=lower, adjoint=adjoint, name=name)
-
-
-def _alike(matrix: TensorLike, rhs: TensorLike) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one type; a value takes the type of the tensor beside it."""
-    graph, wanted = graph_of([matrix, rhs]), symbolic_dtype(matrix) or symbolic_dtype(rhs)
-    left = convert_to_tensor(matrix, wanted, graph=graph)
-    return left, convert_to_tensor(rhs, left.dtype.base_dtype, graph=graph)
 
 
 @public("af", "af.linalg")
@@ -91,7 +84,7 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
          [2.]]
     """
     with composite(name, "cholesky_solve", chol, rhs) as scope:
-        factor, right = _alike(chol, rhs)
+        factor, right = convert_alike(chol, rhs)
         half = matrix_triangular_solve_op(factor, right, adjoint=False, lower=True)
         return matrix_triangular_solve_op(factor, half, adjoint=True, lower=True, name=scope)
 
@@ -169,6 +162,6 @@ def matrix_solve_ls(
 
     Raises InvalidArgumentError in the run where the normal equations can't be solved.
     """
-    left, right = _alike(matrix, rhs)
+    left, right = convert_alike(matrix, rhs)
     regularizer = convert_to_tensor(l2_regularizer, dt.float64, graph=left.graph)
     return matrix_solve_ls_op(left, right, regularizer, fast=fast, name=name or "matrix_solve_ls")

@@ -10,7 +10,7 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL
-from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
+from actorflow.graph.convert import convert_alike, convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
@@ -194,7 +194,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Raises:
         TypeError: x and y have different types.
     """
-    left, right = _alike(x, y)
+    left, right = convert_alike(x, y)
     dtype = _quotient_type(left.dtype)
     return realdiv(cast(left, dtype), cast(right, dtype), name=name or "truediv")
 
@@ -221,7 +221,7 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Raises:
         TypeError: x and y have different types.
     """
-    left, right = _alike(x, y)
+    left, right = convert_alike(x, y)
     return (floor_div if left.dtype.is_integer else realdiv)(left, right, name=name or "div")
 
 
@@ -234,13 +234,6 @@ def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         [ 3. -4.]
     """
     return floor_div(x, y, name=name or "floordiv")
-
-
-def _alike(x: TensorLike, y: TensorLike) -> tuple[Tensor, Tensor]:
-    """Both as tensors of one type; a value takes the type of the tensor beside it."""
-    graph, wanted = graph_of([x, y]), symbolic_dtype(x) or symbolic_dtype(y)
-    left = convert_to_tensor(x, wanted, graph=graph)
-    return left, convert_to_tensor(y, left.dtype.base_dtype, graph=graph)
 
 
 # ---- powers, extremes, differences

@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import INEXACT, NUMERIC
-from actorflow.graph.convert import convert_to_tensor, graph_of, symbolic_dtype
+from actorflow.graph.convert import convert_alike, convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
@@ -149,9 +149,7 @@ def matmul(
     """
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("A matrix is either transposed or adjoint (transposed and conjugated); choose one.")
-    graph, wanted = graph_of([a, b]), symbolic_dtype(a) or symbolic_dtype(b)
-    left = convert_to_tensor(a, wanted, graph=graph)
-    right = convert_to_tensor(b, left.dtype.base_dtype, graph=graph)
+    left, right = convert_alike(a, b)
     if any(t.static_shape is None or len(t.static_shape) > 2 for t in (left, right)):
         left = conj(left) if transpose_a else left
         right = conj(right) if transpose_b else right
@@ -187,9 +185,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
         ValueError: the lists differ in length, there is no such axis, or paired axes differ in size.
     """
     with composite(name, "Tensordot", a, b) as scope:
-        graph, wanted = graph_of([a, b]), symbolic_dtype(a) or symbolic_dtype(b)
-        left = convert_to_tensor(a, wanted, graph=graph)
-        right = convert_to_tensor(b, left.dtype.base_dtype, graph=graph)
+        left, right = convert_alike(a, b)
         if left.static_shape is None or right.static_shape is None:
             return _of_any_rank(left, right, axes, scope)
         over_left, over_right = _paired_axes(axes, len(left.static_shape), len(right.static_shape))
