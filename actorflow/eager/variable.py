@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -112,22 +113,28 @@ class EagerVariable(Variable):
     @property
     def handle(self) -> Tensor:  # type: ignore[override]
         """The reference that assignments take; within a function that is traced, the one that stands for it there."""
+        found = self.watched_handle
+        if found is self._handle:
+            self._check_home()
+        return found
+
+    @property
+    def watched_handle(self) -> Tensor:
+        """The reference by which tapes know the variable, wherever it lives."""
         if self._is_new:
             self._settle()
         inside = eager_handle_graph()
-        if inside is not None:
-            return inside.handle_of(self)  # type: ignore[no-any-return]
-        self._check_home()
-        return self._handle
+        return self._handle if inside is None else inside.handle_of(self)
 
     def _check_home(self) -> None:
         """Raises RuntimeError where the variable lives on a task of a cluster, to which a function took it."""
         if self._home is not None:
             raise RuntimeError(
                 describe(
-                    f"The variable {self.name} lives on {self._home.target}, and can't be changed or watched here.",
+                    f"The variable {self.name} lives on {self._home.target}, and can't be changed by ops here.",
                     where=user_line(),
-                    hint="Change it in a function of that device.",
+                    hint="Change it in a function of that device, such as the whole training step, or give it another value: "
+                    f"{self._state.name}.load(value).",
                 )
             )
 
@@ -241,6 +248,19 @@ class EagerVariable(Variable):
             self._state.assign(value)
         else:
             self._home.assign(value)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EagerVariable:
+        """Another variable of this process with the same value, also where this one lives on a task of a cluster."""
+        with GRAPH.as_default():
+            made = EagerVariable(
+                self.numpy(),
+                self.trainable,
+                name=self._state.name,
+                dtype=self.dtype,
+                constraint=copy.deepcopy(self.constraint, memo),
+            )
+        memo[id(self)] = made
+        return made
 
     def eval(self, session: Any = None, feed_dict: Any = None) -> Any:
         """Raises NotImplementedError: there is no session in it; `numpy()` gives the value."""

@@ -199,6 +199,11 @@ class Variable(Assignments):
         return self.handle.name
 
     @property
+    def watched_handle(self) -> Tensor:
+        """The reference by which tapes know the variable: `handle`."""
+        return self.handle
+
+    @property
     def op(self) -> Operation:
         return self.handle.op
 

@@ -33,10 +33,10 @@ def with_gradient(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     variables = list(finder.variables.values())
     rule = python_rule(f, grad_fn, len(ys), len(xs), variables)
     if tapes.recording():
-        operation = EagerOperation("CustomGradient", {}, (*xs, *(v.handle for v in variables)), ys, f.__name__)
+        operation = EagerOperation("CustomGradient", {}, (*xs, *(v.watched_handle for v in variables)), ys, f.__name__)
         operation.rule = lambda node, *dys: rule(*dys)[len(ys) :]
         for tape in tapes.recording():
             for variable in variables:
-                tapes.watch_read(tape, variable.handle)
+                tapes.watch_read(tape, variable.watched_handle)
         tapes.record(operation)
     return type(results)(ys) if several else ys[0]

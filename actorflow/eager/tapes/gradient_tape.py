@@ -130,8 +130,9 @@ class GradientTape:
             raise RuntimeError(describe("A tape can only watch inside of its block.", where=user_line()))
         for each in nest.flatten(tensor):
             if isinstance(each, Variable):
-                self._tape.watch(each.handle)
-                self._tape.variables.setdefault(id(each.handle), each)
+                handle = each.watched_handle
+                self._tape.watch(handle)
+                self._tape.variables.setdefault(id(handle), each)
             elif isinstance(each, Tensor):
                 self._tape.watch(each)
             else:
@@ -405,7 +406,7 @@ def _target(value: Any) -> Tensor:
 def _owner(source: Any) -> Tensor:
     """The tensor whose gradient is meant: for a variable its handle."""
     if isinstance(source, Variable):
-        return source.handle
+        return source.watched_handle
     if not isinstance(source, Tensor):
         raise ValueError(
             describe(

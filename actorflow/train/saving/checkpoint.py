@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import blocking
-from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.eager.scope import eager_graph
 from actorflow.eager.variable import EagerVariable, when_used
 from actorflow.errors import describe
@@ -114,9 +112,6 @@ class Checkpoint:
         variables, resumable = reached_from(self)
         for way, one in resumable.items():
             variables[way] = _holder(one)
-        for way, variable in variables.items():
-            if isinstance(variable, EagerVariable) and variable._home is not None:
-                variables[way] = _copy(variable)
         eager = [v for v in variables.values() if isinstance(v, EagerVariable)]
         if eager and len(eager) < len(variables):
             raise ValueError(
@@ -124,18 +119,9 @@ class Checkpoint:
             )
         key = tuple((way, id(variable)) for way, variable in variables.items())
         if self._checkpoint_saver is None or self._checkpoint_saver[0] != key:
-            if eager:
-                graph = FuncGraph("checkpoint", may_make=False, ordered=False)
-                with graph.as_default():
-                    self._checkpoint_saver = key, Saver(variables, max_to_keep=None, state=False)
-            else:
-                self._checkpoint_saver = key, Saver(variables, max_to_keep=None)
-        saver = self._checkpoint_saver[1]
-        if not eager:
-            path: str = saver.save(self._session(session), file_prefix, write_meta_graph=False, write_state=write_state)
-            return path
-        with blocking.Session(graph=saver._graph) as opened:
-            path = saver.save(opened, file_prefix, write_meta_graph=False, write_state=write_state)
+            self._checkpoint_saver = key, Saver(variables, max_to_keep=None, state=not eager)
+        given = None if eager else self._session(session)
+        path: str = self._checkpoint_saver[1].save(given, file_prefix, write_meta_graph=False, write_state=write_state)
         return path
 
     def restore(self, save_path: str | os.PathLike[str] | None) -> Restoring:
@@ -203,20 +189,6 @@ def _holder(resumable: Any) -> EagerVariable:
     holder.assign(resumable.state())
     found: EagerVariable = holder
     return found
-
-
-def _copy(variable: EagerVariable) -> EagerVariable:
-    """A variable of this process with the value of one that lives on a task of a cluster."""
-    copy: EagerVariable | None = getattr(variable, "_checkpoint_copy", None)
-    value = variable.numpy()
-    if copy is None:
-        with eager_graph().as_default():
-            made: Any = Variable(value, trainable=False, name="copy", dtype=variable.dtype)
-        variable._checkpoint_copy = copy = made  # type: ignore[attr-defined]
-    else:
-        copy.load(value)
-    assert copy is not None
-    return copy
 
 
 class Restoring:

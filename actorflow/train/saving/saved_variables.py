@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow.cluster.master.node_states import keeps_state
+from actorflow.eager.scope import eager_graph
+from actorflow.eager.variable import EagerVariable
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph, get_default_graph
 from actorflow.shapes import Shape
@@ -57,6 +59,21 @@ def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:
     if key or info is None:  # a single slice that is given a name is a variable of that name
         return [Saved(key or variable.name.removesuffix(":0"), variable, "", variable.static_shape)]
     return [Saved(info.full_name, variable, info.spec, info.full_shape)]
+
+
+def in_this_process(variable: Any) -> Any:
+    """The variable; of an eager one that lives on a task of a cluster a copy, which has the value there until the next call."""
+    if not isinstance(variable, EagerVariable) or variable._home is None:
+        return variable
+    copy: EagerVariable | None = getattr(variable, "_saved_copy", None)
+    value = variable.numpy()
+    if copy is None:
+        with eager_graph().as_default():
+            copy = EagerVariable(value, trainable=False, name="copy", dtype=variable.dtype)
+        variable._saved_copy = copy  # type: ignore[attr-defined]
+    else:
+        copy.load(value)
+    return copy
 
 
 def by_task(variables: Sequence[Saved]) -> dict[str, list[Saved]]:

@@ -7,6 +7,7 @@ import threading
 import weakref
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -14,7 +15,9 @@ import numpy as np
 
 from actorflow import blocking, machine
 from actorflow.dtypes import string
-from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError, with_topic
+from actorflow.eager.functions.func_graph import FuncGraph
+from actorflow.eager.variable import EagerVariable
+from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError, describe, with_topic
 from actorflow.formats import installed
 from actorflow.formats.compare import RestoreRequest
 from actorflow.graph.graph import Graph, get_default_graph
@@ -34,8 +37,9 @@ from actorflow.train.saving.checkpoints import (
     update_checkpoint_state,
     warn,
 )
-from actorflow.train.saving.saved_variables import Saved, by_task, named_variables, tasks_with_state
+from actorflow.train.saving.saved_variables import Saved, by_task, in_this_process, named_variables, tasks_with_state
 from actorflow.unpicklable import unpicklable
+from actorflow.user_line import user_line
 from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
 
@@ -65,7 +69,8 @@ def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -
 class Saver:
     """Nodes that save and restore variables, and the bookkeeping of checkpoints.
 
-    With a blocking session the same calls do without `await`.
+    With a blocking session the same calls do without `await`. Eager variables, which are given in `var_list`, have no session:
+    `saver.save(None, path)`.
 
     A save takes the values of all variables at one instant, without a copy, and writes them on a thread while steps go
     on; a variable that is updated meanwhile gets a fresh buffer. One save goes on at a time; another one waits. The
@@ -161,6 +166,8 @@ class Saver:
         self._written: tuple[int, bytes] | None = None
         self._variables: list[Saved] | None = None
         self._graph: Graph
+        self._here: list[Any] = []
+        """Eager variables as they are saved; see `in_this_process`."""
         self._prefix: Tensor
         self._take_op: Operation | None = None
         self._save_op: Tensor | None = None
@@ -186,7 +193,12 @@ class Saver:
         if not variables and not self._allow_empty:
             raise ValueError("There are no variables to save; make the saver after them, or pass var_list.")
         self._variables = variables
-        self._graph = variables[0].variable.graph if variables else get_default_graph()
+        if any(isinstance(saved.variable, EagerVariable) for saved in variables):
+            self._here = [in_this_process(saved.variable) for saved in variables]
+            variables = [replace(saved, variable=here) for saved, here in zip(variables, self._here)]
+            self._graph, self._state = FuncGraph("saver", may_make=False, ordered=False), False
+        else:
+            self._graph = variables[0].variable.graph if variables else get_default_graph()
         if not variables:
             return
         step = get_global_step(self._graph)
@@ -219,6 +231,25 @@ class Saver:
             self._restore_op = group(*restores, name="restore_all")
             self._writers = [node.op for node in (*saves, self._save_op)]
 
+    def _eagerly(self, call: Callable[[blocking.Session], T]) -> T:
+        """The result of `call` with a session in which eager variables have their values."""
+        self.build()
+        if self._variables and not self._here:
+            raise ValueError(
+                describe(
+                    "Variables of a graph have their values in a session, but none was given.",
+                    where=user_line(),
+                    hint="Give it: saver.save(session, path). Under af.eager() variables have values of their own.",
+                )
+            )
+        if [id(in_this_process(saved.variable)) for saved in self._variables or ()] != [
+            id(here) for here in self._here
+        ]:
+            self._variables = None  # a function has taken one to a task meanwhile
+            self.build()
+        with blocking.Session(graph=self._graph) as opened:
+            return call(opened)
+
     @property
     def writers(self) -> Sequence[Operation]:
         """The nodes that write files of checkpoints, each in the task whose values it writes. None before `build`."""
@@ -249,7 +280,7 @@ class Saver:
             'models/run-1'
 
         Args:
-            sess: the session, blocking or asynchronous, on the graph of the variables.
+            sess: the session, blocking or asynchronous, on the graph of the variables; None for eager ones.
             save_path: the beginning of the path, such as "models/model.ckpt"; a URL goes through `fsspec`.
             global_step: a number, or a tensor or variable that holds it, which is appended to the path.
             latest_filename: the file of the folder that names the latest checkpoint; `checkpoint` unless given.
@@ -268,6 +299,10 @@ class Saver:
             ValueError: the path can't be one, or latest_filename has a folder.
             OpError: writing failed. Earlier checkpoints are unchanged.
         """
+        if sess is None:
+            number = int(global_step) if isinstance(global_step, EagerVariable) else global_step
+            given = (save_path, number, latest_filename, meta_graph_suffix, False, write_state)
+            return self._eagerly(lambda opened: self.save(opened, *given, taken=taken))
         path = os.fspath(save_path)
         if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
             raise ValueError("latest_filename must not contain path components.")
@@ -446,7 +481,7 @@ class Saver:
             3.0
 
         Args:
-            sess: the session, blocking or asynchronous, on the graph of the variables.
+            sess: the session, blocking or asynchronous, on the graph of the variables; None for eager ones.
             save_path: the path that `save` returned, such as "models/model.ckpt-100".
             strict: whether variables that only the checkpoint has are an error too.
 
@@ -456,6 +491,12 @@ class Saver:
             InvalidArgumentError: variables have another type or shape in it; all are listed.
             DataLossError: it is damaged; the message names the tensor and the file.
         """
+        if sess is None:
+            self._eagerly(lambda opened: self.restore(opened, save_path, strict=strict))
+            for saved, here in zip(self._variables or (), self._here):
+                if here is not saved.variable:
+                    saved.variable._put(here.numpy())  # type: ignore[attr-defined]
+            return None
         return _perform(sess, lambda s: self._restore(s, os.fspath(save_path), strict))
 
     async def _restore(self, session: Session, path: str, strict: bool) -> None:
