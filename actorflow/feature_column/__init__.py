@@ -10,6 +10,7 @@ crossed.py      crosses of columns: each combination of categories is a category
 embedded.py     categories as numbers: one-hot, and as rows of a learned table
 models.py       columns in a model: as inputs of a network, as a linear model, and as the features that examples are parsed into
 numeric.py      columns of numbers: as they are, and in buckets
+sequence.py     columns of sequences, and the inputs of a recurrent network
 """
 
 from actorflow.public import namespace as _namespace

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from actorflow.control_flow.cond import cond
 from actorflow.dtypes import DType, int64
@@ -83,6 +83,8 @@ class CategoricalColumn(FeatureColumn):
     """A column that gives the numbers of categories."""
 
     __slots__ = ()
+    in_steps: ClassVar[bool] = False
+    """Whether its ids are [examples, steps, categories of a step]."""
 
     @property
     @abstractmethod

@@ -73,8 +73,14 @@ def input_layer(
                 "Items of feature_columns must be a DenseColumn. You can wrap a categorical column with an embedding_column or "
                 f"indicator_column. Given: {column}"
             )
+        if (steps := steps_of(column)) is not None:
+            raise ValueError(
+                f"In column {column.name}: categorical_column must not be of type SequenceCategoricalColumn. Suggested fix A: If "
+                "you wish to use input_layer, use a non-sequence categorical_column_with_*. Suggested fix B: If you wish to "
+                f"create sequence input, use sequence_input_layer instead of input_layer. Given (type {type(steps)}): {steps}"
+            )
     made, outputs = Features(features), []
-    weights = Weights(trainable, _collections(weight_collections))
+    weights = Weights(trainable, collections_of(weight_collections))
     with variable_scope(None, "input_layer"):
         for column in columns:
             assert isinstance(column, DenseColumn)
@@ -84,7 +90,7 @@ def input_layer(
                     cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, get_variable_scope().name)
                 if cols_to_output_tensors is not None:
                     cols_to_output_tensors[column] = outputs[-1]
-        _check_batches(outputs, columns)
+        check_batches(outputs, columns)
         return concat(outputs, 1)
 
 
@@ -128,7 +134,7 @@ def linear_model(
     """
     columns = checked_columns(feature_columns)
     made, sums = Features(features), []
-    collections = list(_collections(weight_collections))
+    collections = list(collections_of(weight_collections))
     with variable_scope(None, "linear_model"):
         for column in columns:
             with variable_scope(None, column.scope_name):
@@ -139,7 +145,7 @@ def linear_model(
                 sums.append(_weighted(column, made, table, sparse_combiner, Weights(trainable, tuple(collections))))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, get_variable_scope().name)
-        _check_batches(sums, columns)
+        check_batches(sums, columns)
         bias = get_variable("bias_weights", [units], initializer=Zeros(), trainable=trainable, collections=collections)
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
@@ -169,7 +175,13 @@ def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[st
     return found
 
 
-def _collections(given: Sequence[str] | None) -> tuple[str, ...]:
+def steps_of(column: FeatureColumn) -> CategoricalColumn | None:
+    """The sequences of categories that a dense column takes, where it takes such."""
+    inner = getattr(column, "categorical_column", None) if isinstance(column, DenseColumn) else None
+    return inner if isinstance(inner, CategoricalColumn) and inner.in_steps else None
+
+
+def collections_of(given: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(given or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]))
 
 
@@ -195,7 +207,7 @@ def _weighted(column: FeatureColumn, features: Features, table: Any, combiner: s
     return matmul(_flat(column, features, weights), table, name="weighted_sum")
 
 
-def _check_batches(tensors: Sequence[Tensor], columns: Sequence[FeatureColumn]) -> None:
+def check_batches(tensors: Sequence[Tensor], columns: Sequence[FeatureColumn]) -> None:
     """Raises ValueError where it is known that two columns have batches of different sizes."""
     known = [(t.static_shape[0], c.name) for t, c in zip(tensors, columns) if t.static_shape and t.static_shape[0]]
     for size, name in known[1:]:

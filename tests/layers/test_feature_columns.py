@@ -86,3 +86,25 @@ def test_a_table_is_shared(graph: af.Graph) -> None:
     other = [fc.categorical_column_with_identity(key, 4) for key in "ab"]
     with pytest.raises(ValueError, match="unexpected shape"):
         fc.input_layer({"a": [[0]], "b": [[1]]}, fc.shared_embedding_columns(other, 2))
+
+
+async def test_sequences_share_a_table_and_are_no_inputs_of_a_deep_network(graph: af.Graph) -> None:
+    make = af.feature_column.sequence_categorical_column_with_identity
+    seen, bought = make("seen", 4), make("bought", 4)
+    shared = af.feature_column.shared_embedding_columns([seen, bought], 3)
+    features = {"seen": [[1, 2], [3, -1]], "bought": [[1, 2], [3, -1]]}
+    layer, lengths = af.feature_column.sequence_input_layer(features, shared)
+    assert [v.shape.as_list() for v in af.trainable_variables()] == [[4, 3]] and layer.static_shape == (2, 2, 6)
+    context = af.feature_column.concatenate_context_input(af.constant([[7.0], [8.0]]), layer)
+    async with af.Session(graph=graph) as session:
+        await session.run(af.global_variables_initializer())
+        found, steps, wider = await session.run([layer, lengths, context])
+    np.testing.assert_array_equal(found[..., :3], found[..., 3:])
+    assert (steps.tolist(), found[1, 1].tolist(), wider[:, :, 6].tolist()) == ([2, 1], [0.0] * 6, [[7, 7], [8, 8]])
+    with pytest.raises(ValueError, match="use sequence_input_layer instead of input_layer"):
+        af.feature_column.input_layer(features, shared)
+    with pytest.raises(ValueError, match="sequence_input must have rank 3"):
+        af.feature_column.concatenate_context_input(af.zeros([2, 1]), af.zeros([2, 2]))
+    heat = af.feature_column.sequence_numeric_column("seen")
+    with pytest.raises(TypeError, match="sequence_column: seen takes a SparseTensor"):
+        af.feature_column.sequence_input_layer(features, [heat])

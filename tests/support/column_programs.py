@@ -21,10 +21,7 @@ def run(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
-    columns: list[Any] = []
-    for described in program["columns"]:
-        made = column(tf, described)
-        columns += made if isinstance(made, list) else [made]
+    columns = [made for described in program["columns"] for made in _listed(column(tf, described))]
     features = {key: feature(tf, given) for key, given in program["features"].items()}
     names: dict[Any, Any] = {}
     model = getattr(tf.feature_column, program["model"])
@@ -48,6 +45,44 @@ def _run(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def run_of_sequences(tf: Any, program: dict[str, Any]) -> dict[str, Any]:
+    """The observations of a program whose columns are sequences. TensorFlow 2.15 has a layer of Keras in the place of
+    `sequence_input_layer`; the variables of both end in the same names."""
+    with tf.Graph().as_default():
+        try:
+            columns = [made for described in program["columns"] for made in _listed(column(tf, described))]
+            features = {key: feature(tf, given) for key, given in program["features"].items()}
+            module = tf.feature_column
+            if hasattr(module, "sequence_input_layer"):
+                output, lengths = module.sequence_input_layer(features, columns)
+            else:
+                module = tf.compat.v2.feature_column
+                output, lengths = tf.keras.experimental.SequenceFeatures(columns)(features)
+            spec = {key: _spec(found) for key, found in module.make_parse_example_spec(columns).items()}
+            variables = {"/".join(v.name.split("/")[-2:]): v for v in tf.global_variables()}
+            with tf.Session() as session:
+                session.run(tf.tables_initializer())
+                for name, variable in variables.items():
+                    start = filled(name, tuple(variable.shape.as_list()))
+                    session.run(variable.initializer, {variable.initializer.inputs[1]: start})
+                value, found = session.run([output, lengths])
+        except tf.errors.InvalidArgumentError:
+            return {"error": "InvalidArgumentError"}
+        except (ValueError, TypeError) as error:
+            return {"error": "TypeError" if isinstance(error, TypeError) else "ValueError"}
+        return {
+            "variables": sorted([name, v.shape.as_list()] for name, v in variables.items()),
+            "spec": spec,
+            "lengths": found.tolist(),
+            "shape": list(value.shape),
+            "values": projections(value),
+        }
+
+
+def _listed(made: Any) -> list[Any]:
+    return made if isinstance(made, list) else [made]
+
+
 def _spec(found: Any) -> list[Any]:
     default = getattr(found, "default_value", None)
     shape = [int(size) for size in found.shape] if hasattr(found, "shape") else None
@@ -60,7 +95,7 @@ def feature(tf: Any, given: Any) -> Any:
     if isinstance(given, dict):
         kind = {"string": tf.string, "int64": tf.int64, "float32": tf.float32}[given["dtype"]]
         return tf.SparseTensor(
-            tf.constant(np.asarray(given["indices"], np.int64).reshape(-1, 2)),
+            tf.constant(np.asarray(given["indices"], np.int64).reshape(-1, len(given["shape"]))),
             tf.constant(given["values"], kind, shape=[len(given["values"])]),
             tf.constant(given["shape"], tf.int64),
         )
@@ -89,4 +124,9 @@ def _read(tf: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _halved(x: Any) -> Any:
-    return (x - 1.0) / 2.0
+    return (x - 1.0) / 2.0 if hasattr(x, "op") and not hasattr(x, "dense_shape") else _of_values(x)
+
+
+def _of_values(x: Any) -> Any:
+    """The same of a sparse tensor."""
+    return type(x)(x.indices, (x.values - 1.0) / 2.0, x.dense_shape)

@@ -1,4 +1,5 @@
-"""Writes `columns_tf215.json.gz`: random models of feature columns and TensorFlow 2.15's answers to them.
+"""Writes `columns_tf215.json.gz` and `sequences_tf215.json.gz`: random models of feature columns, and columns of sequences,
+with TensorFlow 2.15's answers.
 
 python tests/support/dump_columns.py      with tensorflow-cpu==2.15.1, under Python 3.11
 """
@@ -13,7 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from column_programs import run
+from column_programs import run, run_of_sequences
 
 WORDS = ["ant", "bee", "cat", "dog", "eel", "fox", ""]
 
@@ -168,6 +169,83 @@ def refusals() -> list[dict[str, Any]]:
     return [{"model": "input_layer", "columns": c, "features": features, "arguments": {}} for c in wrong]
 
 
+def sequences(rng: random.Random) -> dict[str, Any]:
+    """Random columns of sequences, most of them of equal lengths."""
+    batch, most = rng.randint(1, 4), rng.randint(1, 4)
+    lengths = [rng.randint(0, most) for _ in range(batch)]
+    lengths[rng.randrange(batch)] = most
+    features: dict[str, Any] = {}
+    columns = []
+    for number in range(rng.randint(1, 3)):
+        if rng.random() < 0.1:
+            lengths = [*lengths[:-1], 0 if lengths[-1] else most]
+        columns.append(_sequence(rng, f"s{number}", features, lengths))
+    return {"columns": columns, "features": features}
+
+
+def _sequence(rng: random.Random, key: str, features: dict[str, Any], lengths: list[int]) -> dict[str, Any]:
+    way = rng.choice(["numeric", "identity", "hash", "list", "file"])
+    steps, width = max(lengths), rng.choice([1, 1, 2])
+    if way == "numeric":
+        deep = width > 1 and rng.random() < 0.5
+        places = [[i, j] for i, length in enumerate(lengths) for j in range(length * (1 if deep else width))]
+        if deep:
+            places = [[*place, k] for place in places for k in range(width)]
+        values = [round(rng.uniform(-2, 3), 2) for _ in places]
+        shape = [len(lengths), steps, width] if deep else [len(lengths), steps * width]
+        features[key] = {"indices": places, "values": values, "shape": shape, "dtype": "float32"}
+        options = rng.choice([{}, {"default_value": 1.5}, {"normalizer_fn": "halved"}])
+        return {"kind": "sequence_numeric_column", "key": key, "shape": [width], **options}
+    whole = way == "identity"
+    values = list(range(6)) if whole else WORDS[:6]
+    places = [[i, j] for i, length in enumerate(lengths) for j in range(length)]
+    shape = [len(lengths), steps]
+    if width > 1:  # several categories a step
+        places = [[*place, k] for place in places for k in range(rng.randint(1, width))]
+        shape.append(width)
+    kind = "int64" if whole else "string"
+    features[key] = {"indices": places, "values": [rng.choice(values) for _ in places], "shape": shape, "dtype": kind}
+    made: dict[str, Any] = {"key": key}
+    if way == "identity":
+        made |= {"kind": "sequence_categorical_column_with_identity", "num_buckets": 6}
+    elif way == "hash":
+        made |= {"kind": "sequence_categorical_column_with_hash_bucket", "hash_bucket_size": rng.choice([3, 10])}
+    elif way == "file":
+        made |= {
+            "kind": "sequence_categorical_column_with_vocabulary_file",
+            "vocabulary_file": "tests/layers/words.txt",
+        }
+        made |= rng.choice([{}, {"num_oov_buckets": 2}, {"default_value": 1}])
+    else:
+        made |= {"kind": "sequence_categorical_column_with_vocabulary_list", "vocabulary_list": ["dog", "ant", "cat"]}
+        made |= rng.choice([{}, {"num_oov_buckets": 2}, {"default_value": 1}])
+    if rng.random() < 0.4:
+        return {"kind": "indicator_column", "of": [made]}
+    combined: dict[str, Any] = {"dimension": rng.randint(1, 4), "combiner": rng.choice(["mean", "sum", "sqrtn"])}
+    return {"kind": "embedding_column", "of": [made], **combined}
+
+
+def refused_sequences() -> list[dict[str, Any]]:
+    """Columns that are refused."""
+    number: dict[str, Any] = {"kind": "sequence_numeric_column", "key": "a"}
+    identity: dict[str, Any] = {"kind": "sequence_categorical_column_with_identity", "key": "i", "num_buckets": 3}
+    plain: dict[str, Any] = {"kind": "categorical_column_with_identity", "key": "i", "num_buckets": 3}
+    wrong: list[list[dict[str, Any]]] = [
+        [],
+        [identity],
+        [{"kind": "numeric_column", "key": "i"}],
+        [{"kind": "indicator_column", "of": [plain]}],
+        [{"kind": "embedding_column", "of": [plain], "dimension": 2}],
+        [{**number, "shape": [0]}],
+        [{**number, "dtype": "string"}],
+        [{**number, "normalizer_fn": 3}],
+        [{**number, "key": "absent"}],
+        [{"kind": "indicator_column", "of": [{**identity, "num_buckets": 0}]}],
+    ]
+    numbers = {"indices": [[0, 0], [1, 0]], "values": [1.0, 2.0], "shape": [2, 1], "dtype": "float32"}
+    return [{"columns": columns, "features": {"a": numbers, "i": [[1], [2]]}} for columns in wrong]
+
+
 def main() -> None:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     warnings.simplefilter("ignore")
@@ -177,13 +255,18 @@ def main() -> None:
     folder = Path(__file__).parent.parent / "layers"
     (folder / "words.txt").write_text("fox\nbee\nant\ncat\n", encoding="utf-8")
     rng = random.Random(8)
-    programs = [one(rng) for _ in range(120)] + refusals()
-    found = [{**program, "answer": run(tf, program)} for program in programs]
-    path = folder / "columns_tf215.json.gz"
+    _write(folder / "columns_tf215.json.gz", run, tf, [one(rng) for _ in range(120)] + refusals(), 120)
+    programs = [sequences(rng) for _ in range(60)] + refused_sequences()
+    _write(folder / "sequences_tf215.json.gz", run_of_sequences, tf, programs, 60)
+
+
+def _write(path: Path, answer: Any, tf: Any, programs: list[dict[str, Any]], good: int) -> None:
+    """Writes the programs with their answers, and prints those that are refused but should not be, or the other way."""
+    found = [{**program, "answer": answer(tf, program)} for program in programs]
     path.write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0))
     print(len(found), "programs,", path.stat().st_size, "bytes")
     for number, program in enumerate(found):
-        if ("error" in program["answer"]) != (number >= 120):
+        if ("error" in program["answer"]) != (number >= good):
             print(program)
 
 

@@ -14,6 +14,13 @@ from actorflow.feature_column.models import linear_model as linear_model
 from actorflow.feature_column.models import make_parse_example_spec as make_parse_example_spec
 from actorflow.feature_column.numeric import bucketized_column as bucketized_column
 from actorflow.feature_column.numeric import numeric_column as numeric_column
+from actorflow.feature_column.sequence import concatenate_context_input as concatenate_context_input
+from actorflow.feature_column.sequence import sequence_categorical_column_with_hash_bucket as sequence_categorical_column_with_hash_bucket
+from actorflow.feature_column.sequence import sequence_categorical_column_with_identity as sequence_categorical_column_with_identity
+from actorflow.feature_column.sequence import sequence_categorical_column_with_vocabulary_file as sequence_categorical_column_with_vocabulary_file
+from actorflow.feature_column.sequence import sequence_categorical_column_with_vocabulary_list as sequence_categorical_column_with_vocabulary_list
+from actorflow.feature_column.sequence import sequence_input_layer as sequence_input_layer
+from actorflow.feature_column.sequence import sequence_numeric_column as sequence_numeric_column
 
 __all__ = [
     "bucketized_column",
@@ -21,6 +28,7 @@ __all__ = [
     "categorical_column_with_identity",
     "categorical_column_with_vocabulary_file",
     "categorical_column_with_vocabulary_list",
+    "concatenate_context_input",
     "crossed_column",
     "embedding_column",
     "indicator_column",
@@ -28,6 +36,12 @@ __all__ = [
     "linear_model",
     "make_parse_example_spec",
     "numeric_column",
+    "sequence_categorical_column_with_hash_bucket",
+    "sequence_categorical_column_with_identity",
+    "sequence_categorical_column_with_vocabulary_file",
+    "sequence_categorical_column_with_vocabulary_list",
+    "sequence_input_layer",
+    "sequence_numeric_column",
     "shared_embedding_columns",
     "weighted_categorical_column",
 ]
