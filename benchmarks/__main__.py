@@ -113,11 +113,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "peer" in sides and machines[family]["peer"] is None and wants_peer(families[family]):
             variable = environment.ESTIMATORS_PYTHON if family == environment.ESTIMATORS else environment.PEER_PYTHON
             print(
-                f"{family}: {environment.interpreter('peer', family)} has no TensorFlow. Use `make bench`, or name another "
-                f"interpreter in {variable}, or measure `--alone ours`.",
+                f"{family}: {environment.interpreter('peer', family)} has no TensorFlow, so what is compared with it is left "
+                f"out. Use `make bench`, or name another interpreter in {variable}, or measure `--alone ours`.",
                 file=sys.stderr,
             )
-            del families[family]
+            families[family] = [one for one in families[family] if not wants_peer([one])]
+            if not families[family]:
+                del families[family]
     if not families:
         return 2
     crashed = False
