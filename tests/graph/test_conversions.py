@@ -24,10 +24,10 @@ def metres(value: Length, dtype: Any = None, name: str | None = None) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(convert, "_CONVERSIONS", list(convert._CONVERSIONS))
+def registered() -> Iterator[None]:
     af.register_tensor_conversion_function(Length, metres)
     yield
+    convert._CONVERSIONS[:] = [row for row in convert._CONVERSIONS if row[1] not in (Length, (Length, set))]
 
 
 CALLS: dict[str, tuple[Callable[[], Any], float]] = {
