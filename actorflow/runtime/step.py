@@ -118,9 +118,9 @@ class Step:
         self.rendezvous = rendezvous
         kind: type[ExecutorState] = ExecutorState
         if plans and plans[0].seen:
-            kind = ActorExecutorState if trace is None else TracedActorExecutorState
+            kind = TracedActorExecutorState if trace is not None and trace.follows_tokens else ActorExecutorState
             dispatcher = Turns(dispatcher, loop)
-        elif trace is not None:
+        elif trace is not None and trace.follows_tokens:
             kind = TracedExecutorState
         self.executors = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher

@@ -65,7 +65,7 @@ class LocalEngine:
         if recording is not None:
             folder = recording.destination
             written = None if folder is None else PostMortem(folder, "", recording.seconds)
-            self.steps.recorder = Recorder(recording, written)
+            self.steps.record_by(Recorder(recording, written))
         self.admission = admission
         self._root: BackgroundTasks | None = None
         """Of the steps of partial runs."""

@@ -22,7 +22,7 @@ from actorflow.reports import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation
-from actorflow.runtime.diagnostics.recorder import LONG, RecordedTrace, Recorder
+from actorflow.runtime.diagnostics.recorder import LONG, Recorder
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.event_loops.running import running_loop
@@ -77,7 +77,10 @@ class StepRunner(StepCounts):
         self.threads: int | None = None
         """How many threads may compute one kernel; None for all that there are."""
         self.recorder: Recorder | None = None
-        """Keeps what the last steps did, where that is wanted."""
+        """Keeps what the last steps did, where that is wanted; see `record_by`."""
+        self._next_traced = 0
+        """The next step that the recorder traces, of those that have no number of their own. A comparison with it costs less than
+        a remainder."""
         self._looking: asyncio.TimerHandle | None = None
         self._looked: tuple[float, list[StepReport], Mapping[str, Sequence[Node]]] | None = None
         """Until when that is taken for fresh, what steps waited for, and the users of resources."""
@@ -266,19 +269,20 @@ class StepRunner(StepCounts):
         if self.closed or self._loop is not asyncio._get_running_loop():
             self.open()
         assert self.dispatcher is not None and self._loop is not None
-        self.count += 1
+        count = self.count = self.count + 1
         if number is None:
-            number = self.count
-        recorder = self.recorder
-        if recorder is not None and number % recorder.every == 0 and trace is None:
-            trace = RecordedTrace(detail="plan")
+            number = count
+            if count == self._next_traced:
+                trace = self._recorded(trace)
+        elif self.recorder is not None and number % self.recorder.every == 0 and trace is None:
+            trace = self.recorder.kind()
         step = Step(
             number,
             compiled.plans,
             self.dispatcher,
             self._loop,
             kernel_context(self.threads),
-            self._transport.rendezvous(self.count) if rendezvous is None else rendezvous,
+            self._transport.rendezvous(count) if rendezvous is None else rendezvous,
             trace=trace,
             expected_feeds=expected_feeds,
             grace=GRACE,
@@ -289,13 +293,23 @@ class StepRunner(StepCounts):
         step.start(feeds)
         return step
 
+    def record_by(self, recorder: Recorder) -> None:
+        """Keeps what steps do from now on."""
+        self.recorder = recorder
+        self._next_traced = self.count + recorder.every - self.count % recorder.every
+
+    def _recorded(self, trace: Trace | None) -> Trace | None:
+        """The trace of a step whose number is a multiple of those that are recorded, unless it has one of its own."""
+        assert self.recorder is not None
+        self._next_traced += self.recorder.every
+        return self.recorder.kind() if trace is None else trace
+
     def left(self, step: Step) -> None:
         """A step is over, or its grace is."""
         if self.running.pop(step.id, None) is None:
             return
-        recorder = self.recorder
-        if recorder is not None and (step.trace is not None or step.error is not None):
-            recorder.ended(step, self.running.values())
+        if (step.trace is not None or step.error is not None) and self.recorder is not None:
+            self.recorder.ended(step, self.running.values())
         if step.abandoned:
             self.abandoned += 1
             self._left_behind = [former for former in self._left_behind if former.left_behind()] + [step]

@@ -260,6 +260,21 @@ def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert saved(tmp_path, "step1").name.startswith("session-")
 
 
+async def test_times_of_tokens_are_noted_where_somebody_asks_for_steps() -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        y = af.square(af.placeholder(af.float32, [], name="x"), name="y")
+    async with af.Session(graph=graph, recording=af.Recording(every=1)) as session:
+        assert await session.run(y, {"x:0": 3.0}) == 9.0
+        (usual,) = session.recent().events
+        engine: Any = session._engine
+        engine.steps.recorder.record(1, 100)
+        assert await session.run(y, {"x:0": 3.0}) == 9.0
+        asked = session.recent().events[-1]
+    assert usual.node == asked.node == "y"
+    assert usual.arrived == usual.ready == usual.begun and asked.ready < asked.begun
+
+
 # ---- of clusters
 
 

@@ -93,7 +93,8 @@ class Worker:
     def _record(self, recording: Recording) -> None:
         folder, task = recording.destination, self.links.me.task
         post_mortem = None if folder is None else PostMortem(folder, task, recording.seconds)
-        recorder = self.recorder = self.steps.recorder = Recorder(recording, post_mortem)
+        recorder = self.recorder = Recorder(recording, post_mortem)
+        self.steps.record_by(recorder)
 
         def stalled(step: WaitingStep) -> None:
             recorder.stalled(step.step, step.lines, self.steps.running.values())

@@ -22,6 +22,8 @@ from actorflow.runtime.diagnostics.trace import Trace
 
 if TYPE_CHECKING:
     from actorflow.runtime.diagnostics.post_mortem import PostMortem
+    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.plan import PlanNode
     from actorflow.runtime.step import Step
 
 FOLDER = "ACTORFLOW_TRACES"
@@ -81,9 +83,32 @@ class Recording:
 
 
 class RecordedTrace(Trace):
-    """The trace of a step that a recorder has chosen."""
+    """The trace of a step that a recorder has chosen. It notes when kernels began and ended, and not when tokens came: the step
+    is run by the code that runs all others, which is warm. An executor of another class would cost as much again as the step.
+    """
 
     __slots__ = ()
+    follows_tokens = False
+
+    def __init__(self) -> None:
+        self._events, self._spans, self.predicted = [], [], []
+        self._notes, self._last = deque(), 0
+        self.clock_error, self.detail = 0, "plan"
+
+    def add(self, executor: ExecutorState, node: PlanNode, begun: int, ended: int, thread: bool = False) -> None:
+        self._notes.append((node.label, executor.plan.device.name, begun, ended, thread, begun, begun))
+
+    def add_failed(self, executor: ExecutorState, node: PlanNode) -> None:
+        now = perf_counter_ns()
+        self.add(executor, node, now, now)
+
+
+class SampledTrace(RecordedTrace):
+    """The trace of a step of those that somebody has asked for (`Recorder.record`), with the times of tokens."""
+
+    __slots__ = ()
+    follows_tokens = True
+    add, add_failed = Trace.add, Trace.add_failed
 
 
 class RecordedStep(NamedTuple):
@@ -106,7 +131,7 @@ class RecordedStep(NamedTuple):
 class Recorder:
     """Keeps the last steps of a task. `post_mortem` writes them where one fails.
 
-    A step whose number is a multiple of `every` begins with a `RecordedTrace`; see `StepRunner`, which asks nothing of a
+    A step whose number is a multiple of `every` begins with a trace of `kind`; see `StepRunner`, which asks nothing of a
     recorder in each step but that.
     """
 
@@ -123,6 +148,7 @@ class Recorder:
 
     def _usual(self) -> None:
         self.every, self._most = self.recording.every or _FOREVER, self.recording.events
+        self.kind: type[RecordedTrace] = RecordedTrace
         self._span = int(min(self.recording.seconds, _MOST_SECONDS) * 1e9)
 
     def record(self, every: int, events: int, running: Iterable[Step] = ()) -> list[RecordedStep]:
@@ -131,7 +157,7 @@ class Recorder:
         since, self._since = self._since, perf_counter_ns()
         found = [one for one in self.last(running=running) if one.begun >= since]
         if every:
-            self.every, self._most, self._span = every, events, _FOREVER
+            self.every, self._most, self._span, self.kind = every, events, _FOREVER, SampledTrace
         else:
             self._usual()
         return found
@@ -141,7 +167,7 @@ class Recorder:
         trace, error = step.trace, step.error
         now = perf_counter_ns()
         size = 1
-        if type(trace) is not RecordedTrace:
+        if not isinstance(trace, RecordedTrace):
             trace = None
         else:
             size += trace.size
@@ -183,7 +209,7 @@ class Recorder:
         oldest = now - (self._span if seconds is None else int(min(max(seconds, 0.0), _MOST_SECONDS) * 1e9))
         found = [one for one in self._kept if one.ended >= oldest]
         for step in running:
-            trace = step.trace if type(step.trace) is RecordedTrace else None
+            trace = step.trace if isinstance(step.trace, RecordedTrace) else None
             found.append(RecordedStep(step.id, now - step.age, now, UNDER_WAY, trace))
         return found
 

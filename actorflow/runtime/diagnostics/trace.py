@@ -148,6 +148,8 @@ class Trace:
     """
 
     __slots__ = ("_events", "_last", "_notes", "_spans", "clock_error", "detail", "predicted")
+    follows_tokens = True
+    """Whether it notes when tokens come, which takes a `TracedExecutorState`."""
 
     def __init__(
         self,
