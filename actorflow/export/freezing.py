@@ -124,9 +124,8 @@ def inference_part(
                 messages.nodes[node.name] = _default(node)
     else:
         for node in list(messages.nodes.values()):
-            if (
-                node.op == "PlaceholderWithDefault" and node.attr["dtype"].type == 10
-            ):  # a switch for training, of type bool
+            # A switch for training is of type bool.
+            if node.op == "PlaceholderWithDefault" and node.attr["dtype"].type == 10:
                 messages.nodes[node.name] = _default(node)
     part = extract_sub_graph(messages.message(), list(outputs))
     part = extract_sub_graph(fold_branches(part, list(outputs)), list(outputs))

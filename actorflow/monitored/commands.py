@@ -109,9 +109,8 @@ async def iterate(program: Program[None]) -> AsyncIterator[Any]:
                     yield command.value
                 else:
                     value = await command.start()
-            except (
-                GeneratorExit
-            ):  # thrown into a program it would close its parts, which have to wait for what they end
+            except GeneratorExit:
+                # Thrown into a program it would close its parts, which have to wait for what they end.
                 step, value = program.throw, _Closed()
             except BaseException as error:
                 step, value = program.throw, error
@@ -131,9 +130,8 @@ def iterate_blocking(program: Program[None], driver: LoopDriver) -> Iterator[Any
                     yield command.value
                 else:
                     value = driver.call(_coroutine(command))
-            except (
-                GeneratorExit
-            ):  # thrown into a program it would close its parts, which have to wait for what they end
+            except GeneratorExit:
+                # Thrown into a program it would close its parts, which have to wait for what they end.
                 step, value = program.throw, _Closed()
             except BaseException as error:
                 step, value = program.throw, error

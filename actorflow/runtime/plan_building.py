@@ -106,9 +106,8 @@ class _Builder:
                 self._layouts[frames.of[node.name]].add(node)
         root = self._layouts[ROOT]
         self._connect(root, SINK, graph.fetches)
-        for node in yielding(
-            self._by_rank(graph.nodes.values())
-        ):  # so of those that fire at a time the most urgent is first
+        # By rank, so that of those that fire at a time the most urgent is first.
+        for node in yielding(self._by_rank(graph.nodes.values())):
             if node.name in self._constants:
                 continue
             layout = self._layouts[frames.of[node.name]]
@@ -220,9 +219,8 @@ def _rank_of(node: Node, ranks: Mapping[str, float]) -> float:
 
 def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
     found: set[int] = set()
-    for node in yielding(
-        reversed(nodes)
-    ):  # consumers first, but for those of a loop's end, which are urgent by themselves
+    # Consumers first, but for those of a loop's end, which are urgent by themselves.
+    for node in yielding(reversed(nodes)):
         itself = node.asynchronous or node.takes_step or node.primitive is not None or bool(node.merges)
         if itself or any(c in found for some in node.edges for _, c in some) or not found.isdisjoint(node.controls):
             found.add(node.index)

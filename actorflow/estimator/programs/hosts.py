@@ -45,10 +45,8 @@ class KeptHost:
         fresh: bool = False,
         init_fn: Callable[[Session], Awaitable[object]] | None = None,
     ) -> None:
-        self._built, self._keeps = (
-            built,
-            keeps and built.fed is not None,
-        )  # one with an input of its own serves one call
+        self._built = built
+        self._keeps = keeps and built.fed is not None  # one with an input of its own serves one call
         self._is_new = fresh or not built.idle
         self.ended_well = False
         given = built.scaffold.init_fn

@@ -189,9 +189,8 @@ class Trace:
     @property
     def size(self) -> int:
         """How many events there are. It makes none."""
-        return len(self._events) + sum(
-            [len(note) == _RUN for note in self._notes.copy()]
-        )  # another thread may settle it
+        notes = self._notes.copy()  # another thread may settle it
+        return len(self._events) + sum([len(note) == _RUN for note in notes])
 
     def __repr__(self) -> str:
         return f"Trace({len(self.events)} events, {len(self.spans)} spans, detail={self.detail!r})"

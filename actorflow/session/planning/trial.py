@@ -143,9 +143,8 @@ class PlacementTrial:
                 raise
             self._decide(False, f"A step failed by it: {error!s:.200}. The former placement is back.")
             if isinstance(error, UnavailableError) and NOTHING_BEGUN in error.details:
-                return await self._run(
-                    plan, feeds, timeout, trace, begun
-                )  # a task is lost that the new one alone may need
+                # A task is lost that the new one alone may need.
+                return await self._run(plan, feeds, timeout, trace, begun)
             if isinstance(error, OpError):
                 error.add_note("The step ran by a placement on trial; the former placement is back.")
             raise

@@ -76,9 +76,8 @@ class DeadlockDetector:
     def look(self, steps: Sequence[WaitingStep]) -> bool:
         """Tells of what stands still. Gives whether it is of use to look again before another step begins to wait."""
         again, ripe = False, _RIPE * self.after
-        runs = any(
-            one.idle is None or one.idle < ripe for one in steps
-        )  # one that has just begun to wait ran until then
+        # One that has just begun to wait ran until then.
+        runs = any(one.idle is None or one.idle < ripe for one in steps)
         for one in steps:
             nodes = nodes_of(one.lines)
             if one.idle is None or nodes in self._told:

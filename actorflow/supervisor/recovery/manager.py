@@ -114,9 +114,8 @@ class RecoveryManager:
         else:
             self._events.tell(WorkerLost, task, report)
         self._nurse(task)
-        if (
-            self._holds_state(task) or self._phase is not None
-        ):  # in the middle of a restore it must not come back and take steps
+        # In the middle of a restore it must not come back and take steps.
+        if self._holds_state(task) or self._phase is not None:
             self.take_back(
                 AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
             )
