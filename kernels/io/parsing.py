@@ -105,9 +105,11 @@ def _dense(examples: Sequence[_Example], key: str, shape: Any, default: Any) -> 
 def _dense_column(column: Column, shape: Any, default: Any) -> Any | None:
     """The same from a column; None where a message does not fit."""
     count = math.prod(size for size in shape if size is not None)
-    lengths, variable = column.lengths, None in shape
+    lengths = column.lengths
+    if None not in shape and (lengths == count).all():
+        return column.values.reshape(len(lengths), *shape)
     missing = lengths < 0
-    if variable:
+    if None in shape:
         if not count or (lengths[~missing] % count).any():
             return None
         steps = np.where(missing, 0, lengths // count)
@@ -115,11 +117,7 @@ def _dense_column(column: Column, shape: Any, default: Any) -> Any | None:
         result = np.full((len(steps), longest, *shape[1:]), default.reshape(-1)[0], column.values.dtype)
         result[np.arange(longest) < steps[:, None]] = column.values.reshape(-1, *shape[1:])
         return result
-    if (lengths[~missing] != count).any():
-        return None
-    if not missing.any():
-        return column.values.reshape(len(lengths), *shape)
-    if default.size != count:
+    if (lengths[~missing] != count).any() or default.size != count:
         return None
     result = np.empty((len(lengths), *shape), column.values.dtype)
     result[missing] = default.reshape(shape)

@@ -48,7 +48,7 @@ class Records(OneInput):
                 self.reader.leave_damaged()
                 raise
             records += self.reader.take_ready(most - 1)
-        return [(record,) for record in records]
+        return list(zip(records))
 
     async def _next_file(self) -> str:
         (name,) = await self.input.pull()

@@ -102,7 +102,9 @@ class Shuffle(OneInput):
         """Draws elements of the full buffer, each of which makes a place for the next one that was pulled."""
         ring, start, size, pulled = self.ring, self.start, self.size, self.pulled
         for number in numbers:
-            place = (start + number % size) % size
+            place = start + number % size
+            if place >= size:
+                place -= size
             found.append(ring[place])
             ring[place] = ring[start]
             if pulled:
@@ -110,7 +112,9 @@ class Shuffle(OneInput):
             else:
                 ring[start] = ()
                 self.count -= 1
-            start = (start + 1) % size
+            start += 1
+            if start == size:
+                start = 0
         self.start = start
 
     def _draw(self, offset: int) -> Element:

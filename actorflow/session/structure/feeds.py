@@ -152,6 +152,8 @@ class Feed:
 
     def _strings(self, value: Any) -> np.ndarray[Any, Any]:
         source = np.asarray(value, dtype=object)
+        if set(map(type, source.reshape(-1).tolist())) == {bytes}:
+            return source.copy() if source is value else source
         array = np.empty(source.shape, dtype=object)
         for i, item in enumerate(source.flat):
             encoded = item.encode() if isinstance(item, str) else item
