@@ -314,8 +314,9 @@ def _common(left: Shape, right: Shape) -> Shape:
 
 def fits(array: Any, dtype: DType, shape: Shape) -> bool:
     """Whether a value has this type, and a shape that this one allows."""
-    try:
-        merge(array.shape, shape)
-    except ValueError:
-        return False
+    if array.shape != shape:
+        try:
+            merge(array.shape, shape)
+        except ValueError:
+            return False
     return bool(array.dtype == dtype.numpy_dtype)

@@ -15,6 +15,7 @@ from actorflow.data.functions.function import Function
 from actorflow.data.node import Node, array, bind
 from actorflow.data.spec import Element, Spec, size_of, stack
 from actorflow.data.stage import TURN, Running
+from actorflow.eager.functions.signature import TensorSpec
 from actorflow.errors import OpError
 from actorflow.ops.flow.py_func import PythonFunction, raised
 from actorflow.records.roots import FileRoots
@@ -175,12 +176,13 @@ class CoroutineCaller:
     def __init__(self, function: PythonFunction, given: Spec, spec: Spec) -> None:
         self._function, self._given, self._spec = function, given, spec
         self._unpacks = isinstance(given.structure, tuple)
+        self._takes_leaf = isinstance(given.structure, TensorSpec)
+        self._who = f"the function {function.name}"
 
     async def __call__(self, element: Element) -> Element:
         """The leaves of the result. Raises an OpError for what the function raises, and for a result of other types."""
-        given = self._given.of(
-            [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
-        )
+        values = [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
+        given = values[0] if self._takes_leaf else self._given.of(values)
         try:
             found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
         except OpError:
@@ -191,7 +193,7 @@ class CoroutineCaller:
             raise raised(self._function, error) from error  # the function's own: no one cancelled the task
         except Exception as error:
             raise raised(self._function, error) from error
-        return converted(found, self._spec, f"the function {self._function.name}")
+        return converted(found, self._spec, self._who)
 
 
 def caller(node: Node, running: Running) -> Any:

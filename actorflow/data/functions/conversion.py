@@ -8,6 +8,7 @@ import numpy as np
 
 from actorflow.data.spec import Element, Spec, fits, parse
 from actorflow.dtypes import string
+from actorflow.eager.functions.signature import TensorSpec
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.convert import as_array
 
@@ -20,6 +21,8 @@ def converted(value: Any, spec: Spec, who: str) -> Element:
         spec: what was stated.
         who: gave it, for the error.
     """
+    if isinstance(spec.structure, TensorSpec):
+        return (_leaf(value, spec.leaves[0], who, 0),)
     leaves = parse(value)[0] if isinstance(spec.structure, (tuple, dict)) else [value]
     if isinstance(value, list) and isinstance(spec.structure, tuple):
         leaves = value
@@ -35,8 +38,9 @@ def converted(value: Any, spec: Spec, who: str) -> Element:
 
 def _leaf(given: Any, leaf: Any, who: str, index: int) -> Any:
     kind = type(given)
-    if kind is bytes and leaf.dtype is string and leaf.static_shape in ((), None):
-        return given
+    if leaf.static_shape in ((), None):
+        if kind is bytes and leaf.dtype is string or kind is leaf.dtype.numpy_dtype.type and kind is not np.object_:
+            return given
     try:
         made = np.array(as_array(given, None if isinstance(given, (np.ndarray, np.generic)) else leaf.dtype))
     except (TypeError, ValueError) as error:
