@@ -182,7 +182,7 @@ class CoroutineCaller:
     async def __call__(self, element: Element) -> Element:
         """The leaves of the result. Raises an OpError for what the function raises, and for a result of other types."""
         values = [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
-        given = values[0] if self._takes_leaf else self._given.of(values)
+        given: Any = values[0] if self._takes_leaf else self._given.of(values)
         try:
             found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
         except OpError:
