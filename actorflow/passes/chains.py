@@ -21,7 +21,7 @@ from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.fuse import JOINED, has_kernel, uses_of
-from actorflow.shapes import Shape
+from actorflow.shapes import Shape, is_static
 
 Bound: TypeAlias = Mapping[str, Any]
 """The tensors that stand for names of a pattern, the numbers that stand for its constants, and the nodes that stand for calls."""
@@ -45,6 +45,8 @@ class Call:
 
 
 Pattern: TypeAlias = Name | Call | float
+ValueOf: TypeAlias = Callable[[TensorId], Any]
+"""The value of a constant, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Chain:
         inputs: the names that are its inputs.
         forms: patterns as text: a name stands for a tensor, `$name` for a number that becomes an attribute, a number for
             itself, and `name=Op(...)` for the result of an op that is used again.
-        fits: whether the shapes of the inputs, and the nodes that were found, allow it.
+        fits: whether the shapes of the inputs, the nodes that were found, and the values of constants allow it.
         attrs: the attributes of the op, from the numbers and the nodes that were found.
         several: the names that may be missing in a form; the op has them as a list.
     """
@@ -64,19 +66,20 @@ class Chain:
     op: str
     inputs: tuple[str, ...]
     forms: tuple[str, ...]
-    fits: Callable[[list[Any], list[Node]], bool] = lambda shapes, nodes: True
+    fits: Callable[[list[Any], list[Node], ValueOf], bool] = lambda shapes, nodes, value_of: True
     attrs: Callable[[Mapping[str, float], list[Node]], Mapping[str, Any]] = lambda numbers, nodes: numbers
     several: tuple[str, ...] = ()
 
 
 _COMMUTATIVE = frozenset(("Add", "Mul"))
-_WITHOUT_AXES = frozenset(("Mean",))
+_TENSORS = {"Mean": 1, "StridedSlice": 1, "ConcatV2": 2}
+"""How many inputs of an op a pattern has; the rest are axes and the like, at which `fits` looks."""
 _TOLERANCE = 1e-6
 _ROOTS = ("RealDiv(1, Sqrt({}))", "Rsqrt({})", "Reciprocal(Sqrt({}))")
 _SQUARES = ("Mul({0}, {0})", "Square({0})")
 
 
-def _over_rows(shapes: list[Any], nodes: list[Node]) -> bool:
+def _over_rows(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
     """Whether means are those of rows, and the other inputs are vectors as long as a row."""
     row = None if not shapes[0] else shapes[0][-1]
     if row is None or any(shape != (row,) for shape in shapes[1:]):
@@ -89,7 +92,7 @@ def _over_rows(shapes: list[Any], nodes: list[Node]) -> bool:
     )
 
 
-def _attends(shapes: list[Any], nodes: list[Node]) -> bool:
+def _attends(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
     """Whether shares of rows are multiplied with values, and the scores are products of heads, all with the same dimensions."""
     query, key, value = shapes[:3]
     last, softmax, scores = nodes[0], nodes[1], next(node for node in nodes[1:] if node.op == "BatchMatMulV2")
@@ -108,6 +111,40 @@ def _scaled(numbers: Mapping[str, float], nodes: list[Node]) -> Mapping[str, Any
     return {"scale": scale, "turned": not scores.attrs["adj_y"]}
 
 
+def _rotates(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
+    """Whether the halves of rows change places."""
+    shape = shapes[0]
+    join = next(node for node in nodes if node.op == "ConcatV2")
+    if not is_static(shape) or not shape or shape[-1] % 2 or nodes[0].shapes[0] != shape or join.shapes[0] != shape:
+        return False
+    axis, half = value_of(join.inputs[2]), shape[-1] // 2
+    if axis is None or int(axis) not in (-1, len(shape) - 1):
+        return False
+    begins = [_begin_of_last(node, len(shape), value_of) for node in nodes if node.op == "StridedSlice"]
+    upper = next(node.inputs[0].node for node in nodes if node.op == "Neg")
+    first = [node.name for node in nodes if node.op == "StridedSlice"].index(upper)
+    halves = all(node.shapes[0] == (*shape[:-1], half) for node in nodes if node.op == "StridedSlice")
+    return halves and begins[first] in (half, -half) and begins[1 - first] in (0, -shape[-1])
+
+
+def _begin_of_last(node: Node, rank: int, value_of: ValueOf) -> int | None:
+    """The begin of a slice of the last dimension that has no steps; None for another one."""
+    begin, strides = value_of(node.inputs[1]), value_of(node.inputs[3])
+    attrs = node.attrs
+    if begin is None or strides is None or (np.asarray(strides) != 1).any():
+        return None
+    last = len(begin) - 1
+    ellipsis = attrs["ellipsis_mask"]
+    if (
+        attrs["new_axis_mask"]
+        or attrs["shrink_axis_mask"]
+        or (len(begin) != rank and not ellipsis)
+        or ellipsis >> last & 1
+    ):
+        return None
+    return 0 if attrs["begin_mask"] >> last & 1 else int(begin[last])
+
+
 _PAIRS = (
     "Mul(query, $left), Mul(key, $right)",
     "Mul(query, $left), key",
@@ -121,14 +158,20 @@ CHAINS = (
         ("query", "key", "value"),
         tuple(
             f"BatchMatMulV2(Softmax({outer.format(form.format(f'BatchMatMulV2({pair})'))}), value)"
-            for outer in ("Add({}, bias)", "{}")
+            for outer in ("Add(Add({}, bias), more)", "Add({}, bias)", "{}")
             for form in ("Mul({}, $scale)", "RealDiv({}, $divisor)", "{}")
             for pair in _PAIRS
             if "divisor" not in pair or "divisor" not in form
         ),
         _attends,
         _scaled,
-        ("bias",),
+        ("bias", "more"),
+    ),
+    Chain(
+        "_Rotary",
+        ("x", "cosines", "sines"),
+        ("Add(Mul(x, cosines), Mul(ConcatV2(Neg(StridedSlice(x)), StridedSlice(x)), sines))",),
+        _rotates,
     ),
     Chain(
         "_LayerNorm",
@@ -230,7 +273,55 @@ def fuse_chains(graph: Subgraph) -> Subgraph:
         for last in yielding(ends):
             if nodes.get(last.name) is last:
                 _replace(graph, nodes, uses, last, chain, patterns)
+    _share_heads(graph, nodes, uses)
     return graph.with_nodes([node for node in nodes.values() if node.op != "Const" or uses[node.name] > 0])
+
+
+def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Counter[str]) -> None:
+    """Lets attention read keys and values that several heads share, which programs copy for each of them."""
+    search = _Search(graph, nodes)
+    for node in [node for node in nodes.values() if node.op == "_Attention"]:
+        query, key, value, *bias = node.inputs
+        made, turned = search.producer(key), node.attrs["turned"]
+        if turned and made is not None and made.op == "Transpose":
+            order = search.value_of(made.inputs[1])
+            if order is not None and list(order) == [0, 1, 3, 2]:
+                key, turned = made.inputs[0], False
+        own = _not_repeated(search, key), _not_repeated(search, value)
+        if not turned and own[0] is not None and own[1] is not None:
+            attrs = MappingProxyType({**node.attrs, "turned": False})
+            nodes[node.name] = replace(node, inputs=(query, own[0], own[1], *bias), attrs=attrs)
+            uses.update((own[0].node, own[1].node))
+            for tensor_id in node.inputs[1:3]:
+                _release(nodes, uses, tensor_id)
+
+
+def _release(nodes: dict[str, Node], uses: Counter[str], tensor_id: TensorId) -> None:
+    """Takes a use of a tensor away, and the nodes that then have none."""
+    uses[tensor_id.node] -= 1
+    node = nodes.get(tensor_id.node)
+    if node is not None and node.op != "Const" and not uses[node.name] and not node.controls:
+        del nodes[node.name]
+        for before in node.inputs:
+            _release(nodes, uses, before)
+
+
+def _not_repeated(search: _Search, tensor_id: TensorId) -> TensorId | None:
+    """The tensor [batch, heads, row, element] that is repeated for some heads in a row, by a dimension behind the heads."""
+    shapes: list[Any] = []
+    for op in ("Reshape", "BroadcastTo", "ExpandDims"):
+        node = search.producer(tensor_id)
+        if node is None or node.op != op or not is_static(node.shapes[0]):
+            return None
+        shapes.append(node.shapes[0])
+        tensor_id = node.inputs[0]
+    whole, wide, narrow = shapes
+    if not len(whole) == len(wide) - 1 == len(narrow) - 1 == 4 or narrow[2] != 1:
+        return None
+    (batch, heads, _, *rest), times = narrow, wide[2]
+    same = wide == (batch, heads, times, *rest) and whole == (batch, heads * times, *rest)
+    source = search.shape_of(tensor_id)
+    return tensor_id if same and source == (batch, heads, *rest) else None
 
 
 def _replace(
@@ -246,7 +337,11 @@ def _replace(
             continue
         inputs = tuple(bound[name] for name in (*chain.inputs, *(n for n in chain.several if n in bound)))
         shapes = [graph.type_of(e)[1] for e in inputs]
-        if not _same_rank(shapes[0], last.shapes[0]) or not chain.fits(shapes, found) or not has_kernel(chain.op, last):
+        if (
+            not _same_rank(shapes[0], last.shapes[0])
+            or not chain.fits(shapes, found, search.value_of)
+            or not has_kernel(chain.op, last)
+        ):
             continue
         for node in found:
             uses.subtract(e.node for e in node.inputs)
@@ -275,11 +370,22 @@ class _Search:
         self._graph = graph
         self._nodes = nodes
 
+    def value_of(self, tensor_id: TensorId) -> Any:
+        """The value of a constant that is not fed, or None."""
+        node = self.producer(tensor_id)
+        return node.attrs["value"] if node is not None and node.op == "Const" else None
+
+    def shape_of(self, tensor_id: TensorId) -> Shape:
+        return self._graph.type_of(tensor_id)[1]
+
+    def producer(self, tensor_id: TensorId) -> Node | None:
+        return None if tensor_id in self._graph.feeds else self._nodes.get(tensor_id.node)
+
     def call(self, pattern: Call, node: Node, bound: Bound) -> Iterator[Bound]:
         """The ways in which a node is the result of a pattern, each as what stands for its names."""
         if node.op != pattern.op or len(node.dtypes) != 1:
             return
-        inputs = node.inputs[:1] if node.op in _WITHOUT_AXES else node.inputs
+        inputs = node.inputs[: _TENSORS.get(node.op)]
         if len(inputs) != len(pattern.arguments):
             return
         orders = [inputs, inputs[::-1]] if node.op in _COMMUTATIVE else [inputs]
@@ -300,7 +406,7 @@ class _Search:
             if known is None or known == tensor_id:
                 yield bound if known is not None else {**bound, pattern.name: tensor_id}
             return
-        node = None if tensor_id in self._graph.feeds else self._nodes.get(tensor_id.node)
+        node = self.producer(tensor_id)
         if node is None:
             return
         if isinstance(pattern, Call):

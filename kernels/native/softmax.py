@@ -29,6 +29,7 @@ def _attention_in_python(query: Any, key: Any, value: Any, bias: Any, scale: flo
 
 
 _attention = function("attention", _attention_in_python)
+_rotary = function("rotary", lambda x, cosines, sines: fused.rotary(np, x, cosines, sines))
 
 
 def _last(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -58,4 +59,9 @@ def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
 
 @kernel("_Attention", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")
 def attention(xp: Any, query: Any, key: Any, value: Any, bias: Any, *, scale: float, turned: bool) -> Any:
-    return _attention(query, key, value, bias[0] if bias else None, scale, turned)
+    return _attention(query, key, value, sum(bias[1:], bias[0]) if bias else None, scale, turned)
+
+
+@kernel("_Rotary", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")
+def rotary(xp: Any, x: Any, cosines: Any, sines: Any) -> Any:
+    return _rotary(x, cosines, sines)

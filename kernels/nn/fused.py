@@ -66,7 +66,19 @@ def attention(xp: Any, query: Any, key: Any, value: Any, bias: Any, *, scale: fl
     if shared > 1:
         key, value = (xp.repeat(x, shared, axis=1) for x in (key, value))
     scores = xp.matmul(query, key if turned else xp.swapaxes(key, -1, -2)) * query.dtype.type(scale)
-    return xp.matmul(nn.softmax(xp, scores + bias[0] if bias else scores, axis=-1), value)
+    return xp.matmul(nn.softmax(xp, sum(bias, scores), axis=-1), value)
+
+
+@kernel("_Rotary")
+def rotary(xp: Any, x: Any, cosines: Any, sines: Any) -> Any:
+    if x.ndim < 1 or x.shape[-1] % 2:
+        raise InvalidArgumentError(f"Rows of two halves are rotated, but the shape is {x.shape}.")
+    half = x.shape[-1] // 2
+    turned = xp.concatenate([-x[..., half:], x[..., :half]], -1)
+    found = x * cosines + turned * sines
+    if found.shape != x.shape:
+        raise InvalidArgumentError(f"A tensor of shape {x.shape} has no cosines of shape {cosines.shape}.")
+    return found
 
 
 _FUNCTIONS: dict[str, Any] = {

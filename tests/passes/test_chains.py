@@ -131,6 +131,7 @@ def attentions(q: Any, k: Any, v: Any, bias: Any) -> list[Any]:
         af.matmul(q * share, af.transpose(k * share, [0, 1, 3, 2])),
         af.matmul(q / root, k, transpose_b=True) + bias,
         plain,
+        bias + (plain * 0.5 + bias[:, :, :1]),
     ]
     return [af.matmul(af.nn.softmax(scores), v) for scores in scaled]
 
@@ -151,6 +152,47 @@ def test_all_forms_of_attention_become_one_op(graph: af.Graph, seed: int) -> Non
         plain = session.run(made, {x: given})
     for one, other in zip(fused_, plain):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_heads_that_share_a_key_read_it_where_it_is(graph: af.Graph, turned: bool, seed: int) -> None:
+    given = np.random.default_rng(seed).normal(size=(2, 2, 5, 5)).astype(np.float32)
+    x = af.placeholder(af.float32, given.shape, name="x")
+    times = af.reshape(af.broadcast_to(af.expand_dims(x, 2), [2, 2, 3, 5, 5]), [2, 6, 5, 5])
+    query = af.concat([x, 2 * x, 3 * x], 1, name="query")
+    key = {"b": af.transpose(times, [0, 1, 3, 2])} if turned else {"b": times, "transpose_b": True}
+    y = af.matmul(af.nn.softmax(af.matmul(query, **key)), times, name="y")
+    assert changed([fuse_chains], [y], [x]).splitlines()[-1] == "y = _Attention(query, x, x)"
+    with Session(graph=graph) as session:
+        found = session.run(y, {x: given})
+    with Session(graph=graph, optimize=False) as session:
+        np.testing.assert_allclose(found, session.run(y, {x: given}), rtol=1e-4, atol=1e-5)
+
+
+def rotated(x: Any, cosines: Any, sines: Any, half: int = WIDTH // 2) -> Any:
+    return x * cosines + af.concat([-x[..., half:], x[..., :half]], -1) * sines
+
+
+def test_rotations_become_one_op(graph: af.Graph, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    given = rng.normal(size=(2, 5, 3, WIDTH)).astype(np.float32)
+    flat = af.placeholder(af.float32, given.shape, name="flat")
+    x = af.transpose(flat, [0, 2, 1, 3], name="x")
+    c, s = (af.constant(rng.normal(size=(1, 1, 5, WIDTH)).astype(np.float32), name=name) for name in "cs")
+    y = rotated(x, c, s)
+    assert " = _Rotary(x, c, s)" in changed([fuse_chains], [y], [flat])
+    with Session(graph=graph) as session:
+        found = session.run(y, {flat: given})
+    with Session(graph=graph, optimize=False) as session:
+        np.testing.assert_array_equal(found, session.run(y, {flat: given}))
+    for other in (
+        rotated(x, c, s, 3),
+        x * c + af.concat([-x[..., :4], x[..., 4:]], -1) * s,
+        x * c + af.concat([x[..., :4], -x[..., 4:]], -1) * s,
+        x * c + af.concat([-x[..., 7:3:-1], x[..., :4]], -1) * s,
+        rotated(x[:1], c, af.concat([s, s], 0)),
+    ):
+        assert "_Rotary" not in changed([fuse_chains], [other], [flat])
 
 
 def test_what_is_no_attention_stays(graph: af.Graph) -> None:

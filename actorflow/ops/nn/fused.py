@@ -339,5 +339,19 @@ def attention(
     turned: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """softmax(scale · query keyᵀ + bias) value, for rows of the last dimension; or with keys that are `turned`: columns. There is
-    one bias or none, which is broadcast. Some heads in a row (dimension 1 of 4) may have a key and a value together."""
+    """softmax(scale · query keyᵀ + bias) value, for rows of the last dimension; or with keys that are `turned`: columns. There
+    is one bias, several that are added, or none; they are broadcast. Some heads in a row (dimension 1 of 4) may have a key and a
+    value together."""
+
+
+def _rotated(c: Inference) -> Shape:
+    shape = c.shapes[0]
+    if shape is not None and (not shape or (shape[-1] or 0) % 2):
+        raise ValueError(f"Rows of two halves are rotated, but the shape is {show(shape)}.")
+    return shape
+
+
+@op("_Rotary", shape=_rotated, dtypes=_FUSED, gradient=None, work=4)
+def rotary(x: TensorLike, cosines: TensorLike, sines: TensorLike, *, name: str | None = None) -> Tensor:
+    """x · cosines + (the halves of each row of x in the other order, the one that is then first negated) · sines. The cosines and
+    the sines are broadcast to the shape of x."""

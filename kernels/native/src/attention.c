@@ -156,3 +156,44 @@ static PyObject *k_attention(const Call *call) {
     Py_DECREF((PyObject *)out);
     return view;
 }
+
+/* ---- positions as rotations */
+
+typedef struct {
+    Heads x, cosines, sines;
+    int64_t heads, rows, half;
+    float *out;
+} Rotary;
+
+static void rotary_rows(int64_t begin, int64_t count, const void *given) {
+    const Rotary *r = given;
+    for (int64_t i = begin; i < begin + count; i++) {
+        int64_t row = i % r->rows, head = i / r->rows % r->heads, batch = i / r->rows / r->heads, half = r->half;
+        const float *x = of_head(&r->x, batch, head) + row * r->x.row;
+        const float *c = of_head(&r->cosines, batch, head) + row * r->cosines.row, *s = of_head(&r->sines, batch, head) + row * r->sines.row;
+        float *out = r->out + 2 * half * i;
+        for (int64_t k = 0; k < half; k++) out[k] = x[k] * c[k] + -x[half + k] * s[k];
+        for (int64_t k = half; k < 2 * half; k++) out[k] = x[k] * c[k] + x[k - half] * s[k];
+    }
+}
+
+/* rotary(x, cosines, sines): x · cosines + its halves in the other order, the new first one negated, · sines. */
+static PyObject *k_rotary(const Call *call) {
+    Rotary r;
+    int64_t whole[4], c[4], s[4];
+    if (call->count != 3 || !heads_at(call, 0, &r.x, whole) || !heads_at(call, 1, &r.cosines, c) || !heads_at(call, 2, &r.sines, s)) return NULL;
+    if (PyArray_NDIM((PyArrayObject *)call->args[0]) != 4 || r.x.inner != 1 || whole[3] % 2) return NULL;
+    for (int i = 1; i < 3; i++)
+        if (PyArray_NDIM((PyArrayObject *)call->args[i]) == 3) return NULL;
+    for (int i = 0; i < 3; i++)
+        if ((c[i] != 1 && c[i] != whole[i]) || (s[i] != 1 && s[i] != whole[i]) || !whole[i]) return NULL;
+    if (c[3] != whole[3] || s[3] != whole[3] || r.cosines.inner != 1 || r.sines.inner != 1 || !whole[3]) return NULL;
+    npy_intp sizes[4] = {whole[0], whole[1], whole[2], whole[3]};
+    int64_t elements = whole[0] * whole[1] * whole[2] * whole[3];
+    if (left_to_governor(call, elements)) return NULL;
+    PyArrayObject *out = fresh(NPY_FLOAT32, 4, sizes);
+    if (!out) return NULL;
+    r.heads = whole[1], r.rows = whole[2], r.half = whole[3] / 2, r.out = PyArray_DATA(out);
+    work_through(call, rotary_rows, &r, elements / whole[3], (1 << 13) / whole[3] + 1, 3 * elements);
+    return (PyObject *)out;
+}

@@ -462,7 +462,35 @@ def standardized() -> list[Case]:
     return rows
 
 
+def rotations() -> list[Case]:
+    def reference(x: Any, cosines: Any, sines: Any) -> Any:
+        half = x.shape[-1] // 2
+        return x * cosines + np.concatenate([-x[..., half:], x[..., :half]], -1) * sines
+
+    return [
+        Case(
+            "_Rotary",
+            lambda x, cosines, sines: fused.rotary(x, cosines, sines, name="fused"),
+            reference,
+            [
+                ((2, 3, 5, 8), (1, 1, 5, 8), (2, 1, 5, 8)),
+                ((1, 2, 3, 34), (3, 34), (3, 34)),
+                ((3, 4), (4,), (3, 1)),
+                ((0, 2, 3, 4), (3, 4), (1, 1, 3, 4)),
+            ],
+            Literal(([[1.0, 2.0, 3.0, 4.0]], [2.0, 2.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.5]), [[-1.0, 4.0, 4.0, 1.0]]),
+            dtypes="float32 float64",
+            gradient=None,
+            rejects=[
+                Reject(EITHER, ([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0])),
+                Reject(InvalidArgumentError, ([1.0, 2.0], [[1.0, 1.0]], [1.0, 1.0])),
+            ],
+        )
+    ]
+
+
 CASES = [
+    *rotations(),
     *products(),
     *sums(),
     *sums_with_bias(),
