@@ -58,6 +58,9 @@ class Dataset(Sources, Iterable):
             raise TypeError("A Dataset is made by one of its methods, such as Dataset.from_tensor_slices(values).")
         self.node = node
 
+    def __repr__(self) -> str:
+        return f"<Dataset of {self.node.kind}: {self.node.spec!r}>"
+
     def _then(self, kind: str, spec: Spec | None = None, **keywords: Any) -> Dataset:
         return Dataset(Node(kind, self.node.spec if spec is None else spec, (self.node,), **keywords))
 

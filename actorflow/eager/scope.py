@@ -145,7 +145,10 @@ class eager:
 
         Raises:
             OpError: one of them has failed, and its result was not asked for.
+            RuntimeError: the block is not entered by `async with`.
         """
+        if self._launches is None:
+            raise RuntimeError("No op is on its way: wait() is for within `async with af.eager(...) as scope:`.")
         await self._launches.ended()
         self._launches.raise_untold()
 

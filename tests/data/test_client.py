@@ -572,3 +572,8 @@ async def test_statistics_tell_for_how_long_others_wait() -> None:
         await elements.__anext__()
         elements._pulling._waits.share = 0.25
         assert "wait 25% of the time; the slowest stage is range" in repr(elements)
+
+
+def test_a_dataset_is_shown_with_its_last_stage_and_its_elements() -> None:
+    shown = repr(af.data.Dataset.range(3).batch(2))
+    assert shown.startswith("<Dataset of batch: TensorSpec(shape=(?,), dtype=actorflow.int64")

@@ -189,6 +189,21 @@ def test_an_error_is_raised_where_a_value_is_asked_for_f119() -> None:
     anyio.run(main)
 
 
+def test_a_block_is_entered_once_and_waits_within_f119() -> None:
+    async def main() -> None:
+        scope = af.eager(threads=1)
+        with pytest.raises(RuntimeError, match="within `async with"):
+            await scope.wait()
+        async with scope:
+            with pytest.raises(RuntimeError, match="entered already"):
+                await scope.__aenter__()
+        async with scope:
+            release.set()
+            assert float(await held(1.0)) == 1.0  # again, after its end
+
+    anyio.run(main)
+
+
 def test_a_block_that_is_left_by_an_error_begins_no_more_ops_f119() -> None:
     async def main() -> None:
         with pytest.raises(KeyError):
