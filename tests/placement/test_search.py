@@ -117,6 +117,25 @@ def test_f47_a_budget_is_kept_where_only_a_careful_packing_keeps_it() -> None:
     assert without_start
 
 
+def test_f47_changes_of_a_placement_fit_where_the_changed_placement_fits() -> None:
+    fitting = 0
+    for number in range(60):
+        rng = random.Random(number)
+        problem = random_problem(number, 30, 3, LINKS["bus"], budget=0.45, together=0.2)
+        rule, groups = MemoryRule(problem), len(problem.grouping.options)
+        at = [rng.randrange(3) for _ in range(groups)]
+        for _ in range(20):
+            changes = {rng.randrange(groups): rng.randrange(3) for _ in range(rng.choice((1, 2, 5)))}
+            changed = [changes.get(g, device) for g, device in enumerate(at)]
+            needs = MemoryRule(problem).needs(changed)
+            fits = all(b is None or need <= b for need, b in zip(needs, problem.machine.budget))
+            assert rule.fits(at, changes) == rule.fits(changed) == fits and rule.needs(at, changes) == needs
+            fitting += fits
+            if fits and rng.random() < 0.5:
+                at = changed
+    assert 100 < fitting < 1100
+
+
 def test_f47_too_little_memory_says_what_is_missing_on_each_device() -> None:
     devices = [Record(0, budget=5e6), Record(1, budget=7e6)]
     problem = posed(step([1e-3] * 3, [], state=[6e6, 6e6, 3e6]), devices, LINKS["bus"])

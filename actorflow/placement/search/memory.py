@@ -23,23 +23,46 @@ class MemoryRule:
             self._held[g] += work.state[i]
             self._output[g] = max(self._output[g], work.output[i])
         self._bounded = any(budget is not None for budget in self.budget)
+        self._last: tuple[Sequence[int], list[float], list[float]] | None = None
+        """The placement that was asked about last, the bytes that its devices hold, and the largest output on each."""
 
     def needs(self, at: Sequence[int], changes: Mapping[int, int] | None = None) -> list[float]:
         """The bytes that each device has to hold."""
-        held, largest = list(self._used), [0.0] * len(self._used)
-        for g, device in enumerate(at):
-            if changes is not None and g in changes:
-                device = changes[g]
-            held[device] += self._held[g]
-            if self._output[g] > largest[device]:
-                largest[device] = self._output[g]
-        return [one + other for one, other in zip(held, largest)]
+        placed = at if not changes else [changes.get(g, device) for g, device in enumerate(at)]
+        return [one + other for one, other in zip(*self._parts(placed))]
 
     def fits(self, at: Sequence[int], changes: Mapping[int, int] | None = None) -> bool:
         """Whether each device has room for what is on it, with the groups in `changes` elsewhere."""
-        if not self._bounded:
+        if not self._bounded or (changes and self._surely_fits(at, changes)):
             return True
         return all(b is None or need <= b for need, b in zip(self.needs(at, changes), self.budget))
+
+    def _parts(self, at: Sequence[int]) -> tuple[list[float], list[float]]:
+        """The bytes that stay on each device, and its largest output."""
+        held, largest = list(self._used), [0.0] * len(self._used)
+        for g, device in enumerate(at):
+            held[device] += self._held[g]
+            if self._output[g] > largest[device]:
+                largest[device] = self._output[g]
+        return held, largest
+
+    def _surely_fits(self, at: Sequence[int], changes: Mapping[int, int]) -> bool:
+        """Whether the devices to which groups go have room for them beside all that is there. A search asks about thousands of
+        changes of one placement, so its parts are kept; rounded sums do not decide close cases."""
+        if self._last is None or self._last[0] is not at:
+            self._last = (at, *self._parts(at))
+        _, held, largest = self._last
+        more: dict[int, float] = {}
+        output: dict[int, float] = {}
+        for g, device in changes.items():
+            if at[g] != device:
+                more[device] = more.get(device, 0.0) + self._held[g]
+                more[at[g]] = more.get(at[g], 0.0) - self._held[g]
+                output[device] = max(output.get(device, 0.0), self._output[g])
+        return all(
+            budget is None or held[d] + more.get(d, 0.0) + max(largest[d], output.get(d, 0.0)) <= budget * (1 - 1e-9)
+            for d, budget in enumerate(self.budget)
+        )
 
     def packed(self) -> list[int]:
         """A placement that puts the largest first, each where the most room is left.
