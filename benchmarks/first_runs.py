@@ -85,7 +85,7 @@ BENCHMARKS = tuple(
             Figure(f"{case.name}_first_ms", f"{case.work}: first step", "ms"),
             Figure(f"{case.name}_tenth", f"{case.work}: tenth step by later ones", "×"),
             Figure(f"{case.name}_peak_mb", f"{case.work}: peak memory of the process", "MB"),
-            Figure(f"{case.name}_grown_mb", f"{case.work}: that less the library's", "MB"),
+            Figure(f"{case.name}_grown_mb", f"{case.work}: that less what lay there after the import", "MB"),
         ),
     )
     for case in CASES

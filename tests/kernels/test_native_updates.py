@@ -67,7 +67,7 @@ def test_products_that_do_not_fit_are_left_to_numpy_untouched() -> None:
         (a, b, False, False, np.ones(3, "f4")),
         (a, b, False, False, None, False, np.empty((2, 2), "f4")),
         (np.ones((4, 4), "f4"), (square := np.ones((4, 4), "f4")), False, False, None, False, square),
-        (np.ones((2, 4000), "f4"), np.ones((4000, 9), "f4"), False, False),
+        (np.ones((2, 40_000), "f4"), np.ones((40_000, 9), "f4"), False, False),
     ]:
         assert loaded().call("product", 1, *given) is NotImplemented
     for given in [
