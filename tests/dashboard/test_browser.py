@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import socket
@@ -44,12 +43,6 @@ async def served(page: Dashboard) -> AsyncIterator[tuple[Any, int]]:
                     await anyio.sleep(0.01)
             yield server, listening.getsockname()[1]
             server.should_exit = True
-
-
-async def pictured(tab: Any, name: str) -> None:
-    """Writes a picture of the page for the documents, where `SCREENSHOTS` names their folder (docs/_static)."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        await tab.screenshot(path=os.path.join(folder, f"dashboard-{name}.png"))
 
 
 def a_step() -> Trace:
@@ -134,7 +127,6 @@ async def test_a_browser_goes_through_all_views_and_shows_hostile_names_as_text(
         await tab.get_by_role("button", name="42").click()
         await expect(tab.locator("main")).to_contain_text("The critical path")
         await expect(tab.locator("svg rect.slice.run").first).to_be_visible()
-        await pictured(tab, "timeline")
         await tab.get_by_role("button", name="Zoom in").click()
         await expect(tab.get_by_role("button", name="Zoom in")).to_be_focused()
         await tab.goto(f"http://127.0.0.1:{port}/#step=7x")
@@ -195,7 +187,6 @@ async def test_the_graph_of_a_training_step_is_drawn_with_the_time_of_its_parts(
             await tab.get_by_label("Colour by").select_option("time")
             await expect(tab.locator("g.scope rect[style]").first).to_be_visible()
             await expect(tab.locator("g.scope title").filter(has_text=re.compile("[mµ]s")).first).to_be_attached()
-            await pictured(tab, "graph")
             await browser.close()
 
 
