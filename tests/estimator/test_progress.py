@@ -112,16 +112,20 @@ def test_a_table_has_the_last_evaluations() -> None:
 
 def test_a_notebook_shows_tables() -> None:
     found: list[str] = []
+    lines: list[str] = []
 
     class Handle:
-        def update(self, text: str) -> None:
-            found.append(text)
+        def update(self, forms: dict[str, str], raw: bool) -> None:
+            assert raw
+            found.append(forms["text/html"])
+            lines.append(forms["text/plain"])
 
-    def display(text: str, display_id: bool) -> Handle:
-        found.append(text)
+    def display(forms: dict[str, str], raw: bool, display_id: bool) -> Handle:
+        Handle().update(forms, raw)
         return Handle()
 
-    shown(Notebook(display, str))
+    shown(Notebook(display))
+    assert lines[0] == "training begins" and lines[-1].startswith("step 300/1,000  loss 0.25")
     assert "training begins" in found[0]
     assert found[-1].startswith("<progress value='0.300'") and ">300/1,000</td>" in found[-1]
     assert ">200 &lt;other&gt;</td>" in found[-1] and "script" not in found[-1]

@@ -107,23 +107,22 @@ class Table:
 
 
 class Notebook:
-    """A table in a cell's output.
+    """A table in a cell's output; a line where a notebook is shown as text.
 
     Args:
         display: IPython's `display`.
-        as_html: IPython's `HTML`.
     """
 
-    def __init__(self, display: Callable[..., Any], as_html: Callable[[str], Any]) -> None:
-        self._display, self._as_html = display, as_html
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
         self._handle: Any = None
 
     def draw(self, state: Progress, is_last: bool) -> None:
-        shown = self._as_html(_html(state))
+        forms = {"text/html": _html(state), "text/plain": state.line()}
         if self._handle is None:
-            self._handle = self._display(shown, display_id=True)
+            self._handle = self._display(forms, raw=True, display_id=True)
         else:
-            self._handle.update(shown)
+            self._handle.update(forms, raw=True)
 
     def clear(self) -> None:
         pass
@@ -195,8 +194,7 @@ def find_view(wanted: bool | str | None) -> View | None:
     interactive = sys.modules.get("IPython")
     shell = None if interactive is None else interactive.get_ipython()
     if shell is not None and hasattr(shell, "kernel"):
-        place = import_module("IPython.display")
-        return Notebook(place.display, place.HTML)
+        return Notebook(import_module("IPython.display").display)
     file = sys.stderr
     if file is None:
         return None
