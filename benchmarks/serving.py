@@ -59,7 +59,7 @@ def write_large(folder: Path, megabytes: int) -> None:
 
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None, 784], name="x")
-        large = tf.get_variable("large", initializer=np.zeros((megabytes, 1 << 18), np.float32))
+        large = tf.get_variable("large", [megabytes, 1 << 18], initializer=tf.ones_initializer())
         y = x[:, :10] * large[0, 0]
         session.run(tf.global_variables_initializer())
         tf.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y}, format="standard")

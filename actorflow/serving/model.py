@@ -87,6 +87,8 @@ class Model:
         self._source: Source | None = None
         self._closing = anyio.Lock()
         self._calls: OrderedDict[tuple[str, tuple[str, ...]], Any] = OrderedDict()
+        self.forms: dict[bytes, Any] = {}
+        """The forms of requests that were found to fit, by their JSON; kept by the protocol."""
         self.observe: Callable[[int], None] = lambda rows: None
         """Called with the number of rows of each step."""
 

@@ -203,6 +203,22 @@ async def test_open_inference_answers_in_bytes(client: Client) -> None:
         np.testing.assert_array_equal(np.frombuffer(data[at:], "<f4"), 2 * np.ravel(ROWS))
 
 
+async def test_requests_of_a_known_form_have_their_own_tensors_and_refusals(client: Client) -> None:
+    content = {"inputs": [tensor(parameters={"binary_data_size": 24})], "parameters": {"binary_data_output": True}}
+    head = json.dumps(content).encode()
+    sizes = {"inference-header-content-length": str(len(head))}
+    for number in range(4):
+        rows = np.full((2, 3), number, "<f4")
+        status, headers, data = await client.call("POST", "/v2/models/line/infer", head + rows.tobytes(), sizes)
+        at = int(headers["inference-header-content-length"])
+        assert status == 200 and len(json.loads(data[:at])["outputs"]) == 2
+        np.testing.assert_array_equal(np.frombuffer(data[at:], "<f4")[2:], [2.0 * number] * 6)
+        short, _, told = await client.call("POST", "/v2/models/line/infer", head + rows.tobytes()[:20], sizes)
+        assert short == 400 and b"binary_data_size 24, but 20 bytes are left" in told
+    model = client._app.served["line"].find()[1]
+    assert list(model.forms) == [head]
+
+
 async def test_texts_as_bytes(client: Client) -> None:
     raw = b"".join(struct.pack("<I", len(word)) + word for word in (b"ab", b"\xff"))
     content = {
@@ -378,7 +394,7 @@ def test_types_of_open_inference() -> None:
             continue
         values = np.array([0, 1, 1], dtype.numpy_dtype)
         head = json.dumps({"inputs": [tensor("a", [3], name, parameters={"binary_data_size": values.nbytes})]}).encode()
-        found = kserve.read(head + values.tobytes(), str(len(head))).inputs["a"]
+        found = kserve.read(head, head + values.tobytes(), len(head)).inputs["a"]
         assert found.dtype == values.dtype and found.tolist() == values.tolist()
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.serving.model import Call, Model
@@ -15,6 +18,9 @@ from actorflow.serving.protocols.routes import Route
 from actorflow.serving.versions import Served
 
 _BYTES = b"application/octet-stream"
+_MOST_REMEMBERED = 2 << 10
+"""Bytes of the JSON of requests whose form is remembered: clients that send tensors as bytes send the same JSON before them."""
+_MOST_FORMS = 128
 
 
 class Inference(NamedTuple):
@@ -67,24 +73,82 @@ def _of_kserve(
     name: str, version: int, model: Model, headers: Mapping[bytes, bytes], body: bytes, limit: float | None
 ) -> Inference:
     length = headers.get(b"inference-header-content-length")
-    request = kserve.read(body, None if length is None else length.decode("latin-1"))
+    head, at = kserve.split(body, None if length is None else length.decode("latin-1"))
+    known = model.forms.get(head) if length is not None else None
+    if known is not None and known.fits(body):
+        arrays = [
+            np.frombuffer(body, dtype, count, at + begin).reshape(shape) for dtype, count, begin, shape in known.inputs
+        ]
+        call = known.call._replace(arrays=arrays)
+        return Inference(model, call, _least(limit, known.timeout), known.answer)
+    request = kserve.read(head, body, at)
     asked = request.parameters.get("signature_name", "")
     signature = model.signature(asked) if asked and isinstance(asked, str) else model.default
     micros = request.parameters.get("timeout")
     if micros is not None and (type(micros) is not int or micros < 0):
         raise InvalidArgumentError("The parameter 'timeout' has to be a number of microseconds.")
-    if micros:
-        seconds = min(micros, 10**18) / 1e6  # what is longer has no float
-        limit = seconds if limit is None else min(seconds, limit)
+    timeout = min(micros, 10**18) / 1e6 if micros else None  # what is longer has no float
     call = model.call(signature, request.inputs, request.outputs)
+    named, heads = call.named, dict[Any, bytes]()
+    inputs, request = request.inputs, replace(request, inputs={})
 
     def answer(found: Sequence[Any]) -> Answer:
-        data, head = kserve.answer(request, name, version, signature, call.named(found))
-        if head is None:
+        data, size = kserve.answer(request, name, version, signature, named(found), heads)
+        if size is None:
             return 200, JSON, data, ()
-        return 200, _BYTES, data, ((b"inference-header-content-length", b"%d" % head),)
+        return 200, _BYTES, data, ((b"inference-header-content-length", b"%d" % size),)
 
-    return Inference(model, call, limit, answer)
+    if length is not None and len(head) <= _MOST_REMEMBERED and not request.id:
+        _remember(model, head, len(body), inputs, call, timeout, answer)
+    return Inference(model, call, _least(limit, timeout), answer)
+
+
+class _Known(NamedTuple):
+    """Requests of one form: the same JSON, with the bytes of tensors behind it. They were found to fit.
+
+    size: how long their bodies are.
+    inputs: type, count, place and shape of each tensor, in the order of the signature.
+    call: the call of one of them, without its arrays.
+    timeout, answer: see `Inference`.
+    """
+
+    size: int
+    inputs: list[tuple[Any, int, int, tuple[int, ...]]]
+    call: Call
+    timeout: float | None
+    answer: Callable[[Sequence[Any]], Answer]
+
+    def fits(self, body: bytes) -> bool:
+        """Whether a body has this form, where its JSON has."""
+        return len(body) == self.size
+
+
+def _remember(
+    model: Model,
+    head: bytes,
+    size: int,
+    inputs: Mapping[str, Any],
+    call: Call,
+    timeout: float | None,
+    answer: Callable[[Sequence[Any]], Answer],
+) -> None:
+    """Remembers the form of a request whose tensors are taken just as they lie in its body."""
+    places, begin = {}, 0
+    for array in inputs.values():
+        if array.flags.writeable:  # it is a copy
+            return
+        places[id(array)] = array.dtype, array.size, begin, array.shape
+        begin += array.nbytes
+    if all(id(array) in places for array in call.arrays):
+        known = _Known(size, [places[id(array)] for array in call.arrays], call._replace(arrays=[]), timeout, answer)
+        if len(model.forms) >= _MOST_FORMS:
+            model.forms.clear()
+        model.forms[head] = known
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    """The shorter of two limits."""
+    return other if one is None else one if other is None else min(one, other)
 
 
 def _limit(headers: Mapping[bytes, bytes], timeout: float | None) -> float | None:

@@ -9,7 +9,6 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,8 @@ _LITTLE = {name: np.dtype(dtype.numpy_dtype).newbyteorder("<") for name, dtype i
 _BY_TYPE = {dtype: name for name, dtype in _NAMES.items()}
 _BINARY_ONLY = ("FP16", "BF16")
 _MOST = 1 << 31
-_MOST_REMEMBERED = 2 << 10
-"""Bytes of JSON that is remembered."""
+_MOST_HEADS = 64
+"""Heads of answers that are kept for requests of one form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,33 +89,43 @@ def datatype(port: Port) -> str:
     return "BF16" if port.dtype.name == "bfloat16" else _BY_TYPE.get(port.dtype, port.dtype.name.upper())
 
 
-def read(body: bytes, json_length: str | None) -> Request:
-    """A request.
+def split(body: bytes, json_length: str | None) -> tuple[bytes, int]:
+    """The JSON of a request, and where the bytes of tensors begin.
 
     Args:
         body: the body, without compression.
         json_length: the header that says how much of it is JSON, where tensors follow.
 
     Raises:
+        InvalidArgumentError: it says more than there is.
+    """
+    if json_length is None:
+        return body, len(body)
+    if not json_length.isdecimal() or len(json_length) > 18 or int(json_length) > len(body):
+        raise InvalidArgumentError(f"Inference-Header-Content-Length is {json_length[:20]!r} for {len(body)} bytes.")
+    at = int(json_length)
+    return body[:at], at
+
+
+def read(head: bytes, body: bytes, at: int) -> Request:
+    """A request.
+
+    Args:
+        head: its JSON.
+        body: the body, without compression.
+        at: where the bytes of tensors begin.
+
+    Raises:
         InvalidArgumentError: it has another form; the message names the field.
     """
-    data = memoryview(body)
-    at = len(data)
-    if json_length is not None:
-        if not json_length.isdecimal() or len(json_length) > 18 or int(json_length) > len(data):
-            raise InvalidArgumentError(
-                f"Inference-Header-Content-Length is {json_length[:20]!r} for {len(data)} bytes."
-            )
-        at = int(json_length)
-    head = bytes(data[:at])
-    found = _form(head) if json_length is None or at > _MOST_REMEMBERED else _remembered(head)
+    form, data = _form(head), memoryview(body)
     inputs: dict[str, Any] = {}
-    for entry in found.inputs:
+    for entry in form.inputs:
         array, at = entry.array(data, at)
         inputs[entry.name] = array
     if at != len(data):
         raise InvalidArgumentError(f"{len(data) - at} bytes behind the last tensor belong to no input.")
-    return Request(inputs, found.outputs, found.binary, found.all_binary, found.id, found.parameters)
+    return Request(inputs, form.outputs, form.binary, form.all_binary, form.id, form.parameters)
 
 
 def _form(head: bytes) -> _Form:
@@ -141,10 +150,6 @@ def _form(head: bytes) -> _Form:
         raise InvalidArgumentError("'id' has to be text.")
     all_binary = bool(parameters.get("binary_data_output"))
     return _Form(tuple(inputs), tuple(wanted), frozenset(binary), all_binary, identifier, parameters)
-
-
-_remembered = lru_cache(maxsize=128)(_form)
-"""Clients that send tensors as bytes send the same JSON before them, as a rule."""
 
 
 def _list(content: Mapping[str, Any], key: str, needed: bool = True) -> list[Any]:
@@ -253,7 +258,12 @@ def _strings(what: str, shape: list[int], count: int, data: bytes) -> Any:
 
 
 def answer(
-    request: Request, name: str, version: int, signature: Signature, outputs: Mapping[str, Any]
+    request: Request,
+    name: str,
+    version: int,
+    signature: Signature,
+    outputs: Mapping[str, Any],
+    heads: dict[Any, bytes] | None = None,
 ) -> tuple[bytes, int | None]:
     """The body of an answer, and how much of it is JSON where tensors follow.
 
@@ -263,26 +273,43 @@ def answer(
         version: its version.
         signature: the signature that answered.
         outputs: the arrays by name.
+        heads: the JSON of former answers to such requests, by the shapes and sizes of tensors that were sent as bytes.
     """
-    entries, tails = [], []
+    arrays, kinds = [], []
+    tails: list[bytes | None] = []
     for key, value in outputs.items():
         kind = datatype(signature.outputs[key])
         array = np.asarray(value)
-        entry: dict[str, Any] = {"name": key, "datatype": kind, "shape": list(array.shape)}
+        arrays.append(array)
+        kinds.append(kind)
         if request.is_binary(key) or kind in _BINARY_ONLY:
-            tail = _to_bytes(array, kind)
-            entry["parameters"] = {"binary_data_size": len(tail)}
-            tails.append(tail)
-        elif kind == "BYTES":
-            entry["data"] = [_decoded(item) for item in array.ravel().tolist()]
+            tails.append(_to_bytes(array, kind))
         else:
-            entry["data"] = array.ravel()
-        entries.append(entry)
-    content: dict[str, Any] = {"model_name": name, "model_version": str(version), "outputs": entries}
-    if request.id:
-        content["id"] = request.id
-    head = dump_json(content, plain=len(tails) == len(entries))
-    return (head, None) if not tails else (b"".join([head, *tails]), len(head))
+            tails.append(None)
+            heads = None
+    known = tuple([(array.shape, len(tail)) for array, tail in zip(arrays, tails)]) if heads is not None else ()  # type: ignore[arg-type]
+    head = None if heads is None else heads.get(known)
+    if head is None:
+        entries = [_output(*parts) for parts in zip(outputs, kinds, arrays, tails)]
+        content: dict[str, Any] = {"model_name": name, "model_version": str(version), "outputs": entries}
+        if request.id:
+            content["id"] = request.id
+        head = dump_json(content, plain=None not in tails)
+        if heads is not None and len(heads) < _MOST_HEADS:
+            heads[known] = head
+    parts = [tail for tail in tails if tail is not None]
+    return (b"".join([head, *parts]), len(head)) if parts else (head, None)
+
+
+def _output(key: str, kind: str, array: Any, tail: bytes | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": key, "datatype": kind, "shape": list(array.shape)}
+    if tail is not None:
+        entry["parameters"] = {"binary_data_size": len(tail)}
+    elif kind == "BYTES":
+        entry["data"] = [_decoded(item) for item in array.ravel().tolist()]
+    else:
+        entry["data"] = array.ravel()
+    return entry
 
 
 def _decoded(item: Any) -> str:
