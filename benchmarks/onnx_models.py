@@ -43,7 +43,7 @@ def compared(path: Path, given: list[Any], wanted: Any, rounds: int) -> tuple[fl
         model = af.onnx.load(path, shapes={name: value.shape for name, value in named.items()})
     with Session(graph=graph) as session:
         call = session.make_callable(list(model.outputs.values()), [model.inputs[name] for name in named])
-        sides = (lambda: call(*given), lambda: theirs.run(None, named))
+        sides: tuple[Callable[[], Any], ...] = (lambda: call(*given), lambda: theirs.run(None, named))
         counts = []
         for side in sides:
             found = np.asarray(side()[0])

@@ -100,7 +100,7 @@ GRAPHS: Mapping[str, tuple[str, Callable[[], list[Piece]]]] = {
 PREDICTED: Sequence[Callable[[], list[Piece]]] = (
     branches,
     stages,
-    *(lambda k=k: tangle(12 + 3 * k, k) for k in range(8)),  # type: ignore[misc]
+    *(lambda k=k: tangle(12 + 3 * k, k) for k in range(8)),
 )
 """Ten graphs whose steps are predicted."""
 

@@ -44,7 +44,7 @@ def write_models(folder: Path) -> None:
         "w2": rng.normal(0, 0.1, (128, 10)).astype(np.float32),
         "b2": np.zeros(10, np.float32),
     }
-    np.savez(folder / "weights.npz", **arrays)
+    np.savez(folder / "weights.npz", **arrays)  # type: ignore[arg-type]
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None, 784], name="x")
         w1, b1, w2, b2 = (tf.get_variable(name, initializer=value) for name, value in arrays.items())

@@ -119,7 +119,7 @@ def translator(
     return (source, target), columns, loss, m.descent(loss, 0.1)
 
 
-_SIZES = {"batch": 32, "steps": 20, "units": 64}
+_SIZES: dict[str, Any] = {"batch": 32, "steps": 20, "units": 64}
 TRAINING = (
     Case("lstm", "LSTM in a loop, 20 steps, batch 32", model(classifier, cell=Lstm, **_SIZES)),
     Case("lstm_lengths", "the same with lengths", model(classifier, cell=Lstm, lengths=True, **_SIZES)),
