@@ -192,6 +192,16 @@ def test_f42_a_difference_is_the_sum_of_what_nodes_add() -> None:
     assert "n1 on" in str(found) and "+3.000 ms" in str(found)
 
 
+def test_f42_a_constant_that_runs_with_a_node_does_not_make_it_long() -> None:
+    """n1 is there from the begin of the step, and n2, which runs as one with it, begins after n0."""
+    problem = posed(step([2 * MS, 0.0, 4 * MS], [(0, 2), (1, 2)]), [Record(0)], LinkCosts())
+    name, ms = problem.machine.names[0], 1_000_000
+    ran = [Ran("n0", name, 0, 2 * ms), Ran("n2", name, 2 * ms, 7 * ms, members=("n1", "n2"))]
+    found = af.PlacementStudy(problem).compare(Traced(ran, [Spanned("Session.run", 0, 7 * ms)]))
+    last = found.nodes[-1]
+    assert (last.predicted, last.waited, last.added) == pytest.approx((4 * MS, 0.0, 1 * MS), abs=1e-9)
+
+
 async def test_f42_a_session_is_studied_and_its_steps_are_explained(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [256, 256], name="x")
     y = af.matmul(af.matmul(x, x, name="one"), x, name="two")

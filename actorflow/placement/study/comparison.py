@@ -131,7 +131,8 @@ def compare(problem: SearchProblem, timeline: Timeline, trace: MeasuredStep) -> 
     while present is not None:
         mine = members[id(present)]
         before = _cause(problem, present, mine, of, threads)
-        starts = min(timeline.begun[i] for i in mine)
+        working = [i for i in mine if problem.work.seconds[i]] or mine  # a constant is there from the begin of the step
+        starts = min(timeline.begun[i] for i in working)
         since = 0.0 if before is None else max(timeline.ended[i] for i in members[id(before)])
         gap = (present.begun - (begun if before is None else before.ended)) * 1e-9
         took = (present.ended - present.begun) * 1e-9
