@@ -236,6 +236,18 @@ def test_a_chunk_is_at_most_half_of_the_window() -> None:
     assert server.outbox.chunk == WINDOW // 2
 
 
+def test_a_tensor_of_some_size_is_one_chunk_and_a_larger_one_several() -> None:
+    client, _ = pair(chunk=WINDOW)
+    client.outbox.chunk, client.outbox.whole = WINDOW // 8, WINDOW // 2
+    for edge, size in ((1, WINDOW // 2), (2, WINDOW // 2 + 8)):
+        client.send(edge, 1, b"", tensor(size))
+    sizes = []
+    while (chunk := client.outbox.next_bulk()) is not None:
+        sizes.append(len(chunk[1]))
+    assert sizes[0] == WINDOW // 2 and set(sizes[1:]) == {WINDOW // 8}
+    assert client.outbox.tensors == 1, "the window is used up"
+
+
 def test_small_tokens_count_against_the_window_of_chunks() -> None:
     client, server = pair()
     for edge in range(3 * WINDOW // 1000):

@@ -89,7 +89,7 @@ async def test_f62_without_keys_nothing_is_sealed() -> None:
 
 
 async def test_f62_keys_are_renewed_while_tensors_flow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "RENEWED_PARTS", 10)
+    monkeypatch.setattr(sealing, "RENEWED_PARTS", 30)
     async with pair("curve") as both:
         for step in range(1, 12):
             await exchange(both, step)

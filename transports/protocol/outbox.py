@@ -32,6 +32,8 @@ class Outbox:
 
     def __init__(self, incarnation: int, chunk: int) -> None:
         self.chunk = chunk
+        self.whole = chunk
+        """The bytes up to which a tensor is one chunk."""
         self.data_credit = 0
         self.control_credit = 0
         self.message_bytes = 0
@@ -154,7 +156,9 @@ class Outbox:
         if not self._tensors:
             return None
         tensor = self._tensors[0]
-        body = tensor.body[tensor.offset : tensor.offset + self.chunk]
+        size = len(tensor.body)
+        end = size if size <= self.whole else tensor.offset + self.chunk
+        body = tensor.body[tensor.offset : end]
         record = tensor.record
         record.body_size = len(body)
         record.offset = tensor.offset
@@ -165,7 +169,7 @@ class Outbox:
         record.sequence = self.bulk_sent
         record.version = self.version
         self.bulk_sent += 1
-        if tensor.offset == len(tensor.body):
+        if tensor.offset == size:
             record.flags |= Flag.LAST
             self._tensors.popleft()
         first = head(record)

@@ -29,6 +29,7 @@ ID_SIZE = 18  # a byte that is not 0, sixteen random ones, the lane
 _CHUNKS_PER_TURN = 16
 COPIED = 64 * 1024
 _ENCRYPTED_CHUNK = 128 * 1024
+_SEALED_CHUNK = 256 * 1024
 
 
 class ZmqChannel(BaseChannel):
@@ -67,7 +68,8 @@ class ZmqChannel(BaseChannel):
         """It is known which way chunks take."""
         self._is_sealed = sealed
         if sealed and self.core.peer is not None:
-            self.core.outbox.chunk = min(CHUNK_LIMIT, self.core.peer.data_window // 2)
+            most = self.core.peer.data_window // 2
+            self.core.outbox.chunk, self.core.outbox.whole = min(_SEALED_CHUNK, most), min(CHUNK_LIMIT, most)
         self.wake()
 
     def _sealed_parts(self, head: bytes, body: memoryview) -> tuple[bytes, bytes]:
