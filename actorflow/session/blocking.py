@@ -172,7 +172,15 @@ class Session:
         return self._call(lambda: self._session.partial_run(handle, fetches, feeds))
 
     def close(self) -> None:
-        """Stops the steps in flight, of other threads too, and ends the session and its loop. A second call does nothing."""
+        """Stops the steps in flight, of other threads too, and ends the session and its loop. A second call does nothing.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> session = af.blocking.Session()
+            >>> session.run(x + 1.0, {x: 1.0})
+            2.0
+            >>> session.close()
+        """
         if not self._closed:
             self._closed = True
             try:
@@ -183,6 +191,16 @@ class Session:
     @staticmethod
     def reset(target: str = "", containers: Sequence[str] = (), credentials: Any = None) -> None:
         """Drops the state in these containers; in all of them where none is named.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> with af.container("experiment"):
+            ...     v = af.Variable(1.0, name="v")
+            >>> with af.blocking.Session() as session:
+            ...     session.run(v.initializer)
+            ...     af.blocking.Session.reset(containers=["experiment"])
+            ...     print(session.run(af.is_variable_initialized(v)))
+            False
 
         Args:
             target: a task of a cluster, on all of whose tasks it is dropped; "" is this process.

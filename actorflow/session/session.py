@@ -405,9 +405,13 @@ class Session(Inspection):
     async def partial_run(self, handle: PartialRun, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches. Each may be used once.
 
-            step = await session.partial_run_setup([a, b], [x, y])
-            first = await session.partial_run(step, a, {x: 1.0})
-            second = await session.partial_run(step, b, {y: first + 1.0})
+        Example:
+            >>> x, y = af.placeholder(af.float32), af.placeholder(af.float32)
+            >>> a, b = x + 1.0, y * 2.0
+            >>> step = await session.partial_run_setup([a, b], [x, y])
+            >>> first = await session.partial_run(step, a, {x: 1.0})
+            >>> await session.partial_run(step, b, {y: first + 1.0})
+            6.0
 
         Args:
             handle: the step, as `partial_run_setup` gives it.
@@ -513,6 +517,16 @@ class Session(Inspection):
             print(trial.report.present, trial.report.found)    # simulated seconds of a step
             ...                                                # the training goes on
             print(trial.verdict)
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> total = af.reduce_sum(x * x)
+            >>> async with af.Session(devices={"CPU": 2}) as session:
+            ...     print(await session.run(total, {x: [1.0, 2.0]}))
+            ...     await session.replan()
+            ...     print(await session.run(total, {x: [1.0, 2.0]}))  # by measured costs
+            5.0
+            5.0
 
         Args:
             search: how many seconds to search. Call it after the first steps, so that their costs are known.
