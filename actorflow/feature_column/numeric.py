@@ -26,6 +26,7 @@ from actorflow.ops.math.cumulative import range_
 from actorflow.ops.math.logic import greater_equal
 from actorflow.ops.math.reduction import reduce_sum
 from actorflow.public import public
+from actorflow.shapes import num_elements, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,14 @@ class NumericColumn(DenseColumn):
                     "The corresponding Tensor of numerical column must be a Tensor. SparseTensor is not supported. key: "
                     f"{self.key}"
                 )
-            return cast(tensor if self.normalizer_fn is None else self.normalizer_fn(tensor), float32)
+            made = cast(tensor if self.normalizer_fn is None else self.normalizer_fn(tensor), float32)
+            known = made.static_shape
+            if known is not None and num_elements(known[1:]) not in (None, elements(self.shape)):
+                raise ValueError(
+                    f"Feature {self.key} has the shape {show(known[1:])} in each example, but its numeric_column has the shape "
+                    f"{show(self.shape)}."
+                )
+            return made
 
         found: Tensor = features.kept(self, make)
         return found

@@ -166,5 +166,11 @@ async def test_mistakes_of_the_input_are_told(tmp_path: Path) -> None:
         await made.train([({"a": np.ones(3, np.float32)}, np.ones(3, np.int64))])
     with pytest.raises(ValueError, match="You must provide a labels Tensor"):
         await made.train([{"a": np.ones(3, np.float32)}])
+    deep = af.estimator.DNNRegressor([2], [af.feature_column.numeric_column("a")], str(tmp_path))
+    with pytest.raises(ValueError, match=r"a has the shape \(2,\) in each example, but .* has the shape \(1,\)"):
+        await deep.train([({"a": np.ones((3, 2), np.float32)}, np.ones(3, np.float32))])
+    inputs = af.estimator.inputs.numpy_input_fn({"a": np.ones(3, np.float32)}, np.ones(3, np.int64), shuffle=False)
+    with pytest.raises(ValueError, match=r"was made in another graph .* input_fn=f"):
+        await made.train(inputs())
     with pytest.raises(af.errors.InvalidArgumentError, match="Labels must be < n_classes=2"):
         await af.estimator.LinearClassifier(["a"], str(tmp_path)).train([({"a": np.ones(3)}, np.full(3, 2))])

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorflow import nest
 from actorflow.errors import OutOfRangeError
 from actorflow.estimator.inputs.source import Batches, Fed, arguments, call_input_fn, is_fed, signature, tensors
 from actorflow.estimator.run_config import RunConfig
 from actorflow.estimator.spec import EstimatorSpec, ModeKeys
 from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Tensor
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Program
 from actorflow.monitored.scaffold import Scaffold
@@ -87,6 +89,16 @@ def call_model_fn(
     return spec
 
 
+def _check_graph(graph: Graph, value: Any) -> None:
+    """Raises ValueError where an input has tensors that were made before the call, in another graph."""
+    for leaf in nest.flatten(value) if isinstance(value, (list, tuple, Mapping, Tensor)) else ():
+        if isinstance(leaf, Tensor) and leaf.graph is not graph and not leaf.graph.eager:
+            raise ValueError(
+                f"The input {leaf.name} was made in another graph than that of the model. Give the function itself, input_fn=f, "
+                "and not what a call of it gives: an Estimator calls it within the graph of each call."
+            )
+
+
 class Graphs:
     """The graphs of one Estimator: one for each mode and kind of batches; a graph with an input of its own serves one call.
 
@@ -126,6 +138,7 @@ class Graphs:
             self._seed()
             value = yield from call_input_fn(input_fn, mode, self._params, self._config)
         if not is_fed(value):
+            _check_graph(graph, value)
             if epochs is not None:
                 raise ValueError("epochs= goes with an iterable of batches; repeat the Dataset or the queue instead.")
             return self._build(graph, mode, lambda: tensors(graph, value, mode), None, warm), None
