@@ -81,8 +81,6 @@ def sequence_categorical_column_with_identity(
 ) -> SequenceColumn:
     """Sequences of integers that are categories themselves (`tf.feature_column.sequence_categorical_column_with_identity`).
 
-    See `categorical_column_with_identity`.
-
     Example:
         >>> seen = af.feature_column.sequence_categorical_column_with_identity("seen", num_buckets=2)
         >>> columns = [af.feature_column.indicator_column(seen)]
@@ -94,6 +92,9 @@ def sequence_categorical_column_with_identity(
           [0. 0.]]]
         >>> await session.run(lengths)
         [2 1]
+
+    Args:
+        key, num_buckets, default_value: see `categorical_column_with_identity`.
     """
     return SequenceColumn(categorical.categorical_column_with_identity(key, num_buckets, default_value))
 
@@ -104,14 +105,15 @@ def sequence_categorical_column_with_hash_bucket(
 ) -> SequenceColumn:
     """Sequences of strings or integers, divided by a hash (`tf.feature_column.sequence_categorical_column_with_hash_bucket`).
 
-    See `categorical_column_with_hash_bucket`.
-
     Example:
         >>> words = af.feature_column.sequence_categorical_column_with_hash_bucket("words", 100)
         >>> columns = [af.feature_column.embedding_column(words, dimension=8)]
         >>> layer, _ = af.feature_column.sequence_input_layer({"words": af.placeholder(af.string, [None, 20])}, columns)
         >>> layer.shape
         TensorShape([None, None, 8])
+
+    Args:
+        key, hash_bucket_size, dtype: see `categorical_column_with_hash_bucket`.
     """
     return SequenceColumn(categorical.categorical_column_with_hash_bucket(key, hash_bucket_size, dtype))
 
@@ -126,8 +128,6 @@ def sequence_categorical_column_with_vocabulary_list(
 ) -> SequenceColumn:
     """Sequences of words of a list (`tf.feature_column.sequence_categorical_column_with_vocabulary_list`).
 
-    See `categorical_column_with_vocabulary_list`.
-
     Example:
         >>> color = af.feature_column.sequence_categorical_column_with_vocabulary_list("color", ["red", "green"])
         >>> columns = [af.feature_column.indicator_column(color)]
@@ -136,6 +136,9 @@ def sequence_categorical_column_with_vocabulary_list(
         >>> await session.run(layer)
         [[[0. 1.]
           [1. 0.]]]
+
+    Args:
+        key, vocabulary_list, dtype, default_value, num_oov_buckets: see `categorical_column_with_vocabulary_list`.
     """
     return SequenceColumn(
         categorical.categorical_column_with_vocabulary_list(key, vocabulary_list, dtype, default_value, num_oov_buckets)
@@ -153,14 +156,16 @@ def sequence_categorical_column_with_vocabulary_file(
 ) -> SequenceColumn:
     """Sequences of words of a file (`tf.feature_column.sequence_categorical_column_with_vocabulary_file`).
 
-    See `categorical_column_with_vocabulary_file`.
-
     Example:
         >>> with open("colors.txt", "w") as file:
         ...     print("red", "green", sep="\\n", file=file)
         >>> color = af.feature_column.sequence_categorical_column_with_vocabulary_file("color", "colors.txt")
         >>> color.num_buckets
         2
+
+    Args:
+        key, vocabulary_file, vocabulary_size: see `categorical_column_with_vocabulary_file`.
+        num_oov_buckets, default_value, dtype: see `categorical_column_with_vocabulary_file`.
     """
     return SequenceColumn(
         categorical.categorical_column_with_vocabulary_file(
