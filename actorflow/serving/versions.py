@@ -262,12 +262,20 @@ def models_in(folder: str) -> dict[str, str]:
 
     Args:
         folder: the folder; one that is itself a model, or has versions, is one model of its own name.
+
+    Raises:
+        NotFoundError: there is no such folder, or it can't be read.
     """
     folder = os.path.abspath(folder)
     if is_model(folder) or _numbered(folder):
         return {_stem(folder): folder}
     found = {}
-    for name in sorted(os.listdir(folder)):
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        hint = "Name a folder of models, or a model: actorflow serve models/."
+        raise NotFoundError(f"The folder {folder} can't be read: {error.strerror or error}.", hint=hint) from error
+    for name in names:
         whole = os.path.join(folder, name)
         if name.startswith("."):
             continue

@@ -243,6 +243,8 @@ def test_names_and_versions_of_folders_are_whole(tmp_path: Path, monkeypatch: py
     assert models_in(str(tmp_path)).keys() == {"line", "net-v1.5", "one-v2.0"}
     monkeypatch.chdir(tmp_path / "line")
     assert models_in(".") == {"line": str(tmp_path / "line")}
+    with pytest.raises(errors.NotFoundError, match=r"nowhere can't be read: No such file"):
+        models_in(str(tmp_path / "nowhere"))
     assert _numbered(".").keys() == {1}
 
 
