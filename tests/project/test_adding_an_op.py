@@ -32,8 +32,8 @@ def copy(tmp_path: Path) -> Path:
     leave_out = shutil.ignore_patterns("__pycache__")
     for folder in ("actorflow", *PARTS, "tools", "tests"):
         shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
-    (root / "docs" / "guides").mkdir(parents=True)
-    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "guides" / "gpu.md"]:
+    (root / "docs" / "reference").mkdir(parents=True)
+    for file in [ROOT / "pyproject.toml", ROOT / "docs" / "reference" / "gpu_kernels.md"]:
         shutil.copy(file, root / file.relative_to(ROOT))
     return root
 
@@ -86,7 +86,7 @@ def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     assert "squared_difference as squared_difference" in (copy / "actorflow" / "math.pyi").read_text(encoding="utf-8")
     where = run(copy, "-c", "import actorflow as af; print(af.squared_difference.__wrapped__.__code__.co_filename)")
     assert where.strip() == str(copy / declared)
-    gpu = Path("docs", "guides", "gpu.md")
+    gpu = Path("docs", "reference", "gpu_kernels.md")
     (copy / gpu).write_text(
         (copy / gpu).read_text(encoding="utf-8").replace("SquaredDifference, ", ""), encoding="utf-8"
     )
