@@ -125,7 +125,8 @@ def _quotient(node: Node, known: Mapping[TensorId, Node]) -> int | None:
 
 
 def _is_one(constant: Node | None) -> bool:
-    return constant is not None and bool(np.all(constant.attrs["value"] == 1))
+    # A vector of ones may be the scale of a normalization, which is one op with it (`chains`).
+    return constant is not None and constant.attrs["value"].size == 1 and bool(np.all(constant.attrs["value"] == 1))
 
 
 _HANDED_ON: dict[str, Callable[[Node, Mapping[TensorId, Node]], int | None]] = {
