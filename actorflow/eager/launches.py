@@ -47,8 +47,8 @@ class Launch:
     """One op on its way: its kernel and inputs, and the tensors that it is to give."""
 
     __slots__ = (
-        "_before", "_cost", "_inputs", "_name", "_prepared", "_tensors", "_waiting", "_where", "_writing", "error", "over",
-        "queue", "shapes",
+        "_before", "_cost", "_inputs", "_name", "_origin", "_prepared", "_tensors", "_waiting", "_where", "_writing", "error",
+        "over", "queue", "shapes",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +62,7 @@ class Launch:
         where: Where | None,
     ) -> None:
         self.queue, self.shapes = owner, tuple(shapes)
+        self._origin = owner  # the queue of the op whose error it has
         self._prepared, self._inputs, self._cost, self._name, self._where = prepared, tuple(inputs), cost, name, where
         self._tensors: tuple[EagerTensor, ...] = ()
         self.error: BaseException | None = None
@@ -82,7 +83,7 @@ class Launch:
         try:
             results = self._computed()
         except BaseException as error:
-            self.error = error
+            self.error = error.with_traceback(None)  # its frames hold the inputs, and this
         tensors, self._inputs, self._tensors = self._tensors, (), ()
         for tensor, value in zip(tensors, results):
             _slot.__set__(tensor, value)
@@ -105,6 +106,7 @@ class Launch:
         for tensor in self._inputs:
             launch = launch_of(tensor)
             if launch is not None and launch.error is not None:
+                self._origin = launch._origin
                 raise launch.error.with_traceback(None)
             values.append(tensor._value)
         begun = perf_counter_ns()
@@ -147,7 +149,7 @@ class Launch:
         """Raises what the kernel raised, if it did."""
         if self.error is not None:
             with suppress(ValueError):
-                self.queue.untold.remove(self.error)
+                self._origin.untold.remove(self.error)
             raise self.error.with_traceback(None)
 
 
@@ -243,6 +245,7 @@ class LaunchQueue:
         self._costs: dict[Any, Cost] = {}
         self._work: queue.SimpleQueue[Launch | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._turn = threading.Lock()
 
     @property
     def busy(self) -> bool:
@@ -266,12 +269,13 @@ class LaunchQueue:
             return None
         if self._work.qsize() >= _MOST and self._last is not None:
             wait_for(self._last)
-        made = self._last = Launch(self, prepared, inputs, shapes, cost, name, where or user_line())
-        tensors = made.promised()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="actorflow eager ops", daemon=True)
-            self._thread.start()
-        self._work.put(made)
+        with self._turn:  # an op that waits for a variable's writer stands behind that
+            made = self._last = Launch(self, prepared, inputs, shapes, cost, name, where or user_line())
+            tensors = made.promised()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="actorflow eager ops", daemon=True)
+                self._thread.start()
+            self._work.put(made)
         return tensors
 
     def _cost(self, prepared: Prepared, inputs: Sequence[EagerTensor], shapes: Sequence[Shape]) -> Cost:

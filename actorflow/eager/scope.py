@@ -64,7 +64,8 @@ class eager:
         62500000.0
 
     Args:
-        threads: how many calls of `run` compute at once; others wait for their turn.
+        threads: how many calls of `run` compute at once; others wait for their turn. Ops that are called plainly have one thread,
+            which keeps their order.
     """
 
     def __init__(self, threads: int = 1) -> None:

@@ -75,6 +75,7 @@ _COMMUTATIVE = frozenset(("Add", "Mul"))
 _TENSORS = {"Mean": 1, "StridedSlice": 1, "ConcatV2": 2}
 """How many inputs of an op a pattern has; the rest are axes and the like, at which `fits` looks."""
 _TOLERANCE = 1e-6
+_LEAST_DIVISOR = 1e-30
 _ROOTS = ("RealDiv(1, Sqrt({}))", "Rsqrt({})", "Reciprocal(Sqrt({}))")
 _SQUARES = ("Mul({0}, {0})", "Square({0})")
 
@@ -101,8 +102,15 @@ def _attends(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
     rank = len(query)
     if not 3 <= rank <= 4 or softmax.attrs["axis"] not in (-1, rank - 1):
         return False
+    if any(node.op == "RealDiv" and not _has_inverse(value_of(node.inputs[1])) for node in nodes):
+        return False
     before: list[Any] = [None if shape is None else shape[: rank - 2] for shape in (query, key, value)]
     return before[0] == before[1] == before[2] and None not in before[0][1:]
+
+
+def _has_inverse(divisor: Any) -> bool:
+    """Whether a product with the inverse stands for the division."""
+    return divisor is not None and _LEAST_DIVISOR <= abs(float(divisor)) < math.inf
 
 
 def _scaled(numbers: Mapping[str, float], nodes: list[Node]) -> Mapping[str, Any]:
@@ -288,12 +296,17 @@ def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Counter[str]) ->
             if order is not None and list(order) == [0, 1, 3, 2]:
                 key, turned = made.inputs[0], False
         own = _not_repeated(search, key), _not_repeated(search, value)
-        if not turned and own[0] is not None and own[1] is not None:
+        if not turned and own[0] is not None and own[1] is not None and _have_as_many_heads(search, own[0], own[1]):
             attrs = MappingProxyType({**node.attrs, "turned": False})
             nodes[node.name] = replace(node, inputs=(query, own[0], own[1], *bias), attrs=attrs)
             uses.update((own[0].node, own[1].node))
             for tensor_id in node.inputs[1:3]:
                 _release(nodes, uses, tensor_id)
+
+
+def _have_as_many_heads(search: _Search, key: TensorId, value: TensorId) -> bool:
+    one, other = search.shape_of(key), search.shape_of(value)
+    return one is not None and other is not None and one[1] == other[1]
 
 
 def _release(nodes: dict[str, Node], uses: Counter[str], tensor_id: TensorId) -> None:

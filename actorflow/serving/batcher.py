@@ -344,6 +344,8 @@ class Batcher:
         each = (time.perf_counter() - step.begun) / len(step.requests)
         self._seconds = each if not self._seconds else 0.9 * self._seconds + 0.1 * each
         self._steps.remove(step)
+        for request in step.requests:  # else each is in a circle with its step, and its arrays stay until that is found
+            request.step, request.arrays = None, []
         self._rest()
 
     async def _work(self, step: _Step, waiting: Awaitable[object]) -> None:

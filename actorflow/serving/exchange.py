@@ -44,7 +44,7 @@ class Exchange:
     def _ended(self, outputs: Sequence[Any] | None, error: Exception | None) -> None:
         try:
             if error is not None:
-                raise error
+                raise error.with_traceback(None)  # the requests of one step may share it
             answer = self._inference.answer(outputs)  # type: ignore[union-attr,arg-type]
         except Exception as failed:
             answer = self._application.failure(self._path, failed)

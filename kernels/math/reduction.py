@@ -110,12 +110,12 @@ def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> A
 
 @kernel("Any", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def any_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return x.any(axis=_axes(axis), out=out, keepdims=keep_dims)
+    return xp.any(x, axis=_axes(axis), out=out, keepdims=keep_dims)
 
 
 @kernel("All", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def all_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return x.all(axis=_axes(axis), out=out, keepdims=keep_dims)
+    return xp.all(x, axis=_axes(axis), out=out, keepdims=keep_dims)
 
 
 @kernel("Unreduce", gpu=Gpu(host=(1, 2), recorded=True))

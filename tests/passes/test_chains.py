@@ -169,6 +169,27 @@ def test_heads_that_share_a_key_read_it_where_it_is(graph: af.Graph, turned: boo
         np.testing.assert_allclose(found, session.run(y, {x: given}), rtol=1e-4, atol=1e-5)
 
 
+def test_heads_that_share_a_key_and_others_a_value_are_left_alone(graph: af.Graph, seed: int) -> None:
+    given = np.random.default_rng(seed).normal(size=(2, 4, 5, 5)).astype(np.float32)
+    x = af.placeholder(af.float32, given.shape, name="x")
+    keys = af.reshape(af.broadcast_to(af.expand_dims(x, 2), [2, 4, 2, 5, 5]), [2, 8, 5, 5])
+    values = af.reshape(af.broadcast_to(af.expand_dims(x[:, :2], 2), [2, 2, 4, 5, 5]), [2, 8, 5, 5])
+    y = af.matmul(af.nn.softmax(af.matmul(af.concat([x, 2 * x], 1), keys, transpose_b=True)), values)
+    with Session(graph=graph) as session:
+        found = session.run(y, {x: given})
+    with Session(graph=graph, optimize=False) as session:
+        np.testing.assert_allclose(found, session.run(y, {x: given}), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("divisor", [0.0, 1e-40])
+def test_scores_that_are_divided_by_nothing_are_left_alone(graph: af.Graph, divisor: float) -> None:
+    x = af.placeholder(af.float32, [2, 3, 4], name="x")
+    y = af.matmul(af.nn.softmax(af.matmul(x, x, transpose_b=True) / divisor), x)
+    assert "_Attention" not in changed([fuse_chains], [y], [x])
+    with Session(graph=graph) as session, np.errstate(all="ignore"):
+        assert np.isnan(session.run(y, {x: np.ones((2, 3, 4), np.float32)})).all()  # inf - inf
+
+
 def rotated(x: Any, cosines: Any, sines: Any, half: int = WIDTH // 2) -> Any:
     return x * cosines + af.concat([-x[..., half:], x[..., :half]], -1) * sines
 

@@ -89,7 +89,7 @@ def _of_kserve(
         raise InvalidArgumentError("The parameter 'timeout' has to be a number of microseconds.")
     timeout = min(micros, 10**18) / 1e6 if micros else None  # what is longer has no float
     call = model.call(signature, request.inputs, request.outputs)
-    named, heads = call.named, dict[Any, bytes]()
+    named, heads = call._replace(arrays=[]).named, dict[Any, bytes]()  # the answer may be remembered, the arrays not
     inputs, request = request.inputs, replace(request, inputs={})
 
     def answer(found: Sequence[Any]) -> Answer:
