@@ -83,7 +83,7 @@ class Launch:
         try:
             results = self._computed()
         except BaseException as error:
-            self.error = error.with_traceback(None)  # its frames hold the inputs, and this
+            self.error = error
         tensors, self._inputs, self._tensors = self._tensors, (), ()
         for tensor, value in zip(tensors, results):
             _slot.__set__(tensor, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -185,6 +186,31 @@ def test_an_error_is_raised_where_a_value_is_asked_for_f119() -> None:
         with pytest.raises(ValueError, match="inner sizes"):
             async with af.eager(threads=1):
                 af.matmul(held(np.ones((2, 3))), np.ones((2, 3)))  # shapes are known at the call
+
+    anyio.run(main)
+
+
+def test_threads_that_share_a_block_keep_the_order_of_their_ops_f119(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op is announced to the variable that it changes and put into the queue before another one can be."""
+    promised, others = launches.Launch.promised, list[threading.Thread]()
+
+    async def main() -> None:
+        async with af.eager(threads=1):
+            v = af.Variable([1.0])
+            context = contextvars.copy_context()
+
+            def first(self: launches.Launch) -> Any:
+                if not others:
+                    other = threading.Thread(target=lambda: context.run(lambda: v.assign_add([1.0])))
+                    others.append(other)
+                    other.start()
+                    other.join(0.2)  # without order it ends
+                return promised(self)
+
+            monkeypatch.setattr(launches.Launch, "promised", first)
+            v.assign_add([1.0])
+            others[0].join()
+        assert v.numpy().tolist() == [3.0]
 
     anyio.run(main)
 

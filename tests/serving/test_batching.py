@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import anyio
@@ -243,6 +244,21 @@ async def test_a_storm_of_cancellations_leaves_a_queue_that_answers(seed: int) -
     await steps.batcher.drain()
     assert steps.batcher.waiting == 0 and await steps.ask(4) == [8]
     await steps.batcher.close()
+
+
+async def test_requests_leave_nothing_to_the_garbage_collector() -> None:
+    batcher = Batcher(lambda key, arrays, timeout: [arrays[0] * 2], Batching())
+    array = np.ones((1, 4))
+    await batcher.submit(KEY, [array], 1, None)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(40):
+            await batcher.submit(KEY, [array], 1, None)
+        assert gc.collect() < 40
+    finally:
+        gc.enable()
+    await batcher.close()
 
 
 async def test_what_waits_at_the_end_is_told(steps: Steps) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import struct
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -217,6 +219,17 @@ async def test_requests_of_a_known_form_have_their_own_tensors_and_refusals(clie
         assert short == 400 and b"binary_data_size 24, but 20 bytes are left" in told
     model = client._app.served["line"].find()[1]
     assert list(model.forms) == [head]
+
+
+async def test_a_form_that_is_remembered_does_not_keep_the_body(client: Client) -> None:
+    head = json.dumps({"inputs": [tensor(parameters={"binary_data_size": 24})]}).encode()
+    body = head + np.ones((2, 3), "<f4").tobytes()
+    users = sys.getrefcount(body)
+    headers = {b"inference-header-content-length": b"%d" % len(head)}
+    answer = await client._app.respond("POST", "/v2/models/line/infer", headers, body)
+    gc.collect()
+    model = client._app.served["line"].find()[1]
+    assert answer[0] == 200 and list(model.forms) == [head] and sys.getrefcount(body) == users
 
 
 async def test_texts_as_bytes(client: Client) -> None:
