@@ -196,7 +196,7 @@ PLANTED = (
     Planted(
         "forget one partition in a cancel",
         "A step that failed goes on on one of its tasks, and updates variables there.",
-        "actorflow/cluster/master/session.py",
+        "actorflow/cluster/master/steps.py",
         "                    for other in members:\n",
         "                    for other in members[1:]:\n",
     ),
