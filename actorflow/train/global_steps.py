@@ -18,10 +18,11 @@ def get_global_step(graph: Graph | None = None) -> Variable | None:
     """The global step of `graph` (the default one), or None where it has none.
 
     Example:
-        >>> af.train.get_global_step() is None
-        True
-        >>> step = af.train.create_global_step()
-        >>> af.train.get_global_step() is step
+        >>> with af.Graph().as_default() as graph:
+        ...     print(af.train.get_global_step())
+        ...     step = af.train.create_global_step()
+        None
+        >>> af.train.get_global_step(graph) is step
         True
 
     Raises:
