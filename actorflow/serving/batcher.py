@@ -289,7 +289,6 @@ class Batcher:
         if waiting is None:
             self._end(step)
         else:
-            step.scope = anyio.CancelScope()
             self._tasks.start(self._work(step, waiting))
 
     def _begun(self, step: _Step) -> Awaitable[object] | None:
@@ -350,7 +349,10 @@ class Batcher:
 
     async def _work(self, step: _Step, waiting: Awaitable[object]) -> None:
         """Waits for the end of a step."""
-        assert step.scope is not None
+        step.scope = (
+            anyio.CancelScope()
+        )  # here, and not where the step began: AnyIO may ask for the task that it is made in
+        self._stop_if_alone(step)
         try:
             with step.scope:
                 await waiting

@@ -246,6 +246,19 @@ async def test_a_storm_of_cancellations_leaves_a_queue_that_answers(seed: int) -
     await steps.batcher.close()
 
 
+async def test_scopes_are_made_within_tasks(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AnyIO asks for the running task where sniffio is installed, and callbacks of the loop have none."""
+    scope, makers = anyio.CancelScope, list[Any]()
+
+    def made(**options: Any) -> anyio.CancelScope:
+        makers.append(asyncio.current_task())
+        return scope(**options)
+
+    monkeypatch.setattr(anyio, "CancelScope", made)
+    assert await steps.ask(1.0) == [2.0]
+    assert makers and None not in makers
+
+
 async def test_requests_leave_nothing_to_the_garbage_collector() -> None:
     batcher = Batcher(lambda key, arrays, timeout: [arrays[0] * 2], Batching())
     array = np.ones((1, 4))
