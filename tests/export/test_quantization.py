@@ -135,6 +135,7 @@ async def test_a_model_in_int8_leaves_by_each_door(
 
 
 @pytest.mark.extras("onnx", "onnxruntime")
+@pytest.mark.allow_leaks("fds")  # onnxruntime's own notes
 @pytest.mark.parametrize("method", ["dynamic", "minmax"])
 async def test_onnxruntime_has_the_answers_of_a_model_in_int8(method: str, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="onnx is not installed (make test-extras)")
