@@ -6,7 +6,6 @@ It knows nothing of what it carries. Each task has a port here, and connections 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import socket
 import struct
@@ -18,6 +17,8 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
+
+from actorflow.cluster.processes.listening import open_descriptors
 
 _RESET = struct.pack("ii", 1, 0)
 _HIGH, _PIECE = 1 << 20, 8 << 10
@@ -285,13 +286,7 @@ def _connections() -> list[list[str]]:
 
 
 def _descriptors(pid: int) -> set[str]:
-    found = set()
     try:
-        for entry in os.scandir(f"/proc/{pid}/fd"):
-            try:
-                found.add(os.readlink(entry.path))
-            except OSError:  # closed meanwhile
-                pass
+        return open_descriptors(pid)
     except OSError:  # the process is gone
-        pass
-    return found
+        return set()

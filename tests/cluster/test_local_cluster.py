@@ -25,7 +25,7 @@ from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import process as processes
 from actorflow.cluster.processes.launcher import Launcher
-from actorflow.cluster.processes.listening import Reservation
+from actorflow.cluster.processes.listening import Reservation, open_descriptors
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.processes.task_config import (
     MessageAssembler,
@@ -110,8 +110,7 @@ async def test_f55_each_task_is_a_process_with_ports_of_its_own(cluster: LocalCl
 
 
 def sockets_of(pid: int) -> list[str]:
-    links = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd")]
-    return [link[len("socket:[") : -1] for link in links if link.startswith("socket:[")]
+    return [link[len("socket:[") : -1] for link in open_descriptors(pid) if link.startswith("socket:[")]
 
 
 def tcp_listeners() -> dict[str, int]:

@@ -3,6 +3,7 @@ are kept for tasks."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import os
@@ -130,12 +131,25 @@ def holder(port: int) -> str | None:
     wanted = {f"socket:[{inode}]" for inode in inodes}
     for pid in filter(str.isdigit, os.listdir("/proc") if wanted else []):
         try:
-            if any(os.readlink(f"/proc/{pid}/fd/{fd}") in wanted for fd in os.listdir(f"/proc/{pid}/fd")):
+            if not wanted.isdisjoint(open_descriptors(int(pid))):
                 with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
                     return f"{file.read().strip()} (pid {pid})"
         except OSError:  # somebody else's, or gone
             continue
     return None
+
+
+def open_descriptors(pid: int) -> set[str]:
+    """Everything that a process of this machine has open, as the system names it: `socket:[7]`, `/dev/null`.
+
+    Raises:
+        OSError: The process is gone, or it is somebody else's.
+    """
+    found = set()
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # the process goes on: it closed this one since
+            found.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    return found
 
 
 def _parts(address: str) -> tuple[str, int]:
