@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,8 @@ def _product(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool, out:
     return function(xp, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
 
 
-def _finished(xp: Any, y: Any, bias: Any, activation: str) -> Any:
+def finished(xp: Any, y: Any, bias: Any, activation: str) -> Any:
+    """The activation of `y` and a bias for its last dimension, in `y` itself."""
     return activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
 
 
@@ -112,7 +114,7 @@ def fused_matmul(
     xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
 ) -> Any:
     y = _product(xp, a, b, transpose_a, transpose_b, out)
-    return _finished(xp, y, bias, activation)
+    return finished(xp, y, bias, activation)
 
 
 @kernel("_AddMatMul", gpu=APART)
@@ -144,67 +146,60 @@ def add_fused_matmul(
     activation: str,
     out: Any = None,
 ) -> Any:
-    y = _finished(xp, _product(xp, a, b, transpose_a, transpose_b, None), bias, "")
+    y = finished(xp, _product(xp, a, b, transpose_a, transpose_b, None), bias, "")
     return added(xp, c, y, activation, out)
 
 
-@kernel("_FusedConv2D")
-def fused_conv2d(
-    xp: Any,
-    x: Any,
-    w: Any,
-    bias: Any,
-    *,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any,
-    data_format: str,
-    dilations: Any,
-    activation: str,
-    out: Any = None,
-) -> Any:
-    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
-    return _finished(xp, conv.conv2d(xp, x, w, **attrs, out=out), bias, activation)
+def biased(convolve: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of the convolution `convolve`, a bias for each channel and an activation."""
+
+    def convolve_and_finish(
+        xp: Any,
+        x: Any,
+        w: Any,
+        bias: Any,
+        *,
+        strides: Any,
+        padding: str,
+        explicit_paddings: Any,
+        data_format: str,
+        dilations: Any,
+        activation: str,
+        out: Any = None,
+    ) -> Any:
+        attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+        return finished(xp, convolve(xp, x, w, **attrs, out=out), bias, activation)
+
+    return convolve_and_finish
 
 
-@kernel("_FusedDepthwiseConv2d")
-def fused_depthwise_conv2d(
-    xp: Any,
-    x: Any,
-    w: Any,
-    bias: Any,
-    *,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any,
-    data_format: str,
-    dilations: Any,
-    activation: str,
-    out: Any = None,
-) -> Any:
-    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
-    return _finished(xp, depthwise_conv.depthwise(xp, x, w, **attrs, out=out), bias, activation)
+def added_to(convolve: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of the convolution with a bias `convolve`, whose result is added to another input before the activation."""
+
+    def convolve_and_add(
+        xp: Any,
+        c: Any,
+        x: Any,
+        w: Any,
+        bias: Any,
+        *,
+        strides: Any,
+        padding: str,
+        explicit_paddings: Any,
+        data_format: str,
+        dilations: Any,
+        activation: str,
+        out: Any = None,
+    ) -> Any:
+        attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
+        return added(xp, c, convolve(xp, x, w, bias, **attrs, activation=""), activation, out)
+
+    return convolve_and_add
 
 
-@kernel("_AddFusedConv2D")
-def add_fused_conv2d(
-    xp: Any,
-    c: Any,
-    x: Any,
-    w: Any,
-    bias: Any,
-    *,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any,
-    data_format: str,
-    dilations: Any,
-    activation: str,
-    out: Any = None,
-) -> Any:
-    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
-    y = _finished(xp, conv.conv2d(xp, x, w, **attrs), bias, "")
-    return added(xp, c, y, activation, out)
+fused_conv2d = kernel("_FusedConv2D")(biased(conv.conv2d))
+kernel("_FusedDepthwiseConv2d")(biased(depthwise_conv.depthwise))
+kernel("_AddFusedConv2D")(added_to(fused_conv2d))
 
 
 @kernel("_FusedBatchNorm")

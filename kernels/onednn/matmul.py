@@ -17,7 +17,6 @@ from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..native.library import loaded as native
-from ..nn import activation as nn
 from ..nn import fused
 from ..shared.threads import governed
 from . import prepared
@@ -279,7 +278,7 @@ def add_fused_matmul(
     out: Any = None,
 ) -> Any:
     y = add_matmul(xp, c, a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
-    return fused.activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
+    return fused.finished(xp, y, bias, activation)
 
 
 _KERNELS: Mapping[str, Callable[..., Any]] = {
