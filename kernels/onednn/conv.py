@@ -1,154 +1,66 @@
-"""Convolutions of images with channels last: forward, to the images and to the weights, and those of single channels.
-
-Images stay as they are. The library chooses the layout of the weights; they are copied there, which costs little beside
-the convolution.
+"""Kernels of convolutions of images with channels last, also with what is fused behind them. If the library does not take a
+case, numpy computes it, and says what is wrong with it.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from actorflow import dtypes as dt
-from actorflow.ops.nn.conv.geometry import Span, groups
 from actorflow.registry.kernel import Prepare, kernel
 
-from ..nn import activation as nn
 from ..nn import fused
 from ..nn.conv import depthwise as conv_depthwise
 from ..nn.conv import functions as conv
 from ..shared.threads import most_threads
 from . import prepared
-from .binding import Binding, loaded
-from .parts import Batches, are_shared, part_size, shared
-from .program import (
-    BIAS,
-    DIFF_DST,
-    DIFF_SRC,
-    DIFF_WEIGHTS,
-    DST,
-    SRC,
-    WEIGHTS,
-    Builder,
-    Cache,
-    Governed,
-    Program,
-    contiguous,
-    destination,
+from .binding import Binding
+from .conv_program import (
+    INFERENCE,
+    Geometry,
+    described_forward,
+    forward,
+    geometry_of,
+    of_images,
+    of_places,
+    to_images,
+    to_weights,
 )
-from .program import FLOAT32 as FLOAT
+from .program import Builder
 
 FLOAT32 = frozenset((dt.float32,))
-TRAINING, DIRECT = 64, 1
-_INFERENCE = 96
 _MOVES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 _WORTH_FLOPS = 5e3  # where the call costs no more than those of a few numpy functions
-_WORTH_ADDING = 256  # places of a window; with fewer it costs as much to add the parts of a gradient for the weights
-_programs = Cache()
-_batches = Batches()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Geometry:
-    """Of one convolution: the shapes of its arrays, and how the window moves. `geometry_of` gives the same object for equal
-    ones, so programs are found by its identity."""
-
-    images: tuple[int, ...]
-    weights: tuple[int, ...]
-    spans: tuple[Span, ...]
-    depthwise: bool
-    result: tuple[int, ...] = field(init=False)
-    flops: float = field(init=False)
-    known: bool = field(init=False)
-    """Whether the library takes such sizes: none is 0, and no window lies in the padding alone."""
-
-    def __post_init__(self) -> None:
-        result = (self.images[0], *(s.count for s in self.spans), self.outputs)
-        flops = 2.0 * prod(result) * prod(self.weights[:2]) * (1 if self.depthwise else self.weights[2])
-        reached = all(max(s.before, s.after) < (s.window - 1) * s.dilation + 1 for s in self.spans)
-        object.__setattr__(self, "result", result)
-        object.__setattr__(self, "flops", flops)
-        object.__setattr__(self, "known", reached and min(*self.images, *self.weights, *result) > 0)
-
-    @property
-    def outputs(self) -> int:
-        return prod(self.weights[2:]) if self.depthwise else self.weights[3]
-
-    @property
-    def is_product(self) -> bool:
-        """Whether it is a product of matrices: each element of the result comes from one place of an image."""
-        still = all(span.window == span.stride == 1 and not span.before and not span.after for span in self.spans)
-        return still and not self.depthwise and self.weights[2] == self.images[3]
-
-    @property
-    def moves(self) -> list[tuple[int, ...]]:
-        """Strides, dilations (counted from 0) and paddings, as the library's calls take them."""
-        spans = self.spans
-        return [
-            tuple(s.stride for s in spans),
-            tuple(s.dilation - 1 for s in spans),
-            tuple(s.before for s in spans),
-            tuple(s.after for s in spans),
-        ]
-
-    def filters(self, builder: Builder, kind: int = FLOAT) -> tuple[Any, Any]:
-        """The layout that the weights have, [height, width, in, out], and one that the library may choose."""
-        h, w, i, o = self.weights
-        count = 1 if self.depthwise else self.images[3] // i
-        dims, strides = [o, i, h, w], [1, o, w * i * o, i * o]
-        if count > 1:
-            dims, strides = [count, o // count, i, h, w], [o // count, 1, o, w * i * o, i * o]
-        if self.depthwise:  # a group for each channel, with one input and `o` outputs
-            dims, strides = [i, o, 1, h, w], [o, 1, o, w * i * o, i * o]
-        return builder.strided(dims, strides, kind), builder.any(dims, kind)
+def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Channels last, and nothing empty. Other faults of the shapes are told by the kernel that is replaced."""
+    return attrs["data_format"] == "NHWC" and all(shape is None or prod(shape) > 0 for shape in shapes)
 
 
-@functools.lru_cache(1024)
-def _of_some(geometry: Geometry, images: int) -> Geometry:
-    """The same convolution of `images` images."""
-    return geometry if images == geometry.images[0] else replace(geometry, images=(images, *geometry.images[1:]))
+def _forward_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    x, w = shapes[:2]
+    return _are_images(x, w) and bool(2.0 * prod(x[:3]) / prod(attrs["strides"]) * prod(w) >= _WORTH_FLOPS)
 
 
-def forward(
-    x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None, then: Callable[[Any], Any] | None = None
-) -> Any:
-    """The convolution, plus a bias where there is one. None where the library can't do it. `then` does something to the
-    result in place, image by image, while it is at hand."""
-    library = loaded()
-    if library is None or not geometry.known:
-        return None
-    biased = bias is not None
-    given = [contiguous(x), contiguous(w), *([contiguous(bias)] if biased else [])]
-
-    def program_for(images: int, flops: float) -> Governed | None:
-        some = _of_some(geometry, images)
-
-        def make() -> Program:
-            builder, pd = _forward(library, some, biased)
-            args = {SRC: "x", WEIGHTS: builder.reordered("w", "weights"), DST: "y"}
-            builder.step(pd, {**args, BIAS: "bias"} if biased else args)
-            return Program(builder, ("x", "w", "bias", "y") if biased else ("x", "w", "y"))
-
-        return _programs.get(("forward", some, biased, flops > 0), library, make, flops)
-
-    batch = _batches.get(("forward", geometry, biased), library, len(x), geometry.flops, program_for)
-    return None if batch is None else batch.run(given, (0,), destination(out, geometry.result), then=then)
+def _to_images_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    _, w, dy = shapes
+    # To a single channel the library is slow.
+    return _are_images(w, dy) and w[2] > 1 and bool(2.0 * prod(dy[:3]) * prod(w) >= _WORTH_FLOPS)
 
 
-def _of_places(geometry: Geometry, begin: int, end: int) -> tuple[Geometry, int]:
-    """The rows from `begin` to `end` of the result of one image, as a convolution of the rows that they come from; and the first
-    of those."""
-    down, right = geometry.spans
-    first = begin * down.stride - down.before
-    last = (end - 1) * down.stride - down.before + (down.window - 1) * down.dilation + 1
-    low, high = max(0, first), min(down.size, last)
-    part = replace(down, size=high - low, before=low - first, after=last - high, count=end - begin)
-    return replace(geometry, images=(1, high - low, *geometry.images[2:]), spans=(part, right)), low
+def _to_weights_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    x, _, dy = shapes
+    # The window's size is not at hand: its least, one element, is counted.
+    return _are_images(x, dy) and bool(2.0 * prod(dy[:3]) * max(x[3], dy[3]) >= _WORTH_FLOPS)
+
+
+def _are_images(*shapes: Any) -> bool:
+    return all(len(shape) == 4 for shape in shapes)
 
 
 def _shares(geometry: Geometry) -> Sequence[prepared.Share]:
@@ -159,12 +71,12 @@ def _shares(geometry: Geometry) -> Sequence[prepared.Share]:
         return prepared.shares_of_rows(prod(geometry.result[:3]), geometry.images[3], geometry.outputs)
     if images >= threads:
         found = prepared.shares_of_rows(images, size, outcome)
-        return [replace(share, piece=_of_some(geometry, share.piece)) for share in found]
+        return [replace(share, piece=of_images(geometry, share.piece)) for share in found]
     rows = geometry.spans[0].count
     high = -(-rows // -(-threads // images))
     parts = []
     for begin in range(0, rows, high):
-        piece, low = _of_places(geometry, begin, min(begin + high, rows))
+        piece, low = of_places(geometry, begin, min(begin + high, rows))
         if not piece.known:
             return []
         parts.append((piece, low * prod(geometry.images[2:]), begin * prod(geometry.result[2:])))
@@ -195,7 +107,7 @@ def _prepared(op: str) -> Prepare:
                 _, _, inner, outer = geometry.weights
                 return prepared.product(library, some, inner, outer, False, biased, activation, adds)
             finish = functools.partial(prepared.finish, activation=activation, adds=adds)
-            return _forward(library, some, biased, _INFERENCE, finish)
+            return described_forward(library, some, biased, INFERENCE, finish)
 
         otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
         weighted = prepared.Weighted(constants, adds)
@@ -214,167 +126,6 @@ def _prepared(op: str) -> Prepare:
         )
 
     return prepare
-
-
-def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:
-    """The gradient for the images. None where the library can't do it."""
-    library = loaded()
-    if library is None or not geometry.known:
-        return None
-
-    def program_for(images: int, flops: float) -> Governed | None:
-        some = _of_some(geometry, images)
-
-        def make() -> Program:
-            builder, hint = _forward(library, some, False)
-            images, result = builder.layouts["x"], builder.layouts["y"]
-            create = library.lib.dnnl_convolution_backward_data_primitive_desc_create
-            free = some.filters(builder)[1]
-            pd = builder.describe("a convolution", create, DIRECT, images, free, result, *some.moves, hint)
-            builder.layouts["weights"] = builder.chosen(pd, WEIGHTS)
-            builder.step(pd, {WEIGHTS: builder.reordered("w", "weights"), DIFF_DST: "y", DIFF_SRC: "x"})
-            return Program(builder, ("w", "y", "x"))
-
-        return _programs.get(("images", some, flops > 0), library, make, flops)
-
-    batch = _batches.get(("images", geometry), library, len(dy), geometry.flops, program_for)
-    if batch is None:
-        return None
-    return batch.run([contiguous(w), contiguous(dy)], (1,), destination(out, geometry.images))
-
-
-def to_weights(x: Any, dy: Any, geometry: Geometry) -> Any:
-    """The gradient for the weights. None where the library can't do it."""
-    library = loaded()
-    if library is None or not geometry.known:
-        return None
-
-    def program_for(images: int, flops: float) -> Governed | None:
-        some = _of_some(geometry, images)
-
-        def make() -> Program:
-            builder, hint = _forward(library, some, False)
-            images, result = builder.layouts["x"], builder.layouts["y"]
-            create = library.lib.dnnl_convolution_backward_weights_primitive_desc_create
-            free = some.filters(builder)[1]
-            null = library.ffi.NULL
-            pd = builder.describe("a convolution", create, DIRECT, images, free, null, result, *some.moves, hint)
-            builder.layouts["weights"] = builder.chosen(pd, DIFF_WEIGHTS)
-            same = library.lib.dnnl_memory_desc_equal(builder.layouts["weights"], builder.layouts["w"])
-            builder.step(pd, {SRC: "x", DIFF_DST: "y", DIFF_WEIGHTS: "w" if same else "weights"})
-            builder.reordered("weights", "w")
-            return Program(builder, ("x", "y", "w"))
-
-        return _programs.get(("weights", some, flops > 0), library, make, flops)
-
-    x, dy = contiguous(x), contiguous(dy)
-    count = len(x)
-    size = part_size(count)
-    divides = are_shared(library, geometry.flops, count) and size * prod(geometry.result[1:3]) >= _WORTH_ADDING
-    program = program_for(count, 0.0 if divides else geometry.flops)
-    if program is None:
-        return None
-    dw = destination(None, geometry.weights)
-    programs = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
-    if None in programs.values() or not programs:
-        program(x, dy, dw)
-        return dw
-    others: dict[int, Any] = {}
-
-    def some(begin: int, end: int) -> None:
-        target = dw
-        if begin:
-            target = others[begin] = np.empty(geometry.weights, np.float32)
-        part: Any = programs[end - begin]
-        part(x[begin:end], dy[begin:end], target)
-
-    shared(library, some, count, ("weights", geometry), whole=lambda: program(x, dy, dw))
-    for begin in sorted(others):
-        dw += others[begin]
-    return dw
-
-
-def _forward(
-    library: Binding,
-    geometry: Geometry,
-    biased: bool,
-    kind: int = TRAINING,
-    finish: Callable[[Builder], Any] = lambda builder: None,
-) -> tuple[Builder, Any]:
-    """A builder with the layouts of a convolution, and the description of the forward one. `finish` gives its attributes."""
-    builder = Builder(library)
-    layouts = builder.layouts
-    layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)
-    layouts["w"], free = geometry.filters(builder)
-    bias = library.ffi.NULL
-    if biased:
-        layouts["bias"] = bias = builder.strided((geometry.outputs,), (1,))
-    create = library.lib.dnnl_convolution_forward_primitive_desc_create
-    pd = builder.describe(
-        "a convolution",
-        create,
-        kind,
-        DIRECT,
-        layouts["x"],
-        free,
-        bias,
-        layouts["y"],
-        *geometry.moves,
-        attr=finish(builder),
-    )
-    layouts["weights"] = builder.chosen(pd, WEIGHTS)
-    return builder, pd
-
-
-# ---- kernels
-
-
-def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    """Channels last, and nothing empty. Other faults of the shapes are told by the kernel that is replaced."""
-    return attrs["data_format"] == "NHWC" and all(shape is None or prod(shape) > 0 for shape in shapes)
-
-
-def _forward_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    x, w = shapes[:2]
-    return _are_images(x, w) and bool(2.0 * prod(x[:3]) / prod(attrs["strides"]) * prod(w) >= _WORTH_FLOPS)
-
-
-def _to_images_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    _, w, dy = shapes
-    # To a single channel the library is slow.
-    return _are_images(w, dy) and w[2] > 1 and bool(2.0 * prod(dy[:3]) * prod(w) >= _WORTH_FLOPS)
-
-
-def _to_weights_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    x, _, dy = shapes
-    # The window's size is not at hand: its least, one element, is counted.
-    return _are_images(x, dy) and bool(2.0 * prod(dy[:3]) * max(x[3], dy[3]) >= _WORTH_FLOPS)
-
-
-def _are_images(*shapes: Any) -> bool:
-    return all(len(shape) == 4 for shape in shapes)
-
-
-def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool = False) -> Geometry | None:
-    """None where the shapes don't fit together, or the channels are not last."""
-    if attrs["data_format"] != "NHWC":
-        return None
-    return _geometry(images, weights, depthwise, *[(name, _hashable(value)) for name, value in attrs.items()])
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-@functools.lru_cache(1024)
-def _geometry(images: Any, weights: Any, depthwise: bool, *attrs: tuple[str, Any]) -> Geometry | None:
-    try:
-        spans = conv.spans_of("A convolution", images, weights, dict(attrs))
-        if groups(images[3], weights, "images") > 1 and depthwise:
-            return None
-    except ValueError:
-        return None
-    return Geometry(images, weights, tuple(spans), depthwise)
 
 
 def _register(prefix: str, depthwise: bool, numpy_forward: Any, numpy_images: Any, numpy_weights: Any) -> None:
@@ -451,9 +202,7 @@ _register(
 )
 
 
-def _finished(xp: Any, y: Any, bias: Any, activation: str) -> Any:
-    return fused.activated(xp, nn.bias_add(xp, y, bias, data_format="NHWC", out=y), activation)
-
+# ---- fused
 
 _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn"}
 
@@ -482,51 +231,17 @@ def fused_conv2d(
     return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out) if y is None else y
 
 
-@kernel("_FusedDepthwiseConv2d", can=can, pays=_forward_pays, prepare=_prepared("_FusedDepthwiseConv2d"), **_OPTIONS)
-def fused_depthwise_conv2d(
-    xp: Any,
-    x: Any,
-    w: Any,
-    bias: Any,
-    *,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any,
-    data_format: str,
-    dilations: Any,
-    activation: str,
-    out: Any = None,
-) -> Any:
-    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
-    return _finished(xp, _KERNELS["DepthwiseConv2dNative"](xp, x, w, **attrs, out=out), bias, activation)
+fused_depthwise_conv2d = kernel(
+    "_FusedDepthwiseConv2d", can=can, pays=_forward_pays, prepare=_prepared("_FusedDepthwiseConv2d"), **_OPTIONS
+)(fused.biased(_KERNELS["DepthwiseConv2dNative"]))
 
-
-@kernel(
+add_fused_conv2d = kernel(
     "_AddFusedConv2D",
     can=lambda attrs, shapes: can(attrs, shapes[1:]),
     pays=lambda attrs, shapes: _forward_pays(attrs, shapes[1:]),
     prepare=_prepared("_AddFusedConv2D"),
     **_OPTIONS,
-)
-def add_fused_conv2d(
-    xp: Any,
-    c: Any,
-    x: Any,
-    w: Any,
-    bias: Any,
-    *,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any,
-    data_format: str,
-    dilations: Any,
-    activation: str,
-    out: Any = None,
-) -> Any:
-    attrs = conv.attributes(strides, padding, data_format, dilations, explicit_paddings)
-    y = fused_conv2d(xp, x, w, bias, **attrs, activation="")
-    return fused.added(xp, c, y, activation, out)
-
+)(fused.added_to(fused_conv2d))
 
 _KERNELS.update(
     {

@@ -20,7 +20,7 @@ from ..nn.conv import functions as conv
 from ..quantize import int8
 from ..quantize.int8 import finished, steps
 from .binding import Binding, loaded
-from .conv import DIRECT, TRAINING, Geometry, geometry_of
+from .conv_program import DIRECT, TRAINING, Geometry, geometry_of
 from .program import DST, INT8, SRC, UINT8, WEIGHTS, Builder, Cache, Governed, Program, contiguous
 
 _WORTH_PRODUCTS = 1 << 15

@@ -20,7 +20,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
-from actorflow.kernels.onednn import batch, binding, conv, matmul, parts, pool, program
+from actorflow.kernels.onednn import batch, binding, conv_program, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
 from actorflow.kernels.shared import threads
 from actorflow.ops.nn.fused import sgd_matmul
@@ -484,7 +484,7 @@ def portions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
         share(library, noted, count, key, even, whole)
 
-    for module in (parts, conv, matmul):
+    for module in (parts, conv_program, matmul):
         monkeypatch.setattr(module, "are_shared", lambda library, flops, count=2: count > 1)
         monkeypatch.setattr(module, "shared", shared)
     if threads.loaded() is None:
@@ -493,9 +493,9 @@ def portions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     monkeypatch.setattr(parts, "most_threads", lambda: 2)
     monkeypatch.setattr(threads.Governor, "threads", lambda self: 2)
     monkeypatch.setattr(matmul, "_known", {})
-    for module in (batch, conv, pool):
+    for module in (batch, conv_program, pool):
         monkeypatch.setattr(module, "_batches", parts.Batches())
-    for module in (batch, conv, matmul, pool):
+    for module in (batch, conv_program, matmul, pool):
         monkeypatch.setattr(module, "_programs", program.Cache())
     return found
 
