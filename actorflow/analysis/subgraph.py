@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from actorflow.analysis.cooperative import yielding
 from actorflow.dtypes import DType
 from actorflow.graph.node import Node, TensorId
 from actorflow.shapes import Shape
+
+Uses: TypeAlias = "Counter[str | TensorId]"
+"""How many inputs, control edges, fetches and targets name each node, and how many inputs and fetches each tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +88,15 @@ def topological(graph: Subgraph) -> Subgraph:
                 heapq.heappush(ready, position[successor])
     assert len(order) == len(nodes), "a pass made a cycle"
     return graph.with_nodes(order)
+
+
+def uses_of(graph: Subgraph) -> Uses:
+    """The uses of each node and of each tensor."""
+    uses: Uses = Counter(graph.fetches)
+    uses.update(tensor_id.node for tensor_id in graph.fetches)
+    for node in yielding(graph.nodes.values()):
+        uses.update(node.inputs)
+        uses.update(tensor_id.node for tensor_id in node.inputs)
+        uses.update(node.controls)
+    uses.update(graph.targets)
+    return uses

@@ -7,7 +7,6 @@ If the gradient of a concatenation is a product, and only one part of it is need
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,7 +16,7 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.analysis.subgraph import Subgraph, uses_of
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.node import Node, TensorId
 from actorflow.shapes import is_static, num_elements
@@ -51,7 +50,7 @@ def batch_products(graph: Subgraph) -> Subgraph:
 class _Batcher:
     def __init__(self, graph: Subgraph) -> None:
         self._graph = graph
-        self._uses = _uses(graph)
+        self._uses = uses_of(graph)
         self._moved: dict[TensorId, TensorId] = {}
         self.nodes: dict[str, Node] = {}
         self.changes = False
@@ -189,15 +188,3 @@ class _Batcher:
             number += 1
             found = f"{name}_{number}"
         return found
-
-
-def _uses(graph: Subgraph) -> Counter[str | TensorId]:
-    """How many inputs, control edges, fetches and targets name each node, and how many inputs and fetches each tensor."""
-    uses: Counter[str | TensorId] = Counter(graph.fetches)
-    uses.update(tensor_id.node for tensor_id in graph.fetches)
-    for node in yielding(graph.nodes.values()):
-        uses.update(node.inputs)
-        uses.update(tensor_id.node for tensor_id in node.inputs)
-        uses.update(node.controls)
-    uses.update(graph.targets)
-    return uses

@@ -18,9 +18,9 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.fuse import JOINED, has_kernel, uses_of
+from actorflow.passes.fuse import JOINED, has_kernel
 from actorflow.shapes import Shape, is_static
 
 Bound: TypeAlias = Mapping[str, Any]
@@ -285,7 +285,7 @@ def fuse_chains(graph: Subgraph) -> Subgraph:
     return graph.with_nodes([node for node in nodes.values() if node.op != "Const" or uses[node.name] > 0])
 
 
-def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Counter[str]) -> None:
+def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Uses) -> None:
     """Lets attention read keys and values that several heads share, which programs copy for each of them."""
     search = _Search(graph, nodes)
     for node in [node for node in nodes.values() if node.op == "_Attention"]:
@@ -309,7 +309,7 @@ def _have_as_many_heads(search: _Search, key: TensorId, value: TensorId) -> bool
     return one is not None and other is not None and one[1] == other[1]
 
 
-def _release(nodes: dict[str, Node], uses: Counter[str], tensor_id: TensorId) -> None:
+def _release(nodes: dict[str, Node], uses: Uses, tensor_id: TensorId) -> None:
     """Takes a use of a tensor away, and the nodes that then have none."""
     uses[tensor_id.node] -= 1
     node = nodes.get(tensor_id.node)
@@ -338,7 +338,7 @@ def _not_repeated(search: _Search, tensor_id: TensorId) -> TensorId | None:
 
 
 def _replace(
-    graph: Subgraph, nodes: dict[str, Node], uses: Counter[str], last: Node, chain: Chain, patterns: Sequence[Call]
+    graph: Subgraph, nodes: dict[str, Node], uses: Uses, last: Node, chain: Chain, patterns: Sequence[Call]
 ) -> None:
     """Puts the one node in the place of a chain that ends with `last`, if there is one."""
     search = _Search(graph, nodes)

@@ -8,7 +8,6 @@ The fused node has the name of the last of those that it stands for, so its user
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from typing import Any
 
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
 from actorflow.ops.nn.fused import ACTIVATIONS
@@ -77,7 +76,8 @@ def fuse(graph: Subgraph) -> Subgraph:
     Args:
         graph: what one device runs.
     """
-    uses, taken = _uses(graph)
+    uses = uses_of(graph)
+    taken = {use.node for use in uses if isinstance(use, TensorId)}
     nodes: dict[str, Node] = {}
     for node in yielding(graph.nodes.values()):
         nodes[node.name] = node
@@ -95,7 +95,7 @@ def fuse(graph: Subgraph) -> Subgraph:
 
 
 def _matches(
-    graph: Subgraph, nodes: Mapping[str, Node], uses: Mapping[str | TensorId, int], taken: Container[str], last: Node
+    graph: Subgraph, nodes: Mapping[str, Node], uses: Uses, taken: Container[str], last: Node
 ) -> Iterator[tuple[Rule, Match]]:
     """The rules that fit a node, the positions in their order and the rules of each in theirs."""
     rules = _BY_LAST[last.op]
@@ -295,23 +295,3 @@ def has_kernel(op: str, node: Node) -> bool:
     """Whether a node's device has a kernel of an op for its types."""
     kind = DeviceSpec.parse(node.device).kind if node.device else "CPU"
     return kernel.includes(kernel.devices_of(op, node.dtypes), kind or "CPU")
-
-
-def uses_of(graph: Subgraph) -> Counter[str]:
-    """How many inputs, control edges, fetches and targets name each node."""
-    return Counter({use: count for use, count in _uses(graph)[0].items() if isinstance(use, str)})
-
-
-def _uses(graph: Subgraph) -> tuple[Counter[str | TensorId], set[str]]:
-    """How many inputs, control edges, fetches and targets name each node, and how many inputs and fetches each tensor; and the
-    nodes whose outputs are inputs or fetches."""
-    uses: Counter[str | TensorId] = Counter(graph.fetches)
-    uses.update(tensor_id.node for tensor_id in graph.fetches)
-    for node in yielding(graph.nodes.values()):
-        uses.update(node.inputs)
-        uses.update(tensor_id.node for tensor_id in node.inputs)
-    taken = {use for use in uses if isinstance(use, str)}
-    for node in yielding(graph.nodes.values()):
-        uses.update(node.controls)
-    uses.update(graph.targets)
-    return uses, taken

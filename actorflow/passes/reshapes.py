@@ -7,7 +7,6 @@ matrices for the next product then meets this one, and neither is left.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -16,9 +15,8 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.analysis.subgraph import Subgraph, uses_of
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.fuse import uses_of
 from actorflow.shapes import Shape, is_static
 
 _UNARY = frozenset(
@@ -60,7 +58,7 @@ class _Sinking:
 
     def __init__(self, graph: Subgraph) -> None:
         self._graph = graph
-        self._uses: Counter[str] = uses_of(graph)
+        self._uses = uses_of(graph)
         self._made: dict[str, Node] = {}
 
     def result(self) -> Subgraph:
