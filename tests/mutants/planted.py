@@ -334,9 +334,9 @@ PLANTED = (
     Planted(
         "keep one checkpoint too few",
         "The checkpoint that a user wanted kept is removed.",
-        "actorflow/train/saving/saver.py",
-        "len(self._kept) > self._max_to_keep:",
-        "len(self._kept) >= self._max_to_keep:",
+        "actorflow/train/saving/kept_checkpoints.py",
+        "len(self._saved) > self.most:",
+        "len(self._saved) >= self.most:",
     ),
     Planted(
         "write anywhere",

@@ -5,6 +5,8 @@ checkpoint_init.py   `init_from_checkpoint`: variables that begin with values of
 checkpoint_manager.py  `CheckpointManager`: the latest few checkpoints of objects in a folder (`tf.train.CheckpointManager`)
 checkpoints.py       checkpoints by path: which there are, which is the latest, and what is in one (`tf.train.latest_checkpoint`
                      and others)
+kept_checkpoints.py  `KeptCheckpoints`: the checkpoints that a saver or a manager has made and not removed, and which become too
+                     many
 objects.py           the variables of a program's objects, each by the way to it: `model/layers/0/kernel`
 saved_variables.py   variables by the names that they have in a checkpoint, with their slices
 saver.py             `Saver`: saves variables to checkpoints, restores them, and keeps as many as are wanted (`tf.train.Saver`)

@@ -17,6 +17,7 @@ from actorflow.train.saving.checkpoints import (
     remove_checkpoint,
     update_checkpoint_state,
 )
+from actorflow.train.saving.kept_checkpoints import KeptCheckpoints
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
 
@@ -64,14 +65,11 @@ class CheckpointManager:
             )
         self._checkpoint = checkpoint
         self.directory = os.fspath(directory)
-        self._max = max_to_keep
-        self._seconds = None if keep_checkpoint_every_n_hours is None else keep_checkpoint_every_n_hours * 3600
-        self._clock = clock
-        self._next_kept = clock() + (self._seconds or 0)
         self._name = checkpoint_name
         state = get_checkpoint_state(self.directory)
         paths = [] if state is None else [p for p in state.all_model_checkpoint_paths if checkpoint_exists(p)]
-        self._kept = [(path, clock()) for path in paths]
+        self._kept = KeptCheckpoints(max_to_keep, keep_checkpoint_every_n_hours, clock)
+        self._kept.replace((path, clock()) for path in paths)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -80,7 +78,7 @@ class CheckpointManager:
     @property
     def checkpoints(self) -> list[str]:
         """The paths of the checkpoints that are kept, oldest first."""
-        return [path for path, _ in self._kept]
+        return self._kept.paths
 
     @property
     def latest_checkpoint(self) -> str | None:
@@ -108,14 +106,7 @@ class CheckpointManager:
             path = self._checkpoint.save(prefix, session)
         else:
             path = self._checkpoint.write(f"{prefix}-{int(checkpoint_number)}", session)
-        self._kept = [item for item in self._kept if item[0] != path] + [(path, self._clock())]
-        dropped = []
-        while self._max is not None and len(self._kept) > self._max:
-            old, saved_at = self._kept.pop(0)
-            if self._seconds is not None and saved_at > self._next_kept:
-                self._next_kept += self._seconds
-            else:
-                dropped.append(old)
+        dropped = self._kept.add(path)
         update_checkpoint_state(self.directory, path, self.checkpoints)
         for old in dropped:
             remove_checkpoint(old)

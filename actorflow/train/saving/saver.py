@@ -37,6 +37,7 @@ from actorflow.train.saving.checkpoints import (
     update_checkpoint_state,
     warn,
 )
+from actorflow.train.saving.kept_checkpoints import KeptCheckpoints
 from actorflow.train.saving.saved_variables import Saved, by_task, in_this_process, named_variables, tasks_with_state
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
@@ -158,10 +159,7 @@ class Saver:
         self._format, self._format_name = installed.find(format), format
         self._reshape, self._state, self._clock = reshape, state, clock
         self._name, self._allow_empty, self._pad = name or "save", allow_empty, pad_step_number
-        self._max_to_keep = max_to_keep or 0
-        self._keep_seconds = keep_checkpoint_every_n_hours * 3600
-        self._next_kept = clock() + self._keep_seconds
-        self._kept: list[tuple[str, float]] = []
+        self._kept = KeptCheckpoints(max_to_keep, keep_checkpoint_every_n_hours, clock)
         self._lock = threading.Lock()
         self._written: tuple[int, bytes] | None = None
         self._variables: list[Saved] | None = None
@@ -424,8 +422,8 @@ class Saver:
         from actorflow.graphdef.protos import SaverDef
 
         return SaverDef(
-            max_to_keep=self._max_to_keep,
-            keep_checkpoint_every_n_hours=self._keep_seconds / 3600,
+            max_to_keep=self._kept.most,
+            keep_checkpoint_every_n_hours=self._kept.every_hours,
             version=SaverDef.V2,
         )
 
@@ -448,14 +446,7 @@ class Saver:
     def _note(self, path: str, latest_filename: str | None, suffix: str) -> None:
         """Names the checkpoint the latest one, and then removes those that are too many."""
         with self._lock:
-            self._kept = [item for item in self._kept if item[0] != path] + [(path, self._clock())]
-            dropped = []
-            while self._max_to_keep and len(self._kept) > self._max_to_keep:
-                old, saved_at = self._kept.pop(0)
-                if saved_at > self._next_kept:
-                    self._next_kept += self._keep_seconds
-                else:
-                    dropped.append(old)
+            dropped = self._kept.add(path)
             folder = folder_of(path)
             update_checkpoint_state(folder, path, self.last_checkpoints, latest_filename)
             for old in dropped:
@@ -524,7 +515,7 @@ class Saver:
     @property
     def last_checkpoints(self) -> list[str]:
         """The paths of the checkpoints that this saver has made and not removed, oldest first."""
-        return [path for path, _ in self._kept]
+        return self._kept.paths
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
         """Takes these for those made last, oldest first, as if they were made now.
@@ -551,7 +542,7 @@ class Saver:
             ['models/run-1']
         """
         with self._lock:
-            self._kept = list(last_checkpoints_with_time)
+            self._kept.replace(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes those of the paths that exist for those made last: what a restarted program calls, so that they count. A
