@@ -17,7 +17,7 @@ import actorflow.device as _device  # noqa: F401  (first: it sets the attribute 
 import actorflow.eager as _eager  # noqa: F401  (as well: the attribute `eager`)
 from actorflow import platforms as _platforms  # noqa: F401  (warns where actorflow is not tested)
 from actorflow.eager.scope import eager as eager
-from actorflow.graph.graph import device as device
+from actorflow.graph.default_graph import device as device
 from actorflow.ops import operators as _operators  # noqa: F401  (the operators of tensors)
 from actorflow.public import namespace as _namespace
 from actorflow.tracebacks import install as _install

@@ -14,7 +14,7 @@ from actorflow.autodiff.reasons import NoneGradient
 from actorflow.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import ones_like
 from actorflow.ops.array.shape import broadcast_to, shape

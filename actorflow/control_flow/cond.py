@@ -10,7 +10,7 @@ from actorflow.control_flow.context import CondContext, current, join
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.join import stack
 from actorflow.ops.flow.control import Assert, identity

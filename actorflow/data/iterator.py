@@ -15,7 +15,7 @@ from actorflow.dtypes import string
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.flow.py_func import PythonFunction, keep
 from actorflow.ops.io import iterators as ops

@@ -13,7 +13,8 @@ import anyio
 
 from actorflow.errors import describe
 from actorflow.graph import scopes
-from actorflow.graph.graph import Graph, get_default_graph, set_process_graph
+from actorflow.graph.default_graph import get_default_graph, set_process_graph
+from actorflow.graph.graph import Graph
 from actorflow.public import public
 from actorflow.user_line import user_line
 
@@ -191,7 +192,7 @@ def disable_eager_execution() -> None:
         >>> af.enable_eager_execution()
         >>> af.disable_eager_execution()
     """
-    from actorflow.graph.graph import process_graph
+    from actorflow.graph.default_graph import process_graph
 
     if process_graph().eager:
         set_process_graph(Graph())

@@ -20,7 +20,8 @@ from actorflow.eager.tapes import recording as tapes
 from actorflow.eager.tensor import EagerTensor
 from actorflow.errors import InvalidArgumentError, describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.node import NO_ATTRS
 from actorflow.graph.overloads import Overloads
 from actorflow.graph.tensor import Operation, Tensor, TensorLike

@@ -11,7 +11,7 @@ from actorflow import machine
 from actorflow.estimator.core import Core
 from actorflow.estimator.programs.evaluation import evaluation
 from actorflow.estimator.programs.training import check_hooks, check_steps, saved_step
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.monitored.commands import Await, Program, act, run
 from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from actorflow.monitored.hooks.stopping import StopAtStepHook

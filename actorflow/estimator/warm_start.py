@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow.estimator.vocabulary import VocabInfo, begin_with_words
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.train.saving.checkpoint_init import init_from_checkpoint

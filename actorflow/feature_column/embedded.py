@@ -10,7 +10,7 @@ from typing import Any
 from actorflow.dtypes import float32
 from actorflow.feature_column.categorical import WeightedColumn
 from actorflow.feature_column.column import CategoricalColumn, DenseColumn, Features, Weights, as_scope
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.one_hot import one_hot
 from actorflow.ops.array.scatter import scatter_nd

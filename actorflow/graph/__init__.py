@@ -3,16 +3,16 @@
 codec.py            graphs as msgpack: nodes as lists, and the few kinds of attribute values as extension types
 constant_value.py   the value of a tensor where the graph alone decides it: what shape rules need of `reshape(x, [-1, 10])`
 convert.py          from values to tensors: what an op does with an argument that is no tensor yet, or another library's array
+default_graph.py    the default graph, and its scopes as functions: `af.name_scope`, `af.device`, `af.control_dependencies` and others
 device_spec.py      names of devices: `/job:worker/replica:0/task:17/device:GPU:3`, partial names, merging and matching (paper
                     section 3)
 elements.py         `Elements`: the part of a `Graph` that finds what is in it, by name, by consumer, by collection
-graph.py            `Graph`: an append-only list of nodes, and the scopes under which a program adds to it (paper section 2)
+graph.py            `Graph`: an append-only list of nodes (paper section 2)
 interchange.py      `Interchange`: the part of a `Graph` that hands it to others: as bytes, as TensorFlow's message, to the lint
 node.py             A node of a graph as an immutable record, and the line of the user's program that made it
 overloads.py        Python's operators on tensors build nodes: `a + b` makes an Add (paper Figure 1)
-scopes.py           the scopes under which nodes are made: default graph, names, devices, control dependencies, colocation,
-                    containers
-scoping.py          the names and scopes under which a program adds nodes to a graph
+scopes.py           the names and scopes under which nodes are made: default graph, names, devices, control dependencies,
+                    colocation, containers
 sparse_tensor.py    `SparseTensor`: a tensor of which only some elements are stored, as three tensors
 tensor.py           the handles that a program holds: `Operation`, a node of a graph, and `Tensor`, one of its outputs
 """

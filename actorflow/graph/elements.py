@@ -10,7 +10,7 @@ from typing import Any
 
 from actorflow.errors import UnknownNameError, describe, with_topic
 from actorflow.graph.node import Node, TensorId
-from actorflow.graph.scoping import Scoped
+from actorflow.graph.scopes import Scoped
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
 from actorflow.user_line import Where

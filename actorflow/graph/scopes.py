@@ -1,4 +1,4 @@
-"""The scopes under which nodes are made: default graph, names, devices, control dependencies, colocation, containers.
+"""The names and scopes under which nodes are made: default graph, devices, control dependencies, colocation, containers.
 
 They are context variables over one process-wide default graph, so that coroutines that build graphs side by side do
 not see each other's scopes. The scopes of one graph are an immutable record; entering a scope sets a changed copy.
@@ -6,18 +6,26 @@ not see each other's scopes. The scopes of one graph are an immutable record; en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from actorflow.errors import describe
+from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.node import Node
+from actorflow.graph.tensor import Operation, Tensor
+from actorflow.user_line import user_line
+
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
-    from actorflow.graph.tensor import Operation, Tensor
 
 DeviceFunction: TypeAlias = "Callable[[Operation], str | None]"
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*")
+_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-/]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +107,142 @@ def default_graph(graph: Graph) -> Iterator[Graph]:
         yield graph
     finally:
         _default.reset(token)
+
+
+class Scoped:
+    """The part of a `Graph` that names nodes and opens scopes. The scopes in force are kept by context."""
+
+    key: int
+    nodes: Mapping[str, Node]
+    _names_in_use: dict[str, int]
+
+    def as_graph_element(self, element: Any) -> Tensor | Operation:
+        """See `Graph.as_graph_element`."""
+        raise NotImplementedError
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` under the scope in force, made unique as TensorFlow does: x, x_1, x_2."""
+        return self._unique(f"{scope}/{name}" if (scope := of(self).names) else name, mark_as_used)
+
+    def reserve_name(self, name: str) -> str:
+        """The name that a node called `name` gets here, with a `/` at its end: as the name of a node it means just that, and
+        as a scope the nodes that belong to this one. Raises ValueError for what can't be a name."""
+        return name if name.endswith("/") else f"{self._node_name(name, of(self))}/"
+
+    def _unique(self, name: str, mark_as_used: bool = True) -> str:
+        key = name.lower()
+        count = self._names_in_use.get(key, 0)
+        if mark_as_used:
+            self._names_in_use[key] = count + 1
+        if count == 0:
+            return name
+        while (candidate := f"{key}_{count}") in self._names_in_use:
+            count += 1
+        if mark_as_used:
+            self._names_in_use[key] = count + 1
+            self._names_in_use[candidate] = 1
+        return f"{name}_{count}"
+
+    def _node_name(self, name: str, scope: Scopes) -> str:
+        if name.endswith("/"):
+            exact = name[:-1]
+            if exact in self.nodes:
+                made = f"that one was made at {self.nodes[exact].where}"
+                raise ValueError(
+                    describe(f"The graph has a node {exact!r} already.", where=user_line(), details=[made])
+                )
+            return exact
+        if not _NAME.fullmatch(name):
+            problem = "letters, digits and _ . - / are allowed, and it can't start with _ - or /."
+            raise ValueError(describe(f"{name!r} is no name for a node: {problem}", where=user_line()))
+        return self._unique(f"{scope.names}/{name}" if scope.names else name)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root."""
+        if name and not (_SCOPE_NAME if of(self).names else _NAME).fullmatch(name):
+            raise ValueError(
+                f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"
+                + (", and at the root it can't start with _ - or /." if _SCOPE_NAME.fullmatch(name) else ".")
+            )
+        if not name:
+            full = ""
+        elif name.endswith("/"):
+            full = name[:-1]
+        else:
+            full = self.unique_name(name)
+        with changed(self, names=full):
+            yield f"{full}/" if full else ""
+
+    def get_name_scope(self) -> str:
+        return of(self).names
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """Nodes made inside wait for all of these (control edges, paper section 2). None forgets the outer blocks, and
+        leaves branches and loops too."""
+        if control_inputs is None:
+            with changed(self, controls=(), flow=None):
+                yield
+            return
+        names: dict[str, None] = {}
+        for element in control_inputs:
+            found = self.as_graph_element(element)
+            names[found.op.name if isinstance(found, Tensor) else found.name] = None
+        if not names:  # nothing to wait for: a variable's shared read serves inside, too
+            yield
+            return
+        with changed(self, controls=(*of(self).controls, ControlScope(tuple(names)))):
+            yield
+
+    @contextmanager
+    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
+        """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
+
+        Inner scopes override outer ones part by part; None ignores the outer ones.
+        """
+        if device is not None and not callable(device):
+            if not isinstance(device, (str, DeviceSpec)):
+                raise TypeError(f"A device is asked for by its name or by a function, but {device!r:.60} was given.")
+            DeviceSpec.parse(device := str(device))
+        with changed(self, devices=(*of(self).devices, device)):
+            yield
+
+    @contextmanager
+    def colocate_with(self, element: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Nodes made inside share the device of `element` (paper section 4.3)."""
+        found = self.as_graph_element(getattr(element, "handle", element))  # a variable itself, not a copy of its value
+        name = found.op.name if isinstance(found, Tensor) else found.name
+        outer = () if ignore_existing else of(self).colocate
+        with changed(self, colocate=tuple(dict.fromkeys((name, *outer)))):
+            yield
+
+    @contextmanager
+    def container(self, name: str) -> Iterator[str]:
+        """Variables and queues made inside keep their state in the container `name` (paper section 4.7)."""
+        with changed(self, container=name):
+            yield name
+
+    @contextmanager
+    def lossy_sends(self, lossy: bool = True) -> Iterator[None]:
+        """The float32 values of nodes made inside lose their lower 16 bits where they are sent to another device: half the
+        bytes, and a relative error below 2**-7 (paper section 5.5). On their own device they keep all bits."""
+        with changed(self, lossy=lossy):
+            yield
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Nodes made inside whose op is a key take the gradient rule that the value names: one of `RegisterGradient`, or
+        that of the op of this name (`tf.Graph.gradient_override_map`). Raises TypeError for anything but names."""
+        if not isinstance(op_type_map, Mapping) or not all(
+            isinstance(t, str) for kv in op_type_map.items() for t in kv
+        ):
+            raise TypeError(f"A dict from names of ops to names of gradients is needed, not {op_type_map!r:.80}.")
+        with changed(self, gradients={**of(self).gradients, **op_type_map}):
+            yield
+
+    @contextmanager
+    def gradient_of(self, origin: str) -> Iterator[None]:
+        """Nodes made inside remember that they compute the gradient of the node `origin`."""
+        with changed(self, origin=origin):
+            yield

@@ -8,7 +8,8 @@ from typing import Any
 from actorflow import dtypes
 from actorflow.errors import UnknownNameError, describe
 from actorflow.graph.constant_value import constant_value
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.attributes import from_attr
 from actorflow.graphdef.export import names_of

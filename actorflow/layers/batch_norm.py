@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.dtypes import DType, bfloat16, float16, float32
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.layers.arguments import ONES, ZEROS, Constraint, Dtype, Initializer, Regularizer, choose, flag_of
 from actorflow.layers.input_spec import InputSpec

@@ -10,7 +10,8 @@ from actorflow import nest
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.layers.input_spec import first_spec
 from actorflow.ops.array.shape import shape as shape_of

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.lookup.initializers import TableInitializerBase

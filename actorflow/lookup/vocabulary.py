@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from actorflow.dtypes import DType, DTypeLike, as_dtype, int64, string
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.lookup.initializers import (

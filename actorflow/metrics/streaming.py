@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from actorflow.control_flow.cond import cond
 from actorflow.dtypes import DType, DTypeLike, float32
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.losses.weighted import broadcast_weights
 from actorflow.ops.array.constant import zeros

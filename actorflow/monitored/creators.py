@@ -10,7 +10,7 @@ from typing import Any
 from actorflow import machine
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import FailedPreconditionError
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.monitored.session_manager import SessionManager
 from actorflow.public import public

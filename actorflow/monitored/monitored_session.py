@@ -9,7 +9,8 @@ from typing import Any
 
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import FailedPreconditionError, OutOfRangeError
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.monitored.commands import Program, act, call, perform
 from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator, SingleSession, WorkerSessionCreator
 from actorflow.monitored.hooks.logged import StepCounterHook

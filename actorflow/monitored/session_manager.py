@@ -13,7 +13,8 @@ import anyio
 
 from actorflow import machine
 from actorflow.errors import DeadlineExceededError
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Await, Program, act, call, perform, run
 from actorflow.public import public

@@ -9,7 +9,7 @@ import numpy as np
 
 from actorflow.control_flow.function import Defun
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.onnx.importer import Scope
 from actorflow.onnx.nodes import Node, attribute_value

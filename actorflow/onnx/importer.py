@@ -15,7 +15,8 @@ import numpy as np
 
 from actorflow.eager.scope import eager
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.onnx.nodes import BUILDERS, ENLARGING, IMPURE, Node, attribute_value
 from actorflow.onnx.tensors import array_of

@@ -14,7 +14,8 @@ import numpy as np
 import actorflow.onnx.builders  # noqa: F401  (they enter themselves into the table)
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.onnx.importer import File, Scope, missing_ops
 from actorflow.onnx.ports import fetch_of, port_of
 from actorflow.onnx.protos import ModelProto

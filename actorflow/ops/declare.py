@@ -25,7 +25,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, DType, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import graph_of
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.arguments import attribute_value, convert_inputs
 from actorflow.public import public

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from actorflow.dtypes import DType, DTypeLike, string
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite
 from actorflow.ops.io import queues as queue_ops

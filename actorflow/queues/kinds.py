@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actorflow.dtypes import DTypeLike, int64
 from actorflow.graph import scopes
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.ops.io import queues as queue_ops
 from actorflow.ops.random.distributions import get_seed
 from actorflow.public import public

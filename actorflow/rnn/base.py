@@ -10,7 +10,7 @@ from actorflow import nest
 from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import zeros
 from actorflow.ops.array.join import stack

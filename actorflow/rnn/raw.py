@@ -10,7 +10,7 @@ from actorflow.control_flow.tensor_array import TensorArray
 from actorflow.control_flow.while_loop import while_loop
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import zeros
 from actorflow.ops.array.join import concat

@@ -11,7 +11,7 @@ from actorflow.control_flow.tensor_array import TensorArray
 from actorflow.dtypes import DTypeLike
 from actorflow.errors import describe
 from actorflow.graph.convert import is_symbolic
-from actorflow.graph.graph import device, get_default_graph
+from actorflow.graph.default_graph import device, get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.math.elementwise import floor
 from actorflow.ops.nn.layers import dropout

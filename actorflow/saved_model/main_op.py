@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation
 from actorflow.lookup.tables import tables_initializer
 from actorflow.ops.flow.control import group

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.dtypes import as_dtype
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graphdef.attributes import shape_proto
 from actorflow.graphdef.protos import TensorInfo

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 from actorflow.device.base import Device
 from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError, describe, with_topic
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.passes.compile import Options, Signature
 from actorflow.public import public
 from actorflow.runtime.diagnostics import step_spans

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import anyio.to_thread
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graphdef.protos import GraphDef, MetaGraphDef
 from actorflow.public import public
 from actorflow.records import summaries

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.dtypes import float32, string
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph, name_scope
+from actorflow.graph.default_graph import get_default_graph, name_scope
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.io import summaries as ops
 from actorflow.public import public

@@ -18,7 +18,8 @@ from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
 )
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.runtime.diagnostics.trace import Trace

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.dtypes import int64
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.public import public
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.initializers import Zeros

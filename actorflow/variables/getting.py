@@ -9,7 +9,7 @@ from typing import Any
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
 from actorflow.errors import describe, with_topic
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.ops.array.index import slice_
 from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, compatible, is_static, merge, show
 from actorflow.user_line import user_line

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from actorflow.dtypes import DTypeLike, as_dtype, float32
 from actorflow.graph.convert import as_array, graph_of, symbolic_dtype
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.public import public
 from actorflow.shapes import ShapeLike
 from actorflow.variables.collections import GraphKeys

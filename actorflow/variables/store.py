@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from actorflow.dtypes import DType, DTypeLike, as_dtype, float32
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.public import public
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.partitioned import PartitionedVariable

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actorflow.errors import describe
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.public import public
 from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys

@@ -22,7 +22,7 @@ from probes import Probe, log, probe, target, two
 import actorflow as af
 from actorflow import dtypes
 from actorflow.graph import elements
-from actorflow.graph import graph as graph_module
+from actorflow.graph import default_graph
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
@@ -574,7 +574,7 @@ def test_the_default_graph(graph: af.Graph) -> None:
 
 
 def test_reset_default_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_module, "_process_default", af.Graph())
+    monkeypatch.setattr(default_graph, "_process_default", af.Graph())
     af.constant(1)
     before = af.get_default_graph()
     assert len(before) == 1

@@ -13,7 +13,8 @@ from typing import Any
 
 from actorflow.compat.training.monitored import SessionManager
 from actorflow.compat.v1.sessions import Session
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graphdef.export import write_graph
 from actorflow.logs import get_logger
 from actorflow.lookup.tables import tables_initializer

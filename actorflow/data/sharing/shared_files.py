@@ -12,7 +12,7 @@ from actorflow.data.dataset import Dataset
 from actorflow.dtypes import string
 from actorflow.errors import OpError, OutOfRangeError, describe
 from actorflow.graph import scopes
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import TensorLike
 from actorflow.logs import get_logger
 from actorflow.ops.array.constant import placeholder

@@ -15,7 +15,7 @@ from actorflow.eager.tapes.backward import backward
 from actorflow.eager.tensor import EagerTensor
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import zeros_like
 from actorflow.ops.array.join import stack

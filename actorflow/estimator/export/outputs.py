@@ -8,7 +8,7 @@ from typing import Any
 from actorflow.dtypes import float32, string
 from actorflow.estimator.spec import ModeKeys
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import control_dependencies
+from actorflow.graph.default_graph import control_dependencies
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.protos import SignatureDef
 from actorflow.logs import get_logger

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Program, act, run
 from actorflow.monitored.hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues

@@ -8,7 +8,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from actorflow import machine
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graphdef.export import write_graph
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Await, Program, act, call, run

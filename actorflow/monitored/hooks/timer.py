@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from actorflow import machine
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.public import public
 from actorflow.train.global_steps import get_or_create_global_step
 from actorflow.variables.variable import Variable

@@ -10,7 +10,7 @@ from actorflow import dtypes, shapes
 from actorflow import dtypes as dt
 from actorflow.dtypes import INDEX, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import as_array, convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import reshape, shape
 from actorflow.ops.building import composite, known_value

@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.dtypes import ANY, BOOLEAN, INDEX, NUMERIC, variant
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import or_zeros, outputs_of
 from actorflow.ops.declare import T, op

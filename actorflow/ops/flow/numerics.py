@@ -6,7 +6,7 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import op
 from actorflow.ops.flow.control import group, with_dependencies

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from actorflow.dtypes import INDEX, int64, resource, string
 from actorflow.graph import scopes
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import RefLike, op
 from actorflow.ops.shape_rules import no_output, require_rank, scalar

@@ -9,7 +9,7 @@ import numpy as np
 from actorflow import dtypes as dt
 from actorflow.dtypes import COMPLEX, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.building import composite, small_constant
 from actorflow.ops.declare import op

@@ -12,7 +12,8 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, FLOATING, INDEX, REAL, DTypeLike, as_dtype, float32
 from actorflow.graph.convert import convert_to_tensor, graph_of
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.index import slice_
 from actorflow.ops.array.shape import shape

@@ -10,7 +10,7 @@ from __future__ import annotations
 from actorflow.dtypes import NUMERIC, DType, DTypeLike, as_dtype, int32, int64, resource
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import RefLike, op
 from actorflow.ops.indexed_slices import IndexedSlices

@@ -9,7 +9,8 @@ from actorflow.dtypes import int64, resource
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import RefLike, op
 from actorflow.ops.flow.control import identity

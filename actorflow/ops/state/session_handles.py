@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.dtypes import ANY, DTypeLike, as_dtype, string
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.building import composite

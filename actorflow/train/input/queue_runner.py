@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import AbortedError, CancelledError, OpError, OutOfRangeError, UnavailableError
 from actorflow.graph import tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation
 from actorflow.public import public
 from actorflow.queues import QueueBase

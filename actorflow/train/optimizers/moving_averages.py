@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.dtypes import FLOATING, float32
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import zeros
 from actorflow.ops.flow.control import group

@@ -12,7 +12,8 @@ from actorflow.autodiff.walk import together
 from actorflow.dtypes import DType
 from actorflow.errors import describe, with_topic
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.shape import size
 from actorflow.ops.array.unique import unique

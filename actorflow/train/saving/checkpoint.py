@@ -13,7 +13,7 @@ from actorflow.eager.scope import eager_graph
 from actorflow.eager.variable import EagerVariable, when_used
 from actorflow.errors import describe
 from actorflow.formats.base import Reader
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.public import public
 from actorflow.shapes import compatible, show
 from actorflow.train.saving.checkpoints import checkpoint_exists, load_checkpoint

@@ -8,7 +8,7 @@ from typing import Any
 
 from actorflow.errors import NotFoundError
 from actorflow.formats.compare import RestoreRequest
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.ops.array.constant import constant
 from actorflow.ops.state import variable as state
 from actorflow.ops.state.checkpoint import restore_v2

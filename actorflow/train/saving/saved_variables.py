@@ -10,7 +10,8 @@ from actorflow.cluster.master.node_states import keeps_state
 from actorflow.eager.scope import eager_graph
 from actorflow.eager.variable import EagerVariable
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.shapes import Shape
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.partitioned import PartitionedVariable

@@ -20,7 +20,8 @@ from actorflow.eager.variable import EagerVariable
 from actorflow.errors import AbortedError, DataLossError, FailedPreconditionError, describe, with_topic
 from actorflow.formats import installed
 from actorflow.formats.compare import RestoreRequest
-from actorflow.graph.graph import Graph, get_default_graph
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.flow.control import group

@@ -13,7 +13,7 @@ from unittest import mock as _mock
 from actorflow.cluster.processes.blocking_server import Server
 from actorflow.cluster.processes.listening import Reservation
 from actorflow.compat.v1.sessions import Session
-from actorflow.graph.graph import get_default_graph
+from actorflow.graph.default_graph import get_default_graph
 from actorflow.public import public
 
 mock = _mock
