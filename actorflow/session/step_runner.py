@@ -18,7 +18,7 @@ from actorflow.errors import (
     with_topic,
 )
 from actorflow.graph.node import Node, TensorId
-from actorflow.reports import StepReport
+from actorflow.runtime.diagnostics.waits import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation

@@ -11,9 +11,8 @@ import numpy as np
 
 from actorflow.errors import CancelledError, InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.reports import Users
 from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import Wait, behind
+from actorflow.runtime.diagnostics.waits import Users, Wait, behind
 
 from ..shared.waiter import Waiter
 

@@ -13,5 +13,5 @@ starvation.py          the starvation report: which nodes of a step wait, for wh
 step_spans.py          `StepSpans`: another system that is told of steps while they run, such as OpenTelemetry
 trace.py               what ran when: the events of one traced step
 traced_executor.py     `TracedExecutorState`: a part of a traced step, which notes when tokens come
-waits.py               `Wait`: what an asynchronous kernel waits for, as it says itself when it is asked
+waits.py               the wait of a step: `Wait`, what an asynchronous kernel says that it waits for, and `StepReport`
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from actorflow.dtypes import resource
 from actorflow.errors import StarvationError, with_topic
-from actorflow.reports import StepReport, WaitingNode
+from actorflow.runtime.diagnostics.waits import StepReport, WaitingNode
 from actorflow.runtime.plan import SINK
 from actorflow.runtime.tokens import EMPTY
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from actorflow.dtypes import resource
 from actorflow.graph.node import Node
 from actorflow.passes.inline import inline
-from actorflow.reports import StepReport
+from actorflow.runtime.diagnostics.waits import StepReport
 from actorflow.runtime.step import Step
 
 _MOST_LINES = 18

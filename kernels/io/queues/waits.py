@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.reports import Users
-from actorflow.runtime.diagnostics.waits import Wait, behind, several
+from actorflow.runtime.diagnostics.waits import Users, Wait, behind, several
 
 from .barrier import BarrierCore
 from .core import Attempt, QueueCore, Take
