@@ -13,7 +13,7 @@ from actorflow.data.spec import Element, Spec, fits
 from actorflow.data.stage import EndOfSequence, Running, Stage, read_state, write_state
 from actorflow.data.statistics import IteratorStatistics, PullWaits, statistics_of, waiting_of
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
-from actorflow.fair_lock import FairLock
+from actorflow.records.reading.fair_lock import FairLock
 from actorflow.records.roots import FileRoots
 from actorflow.runtime.diagnostics.waits import Wait
 

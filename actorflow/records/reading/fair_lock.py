@@ -1,4 +1,4 @@
-"""Turns: a lock that is waited for on event loops, of whatever threads, and given on in order."""
+"""`FairLock`: turns, which are waited for on event loops, of whatever threads, and given on in order."""
 
 from __future__ import annotations
 
