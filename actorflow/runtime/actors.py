@@ -160,8 +160,8 @@ class ActorExecutorState(ExecutorState):
 
     __slots__ = ()
 
-    def iteration(self, loop: Frame, number: int) -> ExecutorState:
-        return ActorExecutorState(self.step, loop.plan, self.dispatcher, loop, number)
+    def iteration(self, frame: Frame, number: int) -> ExecutorState:
+        return ActorExecutorState(self.step, frame.plan, self.dispatcher, frame, number)
 
     def fire(self, index: int) -> None:
         node = self.nodes[index]
@@ -170,7 +170,7 @@ class ActorExecutorState(ExecutorState):
             super().fire(index)
             return
         self.step.live += 1
-        if self.loop is not None:
+        if self.frame is not None:
             self.outstanding += 1
         loop: Any = self.dispatcher  # the step's `Turns`
         work: Coroutine[Any, Any, None]

@@ -45,9 +45,9 @@ class ExecutorState:
         "dead_inputs",
         "dispatcher",
         "done",
+        "frame",
         "frames",
         "launched",
-        "loop",
         "nodes",
         "number",
         "outstanding",
@@ -59,7 +59,7 @@ class ExecutorState:
     )
 
     def __init__(
-        self, step: Step, plan: Plan, dispatcher: Dispatcher, loop: Frame | None = None, number: int = 0
+        self, step: Step, plan: Plan, dispatcher: Dispatcher, frame: Frame | None = None, number: int = 0
     ) -> None:
         self.step = step
         self.plan = plan
@@ -71,7 +71,8 @@ class ExecutorState:
         self.done = False
         self.launched = 0
         self.threaded = 0
-        self.loop = loop
+        self.frame = frame
+        """The run of a loop of which this is an iteration; None outside of loops."""
         self.number = number
         self.outstanding = 0
         """How many tasks and inner loops of this iteration go on."""
@@ -82,17 +83,17 @@ class ExecutorState:
             self.dead_inputs: dict[int, int] = {}
             """How many inputs of each Merge were dead."""
 
-    def iteration(self, loop: Frame, number: int) -> ExecutorState:
+    def iteration(self, frame: Frame, number: int) -> ExecutorState:
         """An iteration of a loop that runs inside this one."""
-        return ExecutorState(self.step, loop.plan, self.dispatcher, loop, number)
+        return ExecutorState(self.step, frame.plan, self.dispatcher, frame, number)
 
     @property
     def tag(self) -> bytes:
         """The mark that tells this iteration from others of the step: the numbers of the iterations around it and its own, of
         eight bytes each, outer ones first. Empty outside of loops. Which loops these are, an edge's key says."""
-        if self.loop is None:
+        if self.frame is None:
             return b""
-        return self.loop.parent.tag + self.number.to_bytes(8, "little")
+        return self.frame.parent.tag + self.number.to_bytes(8, "little")
 
     def start(self, feeds: Mapping[TensorId, Any]) -> None:
         """Fires the nodes that wait for nothing, and delivers what is fed."""
@@ -125,7 +126,7 @@ class ExecutorState:
             return
         step.live += 1
         node = self.nodes[index]
-        if self.loop is not None:
+        if self.frame is not None:
             self.outstanding += 1
         if node.primitive is not None:
             dispatcher = self.dispatcher
@@ -246,8 +247,8 @@ async def run_node(executor: ExecutorState, node: PlanNode) -> None:
                     result.hand_over()
                 else:
                     executor.propagate(node, result)
-                if executor.loop is not None:
-                    executor.loop.left(executor)
+                if executor.frame is not None:
+                    executor.frame.left(executor)
         except BaseException as error:
             faults.remember_inputs(error, inputs)
             step.fail(executor, node, error)
@@ -297,8 +298,8 @@ async def run_asynchronous(executor: ExecutorState, node: PlanNode, inputs: Any)
             step.active_again()
         if not step.stopped:
             executor.propagate(node, result)
-            if executor.loop is not None:
-                executor.loop.left(executor)
+            if executor.frame is not None:
+                executor.frame.left(executor)
     except BaseException as error:
         if not node.is_threaded:
             step.active_again()
@@ -354,8 +355,8 @@ def _continue(executor: ExecutorState, node: PlanNode, result: Any, error: BaseE
             if step.trace is not None:
                 step.trace.add(executor, node, begun, perf_counter_ns())
             executor.propagate(node, result)
-            if executor.loop is not None:
-                executor.loop.left(executor)
+            if executor.frame is not None:
+                executor.frame.left(executor)
         except BaseException as failure:
             step.fail(executor, node, failure)
     step.task_done()

@@ -105,8 +105,8 @@ class Frame:
             for node in self._dead_exits:
                 parent.propagate(node, DEAD)
             del parent.frames[self.name]
-            if parent.loop is not None:
-                parent.loop.left(parent)
+            if parent.frame is not None:
+                parent.frame.left(parent)
 
     def clear(self) -> None:
         """Lets go of all values, after a step that was stopped."""
@@ -127,8 +127,8 @@ def run_primitive(executor: ExecutorState, node: PlanNode) -> None:
                 if step.trace is not None:
                     now = perf_counter_ns()
                     step.trace.add(executor, node, now, now)
-            if executor.loop is not None:
-                executor.loop.left(executor)
+            if executor.frame is not None:
+                executor.frame.left(executor)
         except BaseException as error:
             step.fail(executor, node, error)
     step.task_done()
@@ -172,18 +172,18 @@ def _enter(executor: ExecutorState, node: PlanNode) -> bool:
 
 
 def _exit(executor: ExecutorState, node: PlanNode) -> bool:
-    assert executor.loop is not None
+    assert executor.frame is not None
     token = _take(executor, node)
-    executor.loop.exit(executor.number, node, token)
+    executor.frame.exit(executor.number, node, token)
     return token is not DEAD
 
 
 def _next_iteration(executor: ExecutorState, node: PlanNode) -> bool:
-    assert executor.loop is not None
+    assert executor.frame is not None
     token = _take(executor, node)
     if token is DEAD:
         return False
-    executor.loop.next(executor.number + 1, node, token)
+    executor.frame.next(executor.number + 1, node, token)
     return True
 
 

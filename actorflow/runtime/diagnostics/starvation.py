@@ -101,7 +101,7 @@ def _waiting(executor: ExecutorState) -> list[WaitingNode]:
         node = plan_node.node
         slots = executor.slots[plan_node.begin : plan_node.end]
         empty = [tensor_id for tensor_id, value in zip(node.inputs, slots) if value is EMPTY]
-        if executor.loop is not None and len(empty) == len(slots):
+        if executor.frame is not None and len(empty) == len(slots):
             continue  # the iteration has not come to it
         causes = []
         for tensor_id in empty:
@@ -120,7 +120,7 @@ def _waiting(executor: ExecutorState) -> list[WaitingNode]:
     for frame, number, iteration in _iterations(executor):
         for inner in _waiting(iteration):
             nodes.append(replace(inner, line=f"iteration {number} of {frame}: {inner.line}"))
-    if executor.loop is None and executor.pending[SINK] > 0 and not nodes and not later:
+    if executor.frame is None and executor.pending[SINK] > 0 and not nodes and not later:
         nodes.append(WaitingNode("", "the fetches wait for tokens that nobody sends"))
     return nodes + later
 

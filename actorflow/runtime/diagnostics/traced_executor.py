@@ -23,16 +23,16 @@ class TracedExecutorState(ExecutorState):
     __slots__ = ("arrived", "ready")
 
     def __init__(
-        self, step: Any, plan: Plan, dispatcher: Dispatcher, loop: Frame | None = None, number: int = 0
+        self, step: Any, plan: Plan, dispatcher: Dispatcher, frame: Frame | None = None, number: int = 0
     ) -> None:
-        ExecutorState.__init__(self, step, plan, dispatcher, loop, number)
+        ExecutorState.__init__(self, step, plan, dispatcher, frame, number)
         self.arrived: dict[int, int] = {}
         """When the first of several tokens came to a node, by its index; 0 for a node that waits for none."""
         self.ready: dict[int, int] = {}
         """When the last one did, so that the node could fire."""
 
-    def iteration(self, loop: Frame, number: int) -> ExecutorState:
-        return type(self)(self.step, loop.plan, self.dispatcher, loop, number)
+    def iteration(self, frame: Frame, number: int) -> ExecutorState:
+        return type(self)(self.step, frame.plan, self.dispatcher, frame, number)
 
     def start(self, feeds: Mapping[TensorId, Any]) -> None:
         for index in self.plan.roots:
