@@ -51,6 +51,7 @@ class Step:
 
     __slots__ = (
         "_abandoning",
+        "_accounting",
         "_blocked",
         "_cancel",
         "_cancels",
@@ -59,7 +60,6 @@ class Step:
         "_idle_since",
         "_lacks_feeds",
         "_left_behind",
-        "_places",
         "_reasons",
         "_settled",
         "_tasks",
@@ -99,7 +99,7 @@ class Step:
         trace: Trace | None = None,
         expected_feeds: int = 0,
         grace: float = 1.0,
-        places: StepAccounting | None = None,
+        accounting: StepAccounting | None = None,
         begun: float = 0.0,
     ) -> None:
         self.id = step_id
@@ -130,7 +130,7 @@ class Step:
         self._blocked = False
         self._lacks_feeds = False
         self._idle_since = 0.0
-        self._places = places
+        self._accounting = accounting
         self._grace = grace
         self._abandoning: asyncio.TimerHandle | None = None
         self._cancel: dict[int, Callable[[], None]] = {}
@@ -201,9 +201,9 @@ class Step:
     @property
     def idle(self) -> float | None:
         """For how many seconds only asynchronous kernels have been left, which wait; None where something runs, such as a
-        thread that reads a file for one of them. A task's share of a partial run, which has no places here, is idle too while
+        thread that reads a file for one of them. A task's share of a partial run, which has no account here, is idle too while
         it waits for feeds: others may wait for something else."""
-        if not (self._blocked or self._lacks_feeds and self._places is None):
+        if not (self._blocked or self._lacks_feeds and self._accounting is None):
             return None
         inner = dict(self._reasons.values())  # of a kernel that waits within a wait
         if any(reason().is_at_work for reason in inner.values()):
@@ -227,8 +227,8 @@ class Step:
     def _unblock(self) -> None:
         if self._blocked:
             self._blocked = False
-            if self._places is not None:
-                self._places.end_waiting()
+            if self._accounting is not None:
+                self._accounting.end_waiting()
 
     @contextmanager
     def waits(self) -> Iterator[None]:
@@ -332,7 +332,7 @@ class Step:
     def _block(self, again: bool = False) -> None:
         """Only asynchronous kernels are left, which wait: others may run meanwhile, unless too many wait. A kernel whose task has
         not begun may have nothing to wait for, so a refusal comes a turn of the loop later."""
-        refused = None if self._places is None else self._places.begin_waiting()
+        refused = None if self._accounting is None else self._accounting.begin_waiting()
         if refused is None:
             self._blocked = True
             self._idle_since = self.loop.time()

@@ -34,7 +34,7 @@ class PartialExecution:
 
     Args:
         check: raises OpError for a feed, by its place, that does not fit.
-        places: counts the step where it only waits.
+        accounting: counts the step where it only waits.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class PartialExecution:
         check: Callable[[int, Any], None] | None = None,
         rendezvous: Rendezvous | None = None,
         number: int | None = None,
-        places: StepAccounting | None = None,
+        accounting: StepAccounting | None = None,
     ) -> None:
         self._steps = steps
         self._caller = caller
@@ -56,7 +56,7 @@ class PartialExecution:
         self._wanted = dict(enumerate(compiled.places))
         """The fetches that are not there yet: in which part, and which slot."""
         self._step = steps.start(
-            compiled, {}, expected_feeds=len(feeds), rendezvous=rendezvous, number=number, places=places
+            compiled, {}, expected_feeds=len(feeds), rendezvous=rendezvous, number=number, accounting=accounting
         )
         self._step.on_end(self._over)
         self._step.listeners.append(self._look)
@@ -89,7 +89,7 @@ class PartialExecution:
         self._steps.keep_if_long(self._step)
 
     def count_again(self) -> None:
-        """Another part waits for it now: `places` is told again if it only waits."""
+        """Another part waits for it now: `accounting` is told again if it only waits."""
         if not self._step.stopped and not self._step.finished:
             self._step.feed({})
             self._step.dispatcher.pump()

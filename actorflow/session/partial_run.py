@@ -126,7 +126,7 @@ class LocalPartialStep(PartialStep):
         """How many parts wait for their fetches, each with a place."""
         self._lent = 0
         """How many of them have given that up, because the step only waits."""
-        self._step = PartialExecution(steps, compiled, tuple(signature.feeds), self, places=self)
+        self._step = PartialExecution(steps, compiled, tuple(signature.feeds), self, accounting=self)
 
     async def run(self) -> None:
         """See `PartialStep.run`."""

@@ -177,7 +177,7 @@ class StepRunner(StepCounts):
         """Starts an admitted step, and runs what is ready of it."""
         step = None
         try:
-            step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, places=self, begun=begun)
+            step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, accounting=self, begun=begun)
             if trace is not None:
                 trace.rest("begin", "runtime")
             step.dispatcher.pump()
@@ -261,10 +261,10 @@ class StepRunner(StepCounts):
         *,
         rendezvous: Rendezvous | None = None,
         number: int | None = None,
-        places: StepAccounting | None = None,
+        accounting: StepAccounting | None = None,
         begun: float | None = None,
     ) -> Step:
-        """Starts a step; `expected_feeds` is how many come later in a partial run. `places` counts it where it only waits.
+        """Starts a step; `expected_feeds` is how many come later in a partial run. `accounting` counts it where it only waits.
         `begun` is the time by the event loop; now unless given."""
         if self.closed or self._loop is not asyncio._get_running_loop():
             self.open()
@@ -286,7 +286,7 @@ class StepRunner(StepCounts):
             trace=trace,
             expected_feeds=expected_feeds,
             grace=GRACE,
-            places=places,
+            accounting=accounting,
             begun=self._loop.time() if begun is None else begun,
         )
         self.running[step.id] = step
