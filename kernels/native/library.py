@@ -78,8 +78,13 @@ def available() -> bool:
     return loaded() is not None
 
 
-def function(name: str, python: Callable[..., Any]) -> Callable[..., Any]:
+def _left_to_caller(*given: Any) -> None:
+    """Stands for: the caller computes it, or says what is wrong."""
+
+
+def function(name: str, python: Callable[..., Any] = _left_to_caller) -> Callable[..., Any]:
     """The kernel `name` as a builtin function, which leaves what it does not know to `python`. Without the library, `python`.
+    Unless that is given, the result is None there, and the caller computes it.
 
     Large arrays are divided among threads where that pays (`..shared.threads`).
     """

@@ -22,13 +22,11 @@ MOST_CHANNELS = 1024
 _NUMBERS = {name: number for number, name in enumerate(NORM_ACTIVATIONS)}
 
 
-def _nothing(*given: Any) -> None:
-    """Stands for: numpy has to compute it."""
 
 
-_norm = function("batch_norm", _nothing)
-_norm_by = function("batch_norm_by", _nothing)
-_grad = function("batch_norm_grad", _nothing)
+_norm = function("batch_norm")
+_norm_by = function("batch_norm_by")
+_grad = function("batch_norm_grad")
 
 
 def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

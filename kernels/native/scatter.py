@@ -151,11 +151,9 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
     return found if fits else gathering.scatter_nd(np, indices, updates, shape, out=out)
 
 
-def _nothing(*given: Any) -> None:
-    """Stands for: numpy has to compute it, or to say what is wrong."""
 
 
-_nd_sum = function("unsorted_segment_sum", _nothing)
+_nd_sum = function("unsorted_segment_sum")
 
 # ---- distinct elements
 

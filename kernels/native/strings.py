@@ -16,12 +16,10 @@ from .library import function
 _WHITE = b" \t\n\v\f\r"
 
 
-def _nothing(*given: Any) -> None:
-    """Stands for: Python has to do it, or to say what is wrong."""
 
 
 _buckets = function("buckets", lambda x, count: hashing.string_to_hash_bucket_fast(np, x, num_buckets=count))
-_split = function("split", _nothing)
+_split = function("split")
 _OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}
 
 

@@ -30,11 +30,9 @@ STEPS = (
 _KINDS = {name: number for number, name in enumerate(STEPS)}
 
 
-def _nothing(*given: Any) -> None:
-    """Stands for: numpy has to compute it."""
 
 
-_update = function("update", _nothing)
+_update = function("update")
 
 
 @functools.lru_cache(256)

@@ -28,14 +28,12 @@ LEAST = 2048
 """Elements from which on pools pay."""
 
 
-def _nothing(*given: Any) -> None:
-    """Stands for: another kernel has to compute it."""
 
 
 # ---- pools of maxima
 
-_pool = function("max_pool", _nothing)
-_pool_grad = function("max_pool_grad", _nothing)
+_pool = function("max_pool")
+_pool_grad = function("max_pool_grad")
 
 
 def _window(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[Window, tuple[int, ...]] | None:
@@ -93,9 +91,9 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
 
 # ---- depthwise convolutions
 
-_forward = function("depthwise", _nothing)
-_to_images = function("depthwise_to_images", _nothing)
-_to_weights = function("depthwise_to_weights", _nothing)
+_forward = function("depthwise")
+_to_images = function("depthwise_to_images")
+_to_weights = function("depthwise_to_weights")
 
 
 def _can_convolve(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:

@@ -204,11 +204,9 @@ class _Buffers:
         fused.activated(np, arrays[-1], self._after)
 
 
-def _nothing(*given: Any) -> None:
-    """Stands for: the calls are made from here."""
 
 
-_run = function("primitives", _nothing)
+_run = function("primitives")
 
 
 def aligned(size: int) -> Any:
