@@ -7,7 +7,6 @@ kernels compute the first updates, until the loop is there, and whatever it can'
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,11 +71,9 @@ def _pays(row: Update) -> Any:
     return lambda attrs, shapes: int(np.prod(shapes[at], dtype=np.int64)) >= LEAST
 
 
-def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return True
 
 
 for _row in TABLE:
-    kernel(_row.dense_type, device="CPU", library="jit", can=_can, pays=_pays(_row))(
+    kernel(_row.dense_type, device="CPU", library="jit", pays=_pays(_row))(
         training.kernel_of(_row, False, update)
     )

@@ -12,8 +12,8 @@ from actorflow.ops.array.shape import shape
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
 from actorflow.ops.nn.conv.geometry import explicit_padding, steps_of
-from actorflow.ops.nn.conv.rules import attributes_of, conv2d_op, convolved_shape
-from actorflow.ops.shape_rules import from_value, require_rank
+from actorflow.ops.nn.conv.rules import attributes_of, conv2d_op, convolved_shape, listed_shape
+from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, is_static, merge, num_elements, show
@@ -33,22 +33,16 @@ def _convolved(c: Inference) -> Shape:
     return _shape(c, require_rank(c, 0, 4), require_rank(c, 1, 4))
 
 
-def _sizes(c: Inference, index: int) -> Shape:
-    listed = c.shapes[index]
-    if listed is not None and (len(listed) != 1 or listed[0] not in (None, 4)):
-        raise ValueError(f"{c.op.inputs[index].name} is a list of 4 sizes, but has the shape {show(listed)}.")
-    found = from_value(index)(c)
-    return (None,) * 4 if found is None or len(found) != 4 else found
 
 
 def _images(c: Inference) -> Shape:
-    images = _sizes(c, 0)
+    images = listed_shape(c, 0)
     merge(_shape(c, images, require_rank(c, 1, 4)), require_rank(c, 2, 4))
     return images
 
 
 def _filters(c: Inference) -> Shape:
-    filters = _sizes(c, 1)
+    filters = listed_shape(c, 1)
     merge(_shape(c, require_rank(c, 0, 4), filters), require_rank(c, 2, 4))
     return filters
 

@@ -32,7 +32,7 @@ def convolved_shape(c: Inference, images: Shape, filters: Shape) -> Shape:
     Raises:
         ValueError: the channels can't be divided among the filters, a window does not fit in, or an attribute can't be.
     """
-    rank = 5 if c.op.type.startswith("Conv3D") else 4
+    rank = _rank(c)
     layout, padding = c.attrs["data_format"], c.attrs["padding"]
     strides, dilations = c.attrs["strides"], c.attrs["dilations"]
     check_attributes(c.op.type, rank, layout, padding, strides=strides, dilations=dilations)
@@ -54,14 +54,18 @@ def convolved_shape(c: Inference, images: Shape, filters: Shape) -> Shape:
     return arranged(images[0], list(sizes), filters[-1], layout)
 
 
+def _rank(c: Inference) -> int:
+    return 5 if c.op.type.startswith("Conv3D") else 4
+
+
 def _convolved(c: Inference) -> Shape:
-    rank = 5 if c.op.type.startswith("Conv3D") else 4
+    rank = _rank(c)
     return convolved_shape(c, require_rank(c, 0, rank), require_rank(c, 1, rank))
 
 
-def _sizes(c: Inference, index: int) -> Shape:
-    """The shape that input `index` spells; of the op's rank where it is unknown."""
-    rank = 5 if c.op.type.startswith("Conv3D") else 4
+def listed_shape(c: Inference, index: int) -> Shape:
+    """The shape whose sizes input `index` lists; of the op's rank where it is unknown."""
+    rank = _rank(c)
     listed = c.shapes[index]
     if listed is not None and (len(listed) != 1 or listed[0] not in (None, rank)):
         raise ValueError(f"{c.op.inputs[index].name} is a list of {rank} sizes, but has the shape {show(listed)}.")
@@ -71,16 +75,16 @@ def _sizes(c: Inference, index: int) -> Shape:
 
 def _images(c: Inference) -> Shape:
     """Of a backprop to the input."""
-    rank = 5 if c.op.type.startswith("Conv3D") else 4
-    images, filters, dy = _sizes(c, 0), require_rank(c, 1, rank), require_rank(c, 2, rank)
+    rank = _rank(c)
+    images, filters, dy = listed_shape(c, 0), require_rank(c, 1, rank), require_rank(c, 2, rank)
     merge(convolved_shape(c, images, filters), dy)
     return images
 
 
 def _filters(c: Inference) -> Shape:
     """Of a backprop to the filter."""
-    rank = 5 if c.op.type.startswith("Conv3D") else 4
-    images, filters, dy = require_rank(c, 0, rank), _sizes(c, 1), require_rank(c, 2, rank)
+    rank = _rank(c)
+    images, filters, dy = require_rank(c, 0, rank), listed_shape(c, 1), require_rank(c, 2, rank)
     merge(convolved_shape(c, images, filters), dy)
     return filters
 
