@@ -3,7 +3,7 @@
 codec.py            graphs as msgpack: nodes as lists, and the few kinds of attribute values as extension types
 constant_value.py   the value of a tensor where the graph alone decides it: what shape rules need of `reshape(x, [-1, 10])`
 convert.py          from values to tensors: what an op does with an argument that is no tensor yet, or another library's array
-default_graph.py    the default graph, and its scopes as functions: `af.name_scope`, `af.device`, `af.control_dependencies` and others
+default_graph.py    the default graph, and its scopes as functions: `af.name_scope`, `af.device`, `af.control_dependencies`, ...
 device_spec.py      names of devices: `/job:worker/replica:0/task:17/device:GPU:3`, partial names, merging and matching (paper
                     section 3)
 elements.py         `Elements`: the part of a `Graph` that finds what is in it, by name, by consumer, by collection

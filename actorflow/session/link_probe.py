@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.device.base import Device
-from actorflow.graph.graph import Graph
 from actorflow.graph.default_graph import device as device_scope
+from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation
 from actorflow.ops.flow.control import group, identity
 from actorflow.ops.random.distributions import random_uniform

@@ -18,12 +18,12 @@ from actorflow.errors import (
     with_topic,
 )
 from actorflow.graph.node import Node, TensorId
-from actorflow.runtime.diagnostics.waits import StepReport
 from actorflow.runtime import actors
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import starvation
 from actorflow.runtime.diagnostics.recorder import LONG, Recorder
 from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.diagnostics.waits import StepReport
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.event_loops.running import running_loop
 from actorflow.runtime.kernel_context import kernel_context
@@ -177,7 +177,9 @@ class StepRunner(StepCounts):
         """Starts an admitted step, and runs what is ready of it."""
         step = None
         try:
-            step = self.start(compiled, feeds, trace, rendezvous=rendezvous, number=number, accounting=self, begun=begun)
+            step = self.start(
+                compiled, feeds, trace, rendezvous=rendezvous, number=number, accounting=self, begun=begun
+            )
             if trace is not None:
                 trace.rest("begin", "runtime")
             step.dispatcher.pump()

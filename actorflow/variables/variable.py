@@ -10,8 +10,8 @@ from actorflow.dtypes import DType, DTypeLike
 from actorflow.errors import describe
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor, graph_of, read_reference, register_tensor_conversion_function
-from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.gather import gather, gather_nd

@@ -71,9 +71,5 @@ def _pays(row: Update) -> Any:
     return lambda attrs, shapes: int(np.prod(shapes[at], dtype=np.int64)) >= LEAST
 
 
-
-
 for _row in TABLE:
-    kernel(_row.dense_type, device="CPU", library="jit", pays=_pays(_row))(
-        training.kernel_of(_row, False, update)
-    )
+    kernel(_row.dense_type, device="CPU", library="jit", pays=_pays(_row))(training.kernel_of(_row, False, update))

@@ -22,8 +22,6 @@ MOST_CHANNELS = 1024
 _NUMBERS = {name: number for number, name in enumerate(NORM_ACTIVATIONS)}
 
 
-
-
 _norm = function("batch_norm")
 _norm_by = function("batch_norm_by")
 _grad = function("batch_norm_grad")

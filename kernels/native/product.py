@@ -39,8 +39,6 @@ def _python(
     return fused.fused_matmul(np, a, b, plus, **options, activation="Relu" if relu else "")
 
 
-
-
 _product = function("product", _python)
 _descend = function("descend")
 

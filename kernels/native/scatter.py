@@ -151,8 +151,6 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
     return found if fits else gathering.scatter_nd(np, indices, updates, shape, out=out)
 
 
-
-
 _nd_sum = function("unsorted_segment_sum")
 
 # ---- distinct elements

@@ -16,8 +16,6 @@ from .library import function
 _WHITE = b" \t\n\v\f\r"
 
 
-
-
 _buckets = function("buckets", lambda x, count: hashing.string_to_hash_bucket_fast(np, x, num_buckets=count))
 _split = function("split")
 _OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native"}

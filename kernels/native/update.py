@@ -30,8 +30,6 @@ STEPS = (
 _KINDS = {name: number for number, name in enumerate(STEPS)}
 
 
-
-
 _update = function("update")
 
 

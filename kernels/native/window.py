@@ -28,8 +28,6 @@ LEAST = 2048
 """Elements from which on pools pay."""
 
 
-
-
 # ---- pools of maxima
 
 _pool = function("max_pool")

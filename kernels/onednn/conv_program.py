@@ -271,4 +271,3 @@ def described_forward(
     )
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd
-

@@ -204,8 +204,6 @@ class _Buffers:
         fused.activated(np, arrays[-1], self._after)
 
 
-
-
 _run = function("primitives")
 
 

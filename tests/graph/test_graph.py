@@ -21,8 +21,7 @@ from probes import Probe, log, probe, target, two
 
 import actorflow as af
 from actorflow import dtypes
-from actorflow.graph import elements
-from actorflow.graph import default_graph
+from actorflow.graph import default_graph, elements
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId

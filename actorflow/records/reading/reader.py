@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actorflow.errors import DataLossError, InvalidArgumentError, OpError
-from actorflow.records.reading.fair_lock import FairLock
 from actorflow.records import wire
 from actorflow.records.formats import Format, Piece, Position
+from actorflow.records.reading.fair_lock import FairLock
 from actorflow.records.reading.opening import on_thread, opened, read_fully
 from actorflow.records.roots import FileRoots
 from actorflow.records.unpacking import Unpacker

@@ -1,5 +1,6 @@
-"""The wait of a step: `Wait`, what an asynchronous kernel waits for, as it says itself when it is asked; and `StepReport`, a record
-of it that travels between tasks."""
+"""The wait of a step: `Wait`, what an asynchronous kernel waits for, as it says itself when it is asked; and `StepReport`, a
+record of it that travels between tasks.
+"""
 
 from __future__ import annotations
 

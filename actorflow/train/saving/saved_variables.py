@@ -9,8 +9,8 @@ from typing import Any
 from actorflow.cluster.master.node_states import keeps_state
 from actorflow.eager.scope import eager_graph
 from actorflow.eager.variable import EagerVariable
-from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
 from actorflow.shapes import Shape
 from actorflow.variables.collections import GraphKeys

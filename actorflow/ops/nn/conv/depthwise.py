@@ -33,8 +33,6 @@ def _convolved(c: Inference) -> Shape:
     return _shape(c, require_rank(c, 0, 4), require_rank(c, 1, 4))
 
 
-
-
 def _images(c: Inference) -> Shape:
     images = listed_shape(c, 0)
     merge(_shape(c, images, require_rank(c, 1, 4)), require_rank(c, 2, 4))
