@@ -19,13 +19,17 @@ from actorflow.registry.kernel import kernel
 from ..nn import pool
 from ..nn.conv import depthwise as numpy_depthwise
 from ..nn.conv.functions import attributes
-from ..onednn import pool as onednn_pool  # declared before those here, which are taken where they can
+from ..onednn import binding as onednn
+from ..onednn import conv as _onednn_conv  # noqa: F401 - declared before those here, which are taken where they pay
+from ..onednn import pool as onednn_pool
 from .library import function
 
 Window = tuple[int, int, int, int]
 """Its height and width, and how far it moves down and to the right."""
 LEAST = 2048
 """Elements from which on pools pay."""
+_MANY_FLOPS = 1e5
+"""Of a depthwise convolution by windows of 3 x 3."""
 
 
 # ---- pools of maxima
@@ -98,6 +102,13 @@ def _can_convolve(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return bool(attrs["data_format"] == "NHWC")
 
 
+def _convolving_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """oneDNN is twice as quick from `_MANY_FLOPS` on. The shape of a gradient is a number of sizes, so that the one that is known
+    stands for both."""
+    images = next(shape for shape in (shapes[0], shapes[-1]) if len(shape) == 4)
+    return 18.0 * prod(images) < _MANY_FLOPS or onednn.loaded() is None
+
+
 def _geometry(images: Any, weights: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The result's height and width, and what the functions are told of windows. Raises ValueError where nothing fits."""
     high, wide = numpy_depthwise._spans(images, weights, attrs)
@@ -105,7 +116,7 @@ def _geometry(images: Any, weights: Any, attrs: dict[str, Any]) -> tuple[tuple[i
     return (high.count, wide.count), told
 
 
-@kernel("DepthwiseConv2dNative", can=_can_convolve, **_OPTIONS)
+@kernel("DepthwiseConv2dNative", can=_can_convolve, pays=_convolving_pays, **_OPTIONS)
 def depthwise(
     xp: Any,
     x: Any,
@@ -128,7 +139,7 @@ def depthwise(
     return numpy_depthwise.depthwise(xp, x, w, **given, data_format=data_format, dilations=dilations, out=out)
 
 
-@kernel("DepthwiseConv2dNativeBackpropInput", can=_can_convolve, **_OPTIONS)
+@kernel("DepthwiseConv2dNativeBackpropInput", can=_can_convolve, pays=_convolving_pays, **_OPTIONS)
 def depthwise_to_input(
     xp: Any,
     sizes: Any,
@@ -154,7 +165,7 @@ def depthwise_to_input(
     return numpy_depthwise.depthwise_to_input(xp, sizes, w, dy, **given, out=out)
 
 
-@kernel("DepthwiseConv2dNativeBackpropFilter", can=_can_convolve, **_OPTIONS)
+@kernel("DepthwiseConv2dNativeBackpropFilter", can=_can_convolve, pays=_convolving_pays, **_OPTIONS)
 def depthwise_to_filter(
     xp: Any,
     x: Any,
