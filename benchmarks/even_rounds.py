@@ -1,7 +1,8 @@
-"""Rounds of steps that count: those in which the machine was quiet and even.
+"""Rounds within one process and its children: a few more than are wanted where the machine was busy or uneven.
 
-It is the rule of `benchmarks.harness` for measurements that are made within one process and its children: others took little of
-the processors meanwhile, and a fixed piece of work took about its usual time before and after. Other rounds are measured again.
+It is the rule of `benchmarks.harness` for measurements that have no second process: a round is even where others took little of
+the processors meanwhile, and a fixed piece of work took about its usual time before and after. The number of rounds is bounded,
+so a measurement ends on any machine, and tells how many of its rounds were even.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from benchmarks.environment import CpuUse
-from benchmarks.harness import PATIENCE, QUIET
+from benchmarks.harness import QUIET
 
 T = TypeVar("T")
 _WORK = 150_000
@@ -23,20 +25,35 @@ _usual = float("inf")
 """The shortest time that it took in this process."""
 
 
-async def even_rounds(measure: Callable[[], Awaitable[T]], wanted: int) -> list[T]:
-    """The results of `wanted` rounds, the least disturbed ones of those that were measured."""
-    found: list[tuple[float, int, T]] = []
-    for number in range(PATIENCE * wanted):
+@dataclass(frozen=True, slots=True)
+class EvenRounds(Generic[T]):
+    """The results of the rounds that count, in their order, and the number of even ones among them."""
+
+    results: list[T]
+    even: int
+
+
+async def even_rounds(measure: Callable[[], Awaitable[T]], wanted: int) -> EvenRounds[T]:
+    """`wanted` rounds that count. If some were not even, up to half as many more are measured, and the least disturbed count."""
+    results: list[T] = []
+    others: list[float] = []
+    slowest: list[float] = []
+
+    def disturbance(k: int) -> float:
+        """At most 1 for an even round."""
+        return max(others[k] / QUIET, (slowest[k] / _usual - 1) / _EVEN)
+
+    while len(results) < wanted + wanted // 2:
         pids = _descendants(os.getpid())
-        slowest, before = _probe(), CpuUse.now(*pids)
-        result = await measure()
+        took, before = _probe(), CpuUse.now(*pids)
+        results.append(await measure())
         after = CpuUse.now(*pids)
-        slowest = max(slowest, _probe())
-        others = after.others_since(before) if after and before else 0.0
-        found.append((max(others / QUIET, (slowest / _usual - 1) / _EVEN), number, result))
-        if sum(disturbance <= 1 for disturbance, _, _ in found) >= wanted:
+        slowest.append(max(took, _probe()))
+        others.append(after.others_since(before) if after and before else 0.0)
+        if sum(disturbance(k) <= 1 for k in range(len(results))) >= wanted:
             break
-    return [result for _, _, result in sorted(found, key=lambda one: one[:2])[:wanted]]
+    count = sorted(sorted(range(len(results)), key=disturbance)[:wanted])
+    return EvenRounds([results[k] for k in count], sum(disturbance(k) <= 1 for k in count))
 
 
 def _probe() -> float:

@@ -4,9 +4,11 @@ devices in turns, and by what the simulated execution had said of it.
 Kernels wait on their device's thread, as for a disk or an accelerator, beside products of matrices, so that three tasks have
 something to do at once on a machine of two processors. The graph does not tell how long they wait: the first plan guesses.
 
-Steps run in rounds, and those rounds count in which the machine was quiet and even. A round has some steps of each way in turns,
-or steps from which costs come and steps that are predicted by these. A figure is the median of the rounds', a round's that of its
-steps.
+Steps run in rounds. A round has some steps of each way in turns, or steps from which costs come and steps that are predicted by
+these. A figure is the median of the rounds', a round's that of its steps. If the machine was busy or uneven in some rounds, half
+as many more are measured at most, and the least disturbed ones count; a figure says how many of them were even.
+
+`python -m benchmarks.worker ours placement/predicted` prints each round, and what each node adds where a prediction is off.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +30,7 @@ from actorflow.cluster.processes.launcher import Launcher
 from actorflow.ops.shape_rules import unchanged
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.environment import ROOT
-from benchmarks.even_rounds import even_rounds
+from benchmarks.even_rounds import EvenRounds, even_rounds
 
 if TYPE_CHECKING:
     from actorflow.graph.tensor import Tensor, TensorLike
@@ -36,8 +39,13 @@ TASKS = 3
 SIZE = 160
 _RUNS = 9
 """The number of runs of a plan that are timed before its costs are taken for measured."""
-_ROUNDS, _TURNS = 7, 5
-"""How many rounds count where ways are compared, and the steps of each way in a round."""
+_WARM = 3
+"""The number of runs of a plan whose costs no one asks for, before its steps are timed."""
+_ROUNDS, _TURNS = 7, 3
+"""The rounds that count where ways are compared, and the steps of each way in a round."""
+_PREDICTED_ROUNDS = 5
+_MOST_TRIED = 100
+"""A trial needs some seventy steps at most."""
 
 
 @af.op("BenchmarkHold", shape=unchanged, gradient=None, work=lambda c: 4e8)
@@ -91,6 +99,11 @@ def tangle(count: int = 30, seed: int = 5) -> list[Piece]:
     ]
 
 
+def lines(count: int = 3, length: int = 12) -> list[Piece]:
+    """Straight lines of pieces of 1 ms: a device's thread runs each of them without a word to its event loop in between."""
+    return [Piece((i - 1,) if i % length else (), 1, False) for i in range(count * length)]
+
+
 GRAPHS: Mapping[str, tuple[str, Callable[[], list[Piece]]]] = {
     "branches": ("eleven pieces of 2 to 25 ms and what joins them", branches),
     "stages": ("three stages of five pieces of 3 to 16 ms", stages),
@@ -132,7 +145,7 @@ async def _cluster() -> AsyncIterator[tuple[str, af.CostModel]]:
     with Launcher({"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}) as launcher:
         async with af.LocalCluster({"worker": TASKS}, imports=["benchmarks.placement"], launcher=launcher) as cluster:
             costs = af.CostModel()
-            costs.links = (await even_rounds(lambda: af.measure_links(cluster.target), 1))[0]
+            costs.links = await af.measure_links(cluster.target)
             yield cluster.target, costs
 
 
@@ -146,7 +159,7 @@ async def _run(step: Callable[[], Awaitable[Any]], times: int) -> list[float]:
     return took
 
 
-async def _compared(name: str, options: Options) -> list[dict[str, float]]:
+async def _compared(name: str, options: Options) -> EvenRounds[dict[str, float]]:
     """For each round the seconds of a step, placed in these ways, and what the simulation expected of the chosen one."""
     pieces = GRAPHS[name][1]()
     ways: dict[str, Callable[[int], str]] = {"guessed": lambda i: "", "chosen": lambda i: "", "searched": lambda i: ""}
@@ -161,13 +174,17 @@ async def _compared(name: str, options: Options) -> list[dict[str, float]]:
             graph, fed, fetched = build(pieces, where)
             session = sessions[way] = await stack.enter_async_context(af.Session(target, graph=graph))
             steps[way] = lambda s=session, fetched=fetched, fed=fed: s.run(fetched, {fed: batch})  # type: ignore[misc]
-            await _run(steps[way], _RUNS)
+            await _run(steps[way], _WARM)
         for way in ("chosen", "searched"):
+            await _run(steps[way], _RUNS)
             await sessions[way].replan(costs=costs)
             await _run(steps[way], _RUNS)
         trial = await sessions["searched"].replan(search=2.0)
-        while trial.adopted is None:
+        for _ in range(_MOST_TRIED):
+            if trial.adopted is not None:
+                break
             await steps["searched"]()
+        await trial.close()
         print(f"{name}: {trial.verdict}", file=sys.stderr)
 
         async def once() -> dict[str, float]:
@@ -182,51 +199,63 @@ async def _compared(name: str, options: Options) -> list[dict[str, float]]:
 
 
 async def _predicted(options: Options) -> Mapping[str, float]:
-    """For ten graphs on three tasks, how far the simulated step is off from the steps that follow, by measured costs and links.
-    It prints what each node adds where that is more than 10 %."""
-    batch = np.full([SIZE, SIZE], 1e-2, np.float32)
-    found: list[float] = []
+    """For ten graphs on three tasks, and for straight lines, how far the simulated step is off from the steps that follow, by
+    measured costs and links."""
     async with _cluster() as (target, costs):
-        for make in PREDICTED:
-            graph, fed, fetched = build(make(), lambda i: "")
-            async with af.Session(target, graph=graph) as session:
-
-                def step(run: Any = session.run, fetched: Any = fetched, fed: Any = fed, **given: Any) -> Any:
-                    return run(fetched, {fed: batch}, **given)
-
-                async def once(session: Any = session, step: Any = step) -> tuple[float, float]:
-                    await _run(step, _RUNS)
-                    study = await session.study_placement()  # before the steps that judge it
-                    return study.seconds, statistics.median(await _run(step, _RUNS))
-
-                await _run(step, _RUNS)
-                await session.replan(costs=costs)
-                rounds = await even_rounds(once, 2 if options.quick else 5)
-                found.append(statistics.median(abs(measured - said) / measured for said, measured in rounds))
-                print(
-                    "predicted and measured ms:", *(f"{1e3 * a:.1f} {1e3 * b:.1f};" for a, b in rounds), file=sys.stderr
-                )
-                if found[-1] > 0.1:
-                    trace = af.Trace(detail="plan")
-                    await step(trace=trace)
-                    print((await session.study_placement()).compare(trace), file=sys.stderr)
-    return {"predicted_within_10": sum(off <= 0.1 for off in found), "predicted_mean_off": 100 * statistics.mean(found)}
+        graphs = [await _off(target, costs, make(), options) for make in PREDICTED]
+        straight = await _off(target, costs, lines(), options)
+    found = [statistics.median(rounds.results) for rounds in graphs]
+    counted = [*graphs, straight]
+    return {
+        "predicted_within_10": sum(off <= 0.1 for off in found),
+        "predicted_mean_off": 100 * statistics.mean(found),
+        "lines_off": 100 * statistics.median(straight.results),
+        "predicted_even": 100 * sum(rounds.even for rounds in counted) / sum(len(rounds.results) for rounds in counted),
+    }
 
 
-async def figures(options: Options) -> Mapping[str, float]:
-    """For each graph the step's milliseconds, and what it is of the other ways', round by round."""
-    result: dict[str, float] = {}
-    for name in GRAPHS:
-        rounds = await _compared(name, options)
-        median = {way: statistics.median(one[way] for one in rounds) for way in rounds[0]}
-        alone = min((f"alone{task}" for task in range(TASKS)), key=median.__getitem__)
-        result[f"{name}_ms"] = median["chosen"] * 1e3
-        result[f"{name}_by_alone"] = _by(rounds, "chosen", alone)
-        result[f"{name}_searched"] = _by(rounds, "searched", min((alone, "chosen"), key=median.__getitem__))
-        result[f"{name}_by_turns"] = _by(rounds, "chosen", "turns")
-        result[f"{name}_by_guessed"] = _by(rounds, "chosen", "guessed")
-        result[f"{name}_off"] = statistics.median(abs(one["chosen"] / one["simulated"] - 1) * 100 for one in rounds)
-    return result
+async def _off(target: str, costs: af.CostModel, pieces: Sequence[Piece], options: Options) -> EvenRounds[float]:
+    """By what part of the measured step the simulated one is off. It prints what each node adds where that is more than 10 %."""
+    graph, fed, fetched = build(pieces, lambda i: "")
+    batch = np.full([SIZE, SIZE], 1e-2, np.float32)
+    async with af.Session(target, graph=graph) as session:
+
+        def step(**given: Any) -> Any:
+            return session.run(fetched, {fed: batch}, **given)
+
+        async def once() -> tuple[float, float]:
+            await _run(step, _RUNS)
+            study = await session.study_placement()  # before the steps that judge it
+            return study.seconds, statistics.median(await _run(step, _RUNS))
+
+        await _run(step, _RUNS)
+        await session.replan(costs=costs)
+        rounds = await even_rounds(once, 2 if options.quick else _PREDICTED_ROUNDS)
+        shown = (f"{1e3 * said:.1f} {1e3 * took:.1f};" for said, took in rounds.results)
+        print(f"{len(pieces)} pieces, predicted and measured ms:", *shown, f"{rounds.even} even", file=sys.stderr)
+        found = [abs(took - said) / took for said, took in rounds.results]
+        if statistics.median(found) > 0.1:
+            trace = af.Trace(detail="plan")
+            await step(trace=trace)
+            print((await session.study_placement()).compare(trace), file=sys.stderr)
+        return EvenRounds(found, rounds.even)
+
+
+async def _graph_figures(name: str, options: Options) -> Mapping[str, float]:
+    """The step's milliseconds, and what it is of the other ways', round by round."""
+    measured = await _compared(name, options)
+    rounds = measured.results
+    median = {way: statistics.median(one[way] for one in rounds) for way in rounds[0]}
+    alone = min((f"alone{task}" for task in range(TASKS)), key=median.__getitem__)
+    return {
+        f"{name}_ms": median["chosen"] * 1e3,
+        f"{name}_by_alone": _by(rounds, "chosen", alone),
+        f"{name}_searched": _by(rounds, "searched", min((alone, "chosen"), key=median.__getitem__)),
+        f"{name}_by_turns": _by(rounds, "chosen", "turns"),
+        f"{name}_by_guessed": _by(rounds, "chosen", "guessed"),
+        f"{name}_off": statistics.median(abs(one["chosen"] / one["simulated"] - 1) * 100 for one in rounds),
+        f"{name}_even": 100 * measured.even / len(rounds),
+    }
 
 
 def _by(rounds: Sequence[Mapping[str, float]], way: str, other: str) -> float:
@@ -241,15 +270,14 @@ def _figures(name: str, work: str) -> tuple[Figure, ...]:
         Figure(f"{name}_by_turns", f"{work}: by tasks in turns", "×"),
         Figure(f"{name}_by_guessed", f"{work}: by the first plan, which goes by estimates", "×"),
         Figure(f"{name}_off", f"{work}: how far the simulated step is off", "%"),
+        Figure(f"{name}_even", f"{work}: the rounds that were quiet and even, of those that count", "%"),
     )
 
 
 BENCHMARKS = (
-    Measurement(
-        "measured",
-        ours=figures,
-        processes=3,
-        figures=tuple(figure for name, (work, _) in GRAPHS.items() for figure in _figures(name, work)),
+    *(
+        Measurement(name, ours=partial(_graph_figures, name), processes=1, figures=_figures(name, work))
+        for name, (work, _) in GRAPHS.items()
     ),
     Measurement(
         "predicted",
@@ -260,6 +288,10 @@ BENCHMARKS = (
                 "predicted_within_10", "of ten graphs on three tasks: those whose step is predicted within 10 %", ""
             ),
             Figure("predicted_mean_off", "by how much they are off in the mean", "%"),
+            Figure(
+                "lines_off", "three straight lines of twelve pieces of 1 ms: how far the simulated step is off", "%"
+            ),
+            Figure("predicted_even", "the rounds that were quiet and even, of those that count", "%"),
         ),
     ),
 )

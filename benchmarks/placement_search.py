@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, TypeVar
+from unittest import mock
 
 import anyio
 import anyio.to_thread
@@ -29,6 +31,7 @@ from benchmarks.placement_graphs import LINKS, PROFILES, STEPS, layered, lstm, p
 from benchmarks.placement_models import MODELS, model_problem
 from benchmarks.sides import our_library
 
+T = TypeVar("T")
 _DEVICES = 4
 _TWO = {name: LINKS[name] for name in ("bus", "memory")}
 """The links between accelerators of one machine."""
@@ -90,39 +93,73 @@ def _models_by_greedy(options: Options) -> Mapping[str, float]:
 
 
 def _large(options: Options) -> Mapping[str, float]:
-    """How many placements of 10,000 nodes a search simulates: 200 a second are 2,000 in its ten seconds."""
+    """How many placements of 10,000 nodes a search simulates, with the library in C and without it, by the trials of a second."""
     asked = problem(layered(5, 1000, 10), _DEVICES, LINKS["bus"])
     begun = time.process_time()
     best(asked.work, asked.machine, asked.grouping)
     greedy_seconds = time.process_time() - begun
     result = search(asked, _seconds(options), seed=1, clock=time.process_time)
+    with mock.patch("actorflow.placement.search.search.fast_simulator", Simulator):
+        plain = search(asked, _seconds(options), seed=1, clock=time.process_time)
     return {
         "large_greedy_s": greedy_seconds,
-        "large_trials_a_second": result.trials / result.took,
+        "large_trials": 10.0 * result.trials / result.took,
         "large_by_greedy": result.seconds / result.starts["greedy"],
+        "large_trials_python": 10.0 * plain.trials / plain.took,
+        "large_by_greedy_python": plain.seconds / plain.starts["greedy"],
     }
+
+
+def _products(lib: Any, layers: int = 100, width: int = 10) -> tuple[Any, Any, Any]:
+    """A graph of 1,000 products of matrices, each of two of the layer before; its input and its result."""
+    chance = random.Random(3)
+    graph = lib.Graph()
+    with graph.as_default():
+        x = lib.placeholder(lib.float32, [256, 256])
+        before = [lib.matmul(x, x * (1.0 + k)) for k in range(width)]
+        for _ in range(layers - 1):
+            before = [lib.matmul(*chance.sample(before, 2)) for _ in range(width)]
+        return graph, x, lib.add_n(before)
 
 
 async def _beside_a_loop(options: Options) -> Mapping[str, float]:
-    """A search of 1,000 nodes by a session's own way, and how late a ticker in the same event loop gets meanwhile."""
+    """Searches of 1,000 nodes on four devices, and how late a ticker in the same event loop gets meanwhile: of numbers, and by a
+    session, which makes its question of a graph and plans for the answer."""
     asked = problem(layered(3, 100, 10), _DEVICES, LINKS["bus"])
     study = af.PlacementStudy(asked)
-    delays: list[float] = []
     idle: list[float] = []
     await ticker(time.perf_counter() + 2, idle)
-    begun = time.perf_counter()
-    async with anyio.create_task_group() as group:
-        group.start_soon(ticker, math.inf, delays)
-        found = await anyio.to_thread.run_sync(lambda: study.search(_seconds(options) - 0.5))
-        took = time.perf_counter() - begun
-        group.cancel_scope.cancel()
-    delays.sort()
+    seconds = _seconds(options) - 0.5
+    found, took, delays = await _ticking(lambda: anyio.to_thread.run_sync(study.search, seconds))
+    graph, x, total = _products(our_library())
+    async with af.Session(graph=graph, devices={"CPU": _DEVICES}) as session:
+        await session.warmup(total, [x])
+        _, session_took, session_delays = await _ticking(lambda: session.replan(search=seconds))
     return {
         "thousand_s": took,
         "thousand_by_greedy": found.seconds / study.seconds,
-        "hold_p99_ms": delays[int(0.99 * len(delays))],
-        "idle_p99_ms": sorted(idle)[int(0.99 * len(idle))],
+        "hold_p99_ms": _p99(delays),
+        "session_s": session_took,
+        "session_hold_p99_ms": _p99(session_delays),
+        "session_hold_ms": max(session_delays),
+        "idle_p99_ms": _p99(idle),
     }
+
+
+async def _ticking(work: Callable[[], Awaitable[T]]) -> tuple[T, float, list[float]]:
+    """The result of `work`, its seconds, and the delays of a ticker meanwhile."""
+    delays: list[float] = []
+    begun = time.perf_counter()
+    async with anyio.create_task_group() as group:
+        group.start_soon(ticker, math.inf, delays)
+        found = await work()
+        took = time.perf_counter() - begun
+        group.cancel_scope.cancel()
+    return found, took, delays
+
+
+def _p99(delays: list[float]) -> float:
+    return sorted(delays)[int(0.99 * len(delays))]
 
 
 def _models(options: Options) -> tuple[list[Any], list[Any]]:
@@ -137,7 +174,7 @@ def _models(options: Options) -> tuple[list[Any], list[Any]]:
 
 
 async def _measured(build: Any, costs: af.CostModel | None) -> tuple[SearchProblem, Any, af.Graph]:
-    """The step of a model on two devices: by what twenty runs have shown, or by learned costs and without any run."""
+    """The step of a model on two devices: by what sixty runs have shown, or by learned costs and without any run."""
     work = build(our_library())
     async with AsyncExitStack() as stack:
         session = await stack.enter_async_context(af.Session(graph=work.graph, devices={"CPU": 2}))
@@ -212,8 +249,10 @@ BENCHMARKS = (
         processes=1,
         figures=(
             Figure("large_greedy_s", "the greedy placement of 10,000 nodes", "s"),
-            Figure("large_trials_a_second", "placements of 10,000 nodes that are simulated in a second", "1/s"),
-            Figure("large_by_greedy", "the one that is found in 10 s, by the greedy one", "×"),
+            Figure("large_trials", "placements of 10,000 nodes that a search simulates in 10 s of the processor", ""),
+            Figure("large_by_greedy", "the one that it finds, by the greedy one", "×"),
+            Figure("large_trials_python", "placements that it simulates without the library in C", ""),
+            Figure("large_by_greedy_python", "the one that it finds then, by the greedy one", "×"),
         ),
     ),
     Measurement(
@@ -241,7 +280,10 @@ BENCHMARKS = (
             Figure("thousand_s", "a search of 1,000 nodes on four devices", "s"),
             Figure("thousand_by_greedy", "its placement by the greedy one", "×"),
             Figure("hold_p99_ms", "how late a 1 ms ticker in the same loop gets meanwhile, p99", "ms"),
-            Figure("idle_p99_ms", "and on the idle loop", "ms"),
+            Figure("session_s", "`session.replan(search=9.5)` of a graph of 1,000 products on four devices", "s"),
+            Figure("session_hold_p99_ms", "how late the ticker gets beside that, p99", "ms"),
+            Figure("session_hold_ms", "and at most", "ms"),
+            Figure("idle_p99_ms", "the ticker on the idle loop, p99", "ms"),
         ),
     ),
     Measurement(

@@ -12,6 +12,7 @@ import anyio.lowlevel
 import numpy as np
 import pytest
 from clusters import servers
+from held_ops import BATCH, LENGTHS, hold, pieces
 from patience import PATIENCE
 from workloads import LINKS, Record, posed, random_problem, step
 
@@ -26,21 +27,6 @@ from actorflow.placement.simulation.simulator import Simulator
 from actorflow.session.planning.trial import PlacementTrial, sign_test
 
 
-@af.op("TestHeld", shape=unchanged, gradient=None, work=lambda c: 1e8)
-def hold(x: TensorLike, *, seconds: float, name: str | None = None) -> Tensor:  # type: ignore[empty-body]
-    """`x` itself after some seconds of a thread's time, of which its expected work says nothing."""
-
-
-@af.kernel("TestHeld")
-def _hold(xp: Any, x: Any, *, seconds: float) -> Any:
-    time.sleep(seconds)
-    return x + 0
-
-
-LENGTHS = {"long": 0.02, "a": 0.004, "b": 0.0041, "c": 0.0042}
-BATCH = np.ones(4, np.float32)
-
-
 @pytest.fixture
 def graph() -> Iterator[af.Graph]:
     made = af.Graph()
@@ -52,12 +38,6 @@ def graph() -> Iterator[af.Graph]:
 async def cluster() -> AsyncIterator[list[Server]]:
     async with servers({"worker": 2}) as found:
         yield found
-
-
-def pieces() -> tuple[Tensor, Tensor]:
-    """One long piece and three short ones, which all seem alike; two and two of them is not the best."""
-    x = af.placeholder(af.float32, [4], name="x")
-    return x, af.add_n([hold(x, seconds=seconds, name=name) for name, seconds in LENGTHS.items()], name="sum")
 
 
 def alone(session: af.Session) -> list[str]:
