@@ -20,7 +20,7 @@ async def test_f47_processes_run_what_a_search_has_found_and_traces_show_before_
     ):
 
         async def traced() -> tuple[PlacementStudy, set[str]]:
-            """What is expected of the step, which a trace of it explains; and the pieces on the device of the long one."""
+            """The study of the step, which a trace of it explains; and the pieces on the device of the long one."""
             for _ in range(3):
                 assert (await session.run(total, feeds)).tolist() == [4] * 4
             study, trace = await session.study_placement(), af.Trace(detail="plan")
