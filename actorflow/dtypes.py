@@ -118,6 +118,11 @@ class DType:
         return _limits(self.name)[1]
 
     def is_compatible_with(self, other: DTypeLike) -> builtins.bool:
+        """Whether both are one type, not counting whether they are references.
+
+        Example:
+            >>> af.float32.is_compatible_with("float32"), af.float32.is_compatible_with(af.float64)
+        """
         return self.base_dtype is as_dtype(other).base_dtype
 
     def __repr__(self) -> str:

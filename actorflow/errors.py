@@ -67,7 +67,12 @@ class OpError(Exception):
         return _revived, (type(self), self.args), self.__dict__
 
     def located(self, **facts: Any) -> OpError:
-        """The same error with what it did not know yet (node, op, device, where, details); known facts stay."""
+        """The same error with what it did not know yet (node, op, device, where, details); known facts stay.
+
+        Example:
+            >>> error = af.errors.NotFoundError("There is no file a.txt.").located(node="ReadFile")
+            >>> error.node, str(error).splitlines()[0]
+        """
         names = ("node", "op", "device", "where", "details", "hint")
         merged: dict[str, Any] = {name: getattr(self, name) or facts.get(name) for name in names}
         merged["details"] = merged["details"] or ()

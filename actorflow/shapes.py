@@ -53,7 +53,11 @@ class TensorShape:
     rank = ndims
 
     def as_list(self) -> list[int | None]:
-        """The sizes. Raises ValueError where the rank is unknown."""
+        """The sizes. Raises ValueError where the rank is unknown.
+
+        Example:
+            >>> af.TensorShape([None, 3]).as_list()
+        """
         if self._sizes is None:
             raise ValueError("as_list() needs a known rank.")
         return list(self._sizes)
@@ -62,6 +66,11 @@ class TensorShape:
         return is_static(self._sizes)
 
     def num_elements(self) -> int | None:
+        """The number of elements; None where a size is not known.
+
+        Example:
+            >>> af.TensorShape([2, 3]).num_elements(), af.TensorShape([None, 3]).num_elements()
+        """
         return num_elements(self._sizes)
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
@@ -76,35 +85,66 @@ class TensorShape:
         return TensorShape(None if self._sizes is None or right is None else self._sizes + right)
 
     def with_rank(self, rank: int) -> TensorShape:
+        """This shape with a known rank. Raises ValueError where it has another.
+
+        Example:
+            >>> af.TensorShape(None).with_rank(2)
+        """
         return self.merge_with((None,) * rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape. Raises ValueError where its rank is known and smaller."""
+        """This shape. Raises ValueError where its rank is known and smaller.
+
+        Example:
+            >>> af.TensorShape([2, 3]).with_rank_at_least(3)
+        """
         if self._sizes is not None and len(self._sizes) < rank:
             raise ValueError(f"Shape {self} has less than {rank} dimensions.")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape. Raises ValueError where its rank is known and larger."""
+        """This shape. Raises ValueError where its rank is known and larger.
+
+        Example:
+            >>> af.TensorShape([2, 3]).with_rank_at_most(3)
+        """
         if self._sizes is not None and len(self._sizes) > rank:
             raise ValueError(f"Shape {self} has more than {rank} dimensions.")
         return self
 
     def assert_same_rank(self, other: ShapeLike) -> None:
-        """Raises ValueError where both ranks are known and differ."""
+        """Raises ValueError where both ranks are known and differ.
+
+        Example:
+            >>> af.TensorShape([2, 3]).assert_same_rank([4])
+        """
         right = as_shape(other)
         if self._sizes is not None and right is not None and len(self._sizes) != len(right):
             raise ValueError(f"Shapes {self} and {show(right)} differ in rank.")
 
     def assert_is_fully_defined(self) -> None:
-        """Raises ValueError where something is not known."""
+        """Raises ValueError where something is not known.
+
+        Example:
+            >>> af.TensorShape([None, 3]).assert_is_fully_defined()
+        """
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully known.")
 
     def assert_has_rank(self, rank: int) -> None:
+        """Raises ValueError where the rank is known and another.
+
+        Example:
+            >>> af.TensorShape([2, 3]).assert_has_rank(1)
+        """
         self.with_rank(rank)
 
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
+        """Raises ValueError where no shape can be both.
+
+        Example:
+            >>> af.TensorShape([None, 3]).assert_is_compatible_with([2, 4])
+        """
         self.merge_with(other)
 
     def __iter__(self) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import sys
@@ -21,10 +22,16 @@ from actorflow.transport.base import Reach
 from actorflow.transport.installed import AUTO, find
 
 _LOOK_SECONDS = 0.1
+_JOBS = "worker=2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of each task."""
+    """Adds the jobs, and the options of each task."""
+    parser.add_argument(
+        "--jobs",
+        metavar="JOB=N,...",
+        help=f"the number of tasks of each job, such as ps=1,worker=2; default: {_JOBS}",
+    )
     parser.add_argument(
         "--transport",
         metavar="NAME",
@@ -52,14 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_log_level(parser)
 
 
-def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalCluster:
-    """The cluster of `ps=1 worker=2`. Raises InvalidArgumentError."""
+def jobs_of(arguments: argparse.Namespace, more: Sequence[str] = ()) -> dict[str, int]:
+    """The jobs of `--jobs`, and those that the command line names besides. Raises InvalidArgumentError."""
+    return read_counts(",".join([arguments.jobs] * bool(arguments.jobs) + [*more]) or _JOBS, "--jobs")
+
+
+def cluster_of(arguments: argparse.Namespace, more: Sequence[str] = ()) -> LocalCluster:
+    """The cluster that a command line describes. Raises InvalidArgumentError."""
     if arguments.transport != AUTO and find(arguments.transport).reach is Reach.PROCESS:
         raise InvalidArgumentError(
             f"--transport {arguments.transport} joins tasks of one process only, and each task is a process of its own."
         )
     return LocalCluster(
-        read_counts(",".join(jobs), "The jobs"),
+        jobs_of(arguments, more),
         transport=arguments.transport,
         devices=read_counts(arguments.devices, "--devices") if arguments.devices else None,
         memory_budget=arguments.memory,
@@ -68,6 +80,11 @@ def cluster_of(arguments: argparse.Namespace, jobs: Sequence[str]) -> LocalClust
         log_dir=arguments.log_dir,
         log_level=arguments.log_level,
     )
+
+
+def is_job(word: str) -> bool:
+    """Whether a word is meant as `ps=1`, and names no file."""
+    return re.fullmatch(r"[A-Za-z]\w*=\d+(,.*)?", word) is not None and not os.path.exists(word)
 
 
 @asynccontextmanager

@@ -6,7 +6,9 @@ The script finds the address in `ACTORFLOW_TARGET` and the keys in the file that
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,22 +19,24 @@ import anyio.to_thread
 from actorflow.cli import local
 from actorflow.cli.main import Command
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.errors import InvalidArgumentError
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs",
-        default="worker=2",
-        metavar="JOB=N,...",
-        help="the number of tasks of each job, such as ps=1,worker=2; default: worker=2",
-    )
     local.add_arguments(parser)
     parser.add_argument("script", help="the Python file to run")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return anyio.run(_with, local.cluster_of(arguments, [arguments.jobs]), [arguments.script, *arguments.arguments])
+    words = [arguments.script, *arguments.arguments]
+    jobs = list(itertools.takewhile(local.is_job, words))
+    if jobs:
+        named = ",".join([arguments.jobs] * bool(arguments.jobs) + jobs)
+        rest = shlex.join(words[len(jobs) :]) or "SCRIPT"
+        hint = f"Name all jobs in one word, before the script: actorflow run --jobs {named} {rest}"
+        raise InvalidArgumentError(f"{jobs[0]} is no script.", hint=hint)
+    return anyio.run(_with, local.cluster_of(arguments), words)
 
 
 async def _with(cluster: LocalCluster, command: list[str]) -> int:

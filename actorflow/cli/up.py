@@ -1,4 +1,4 @@
-"""`actorflow up ps=1 worker=2`: a cluster on this machine, in the foreground, until Ctrl-C."""
+"""`actorflow up --jobs ps=1,worker=2`: a cluster on this machine, in the foreground, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from actorflow.cluster.processes.local_process import LocalProcess
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("jobs", nargs="+", metavar="JOB=N", help="the number of tasks of a job, such as ps=1 worker=2")
     local.add_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="do not show the output of the tasks")
+    parser.add_argument("words", nargs="*", metavar="JOB=N", help="`up ps=1 worker=2` is `up --jobs ps=1,worker=2`")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return anyio.run(_up, local.cluster_of(arguments, arguments.jobs), arguments.quiet)
+    return anyio.run(_up, local.cluster_of(arguments, arguments.words), arguments.quiet)
 
 
 async def _up(cluster: LocalCluster, quiet: bool) -> int:

@@ -258,7 +258,13 @@ class Server:
         await self._closed.wait()
 
     def stop(self) -> None:
-        """Lets `join` return."""
+        """Lets `join` return.
+
+        Example:
+            >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
+            ...     server.stop()
+            ...     await server.join()
+        """
         assert self._closed is not None
         self._closed.set()
 
@@ -269,7 +275,13 @@ class Server:
 
     async def drain(self, seconds: float) -> None:
         """Refuses new steps, of its clients and of other masters, and waits until the requests that are under way are answered,
-        at most so long."""
+        at most so long.
+
+        Example:
+            >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
+            ...     await server.drain(5.0)
+            ...     print(server.status()["state"])
+        """
         self.worker.draining = True
         with anyio.move_on_after(seconds):
             while tasks := [task for link in self.links.accepted for task in link.rpc.answering]:
@@ -277,7 +289,13 @@ class Server:
 
     async def set_epoch(self, epoch: int) -> None:
         """A new epoch of the cluster: steps of the former one are stopped, and have ended when this returns; clients connect
-        again. Raises InvalidArgumentError, a ValueError, where it goes back."""
+        again. Raises InvalidArgumentError, a ValueError, where it goes back.
+
+        Example:
+            >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
+            ...     await server.set_epoch(2)
+            ...     print(server.status()["epoch"])
+        """
         if epoch < self.epoch:
             raise InvalidArgumentError(f"Epoch {epoch} cannot follow epoch {self.epoch}, in which {self.task} is.")
         if epoch != self.epoch:
@@ -294,12 +312,23 @@ class Server:
             await self.set_epoch(epoch)
 
     def allow_files(self, folder: str) -> None:
-        """Lets ops read and write files in one more folder. May be called from any thread."""
+        """Lets ops read and write files in one more folder. May be called from any thread.
+
+        Example:
+            >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
+            ...     server.allow_files("/data")
+        """
         if folder not in self._file_roots:
             self._file_roots.append(folder)
 
     def status(self) -> dict[str, Any]:
-        """The state of the task, in JSON's types."""
+        """The state of the task, in JSON's types.
+
+        Example:
+            >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
+            ...     status = server.status()
+            >>> status["task"], status["steps_in_flight"]
+        """
         steps = self.worker.steps
         # a simulation's seed decides neither when memory is collected nor how long kernels take
         devices = self.worker.devices if machine.current().is_real else ()

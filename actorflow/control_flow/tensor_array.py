@@ -98,7 +98,12 @@ class TensorArray:
         return self._shape
 
     def identity(self) -> TensorArray:
-        """The array, with the control dependencies in force here."""
+        """The array, with the control dependencies in force here.
+
+        Example:
+            >>> array = af.TensorArray(af.float32, size=2).unstack([1.0, 2.0])
+            >>> array.identity().stack()
+        """
         return self._with(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
@@ -106,6 +111,11 @@ class TensorArray:
 
         `gradients` needs none: it goes through arrays as through other tensors. As all arrays here it is a value, so two
         calls give two arrays, whatever their `source`.
+
+        Example:
+            >>> array = af.TensorArray(af.float32, size=2).unstack([1.0, 2.0])
+            >>> slopes = array.grad("loss").write(0, 5.0).write(0, 6.0)
+            >>> slopes.stack()
 
         Args:
             source: what the gradients are of; part of the node's name.
@@ -120,7 +130,11 @@ class TensorArray:
         return made
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """The element at `index`."""
+        """The element at `index`.
+
+        Example:
+            >>> af.TensorArray(af.float32, size=2).unstack([1.0, 2.0]).read(1)
+        """
         return lists.get_item(
             self._flow, index, element_dtype=self._dtype, element_shape=self._shape, name=name or "TensorArrayRead"
         )
@@ -140,20 +154,37 @@ class TensorArray:
         return lists.stack_list(self._flow, element_dtype=self._dtype, element_shape=self._shape, name=name)
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements at `indices` as the rows of one tensor."""
+        """The elements at `indices` as the rows of one tensor.
+
+        Example:
+            >>> af.TensorArray(af.float32, size=3).unstack([1.0, 2.0, 3.0]).gather([2, 0])
+        """
         return lists.gather_list(self._flow, indices, element_dtype=self._dtype, element_shape=self._shape, name=name)
 
     def concat(self, name: str | None = None) -> Tensor:
-        """The rows of all elements, one element after the other."""
+        """The rows of all elements, one element after the other.
+
+        Example:
+            >>> array = af.TensorArray(af.float32, size=2, infer_shape=False).write(0, [1.0]).write(1, [2.0, 3.0])
+            >>> array.concat()
+        """
         return lists.concat_list(self._flow, element_dtype=self._dtype, element_shape=self._shape, name=name)
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
-        """The array of the rows of `value`."""
+        """The array of the rows of `value`.
+
+        Example:
+            >>> af.TensorArray(af.float32, size=2).unstack([[1.0, 2.0], [3.0, 4.0]]).read(0)
+        """
         tensor = self._element(value, 1)
         return self._scattered(range_(_rows(tensor)), tensor, True, name)
 
     def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
-        """The array with the rows of `value` at `indices`."""
+        """The array with the rows of `value` at `indices`.
+
+        Example:
+            >>> af.TensorArray(af.float32, size=3).scatter([2, 0, 1], [1.0, 2.0, 3.0]).stack()
+        """
         return self._scattered(indices, self._element(value, 1), self._dynamic, name)
 
     def _scattered(self, indices: TensorLike, rows: Tensor, grows: bool, name: str | None) -> TensorArray:
@@ -164,7 +195,12 @@ class TensorArray:
         return self._with(flow, None if shape is None else shape[1:])
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
-        """The array of pieces of `value`, with `lengths` as the rows of each."""
+        """The array of pieces of `value`, with `lengths` as the rows of each.
+
+        Example:
+            >>> array = af.TensorArray(af.float32, size=2, infer_shape=False).split([1.0, 2.0, 3.0], [1, 2])
+            >>> array.read(1)
+        """
         tensor = convert_to_tensor(value, self._dtype)
         flow = lists.split_list(tensor, cast(convert_to_tensor(lengths), "int64"), name=name)
         if self._adds:
@@ -173,11 +209,19 @@ class TensorArray:
         return self._with(flow, None if rows is None else (None, *rows[1:]))
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of elements, int32."""
+        """The number of elements, int32.
+
+        Example:
+            >>> af.TensorArray(af.float32, size=3).size()
+        """
         return lists.length(self._flow, name=name)
 
     def close(self, name: str | None = None) -> Operation:
-        """Does nothing: an array goes when no one uses it."""
+        """Does nothing: an array goes when no one uses it.
+
+        Example:
+            >>> await session.run(af.TensorArray(af.float32, size=3).close())
+        """
         return no_op(name=name)
 
     def _element(self, value: TensorLike, skipped: int) -> Tensor:

@@ -42,6 +42,10 @@ class eager:
     again. Tensors keep their values after the block, and what is computed from them outside of any entered graph is
     computed at once too.
 
+    Tensors never change, so threads may share them. A variable is for one thread at a time: an assignment such as `v.assign_add(1.0)`
+    reads the value, computes and writes, and two threads that do so at once may lose one of the two. Threads that share a
+    variable take a `threading.Lock` around what they do with it. Coroutines of one event loop need none.
+
     In a coroutine, an op on large tensors holds the event loop up as long as its kernel takes. `async with af.eager(threads=1)`
     is the same block with a thread for such ops: those that are expected to take 0.7 ms or more, by their shapes and then by
     measurements, and all that take their results, in the order of the program. A call gives a tensor at once, which is still

@@ -47,7 +47,7 @@ class EagerVariable(Variable):
             print(w.numpy())
 
     It is in no collection, names need not differ, and its memory is free when no one holds it any more. A function that
-    `af.function` traces uses it, too; other graphs can't.
+    `af.function` traces uses it, too; other graphs can't. It is for one thread at a time: threads that share it take a lock.
     """
 
     def __init__(
@@ -286,6 +286,12 @@ class EagerVariable(Variable):
 
     def __float__(self) -> float:
         return float(self.numpy())
+
+    def __complex__(self) -> complex:
+        return complex(self.numpy())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.value(), digits)
 
     def __index__(self) -> int:
         value: int = np.asarray(self.numpy()).__index__()

@@ -122,6 +122,11 @@ class Estimator(Core):
     ) -> Iterator[Any]:
         """The predictions for an input, a generator with an answer for each example. Several may be read in turn.
 
+        Example:
+            >>> estimator = af.blocking.LinearRegressor([af.feature_column.numeric_column("x")])
+            >>> batch = {"x": np.array([[1.0], [2.0]])}
+            >>> [answer["predictions"] for answer in estimator.predict([batch])]
+
         Args:
             input_fn, predict_keys, hooks: see `actorflow.estimator.Estimator.predict`.
             checkpoint_path, yield_single_examples: see `actorflow.estimator.Estimator.predict`.
@@ -148,6 +153,11 @@ class Estimator(Core):
 
             with estimator.predictor() as predict:
                 answer = predict({"x": image})
+
+        Example:
+            >>> estimator = af.blocking.LinearRegressor([af.feature_column.numeric_column("x")])
+            >>> with estimator.predictor() as predict:
+            ...     print(predict({"x": np.array([1.0])}))
 
         Args:
             predict_keys, checkpoint_path, follow: see `actorflow.estimator.Estimator.predictor`.

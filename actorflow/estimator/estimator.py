@@ -147,6 +147,11 @@ class Estimator(Core):
             async with estimator.predictor(follow=True) as predict:
                 answer = await predict({"x": image})
 
+        Example:
+            >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")])
+            >>> async with estimator.predictor(max_batch=64) as predict:
+            ...     print(await predict({"x": np.array([1.0])}))
+
         Args:
             predict_keys: the predictions that are wanted; all unless given.
             checkpoint_path: the checkpoint; the latest unless given, or initial values where there is none.

@@ -234,7 +234,16 @@ class Predictor:
             await self.look()
 
     async def look(self) -> None:
-        """Takes up the latest checkpoint, where it is a new one. One that does not fit leaves the one before, and is logged."""
+        """Takes up the latest checkpoint, where it is a new one. One that does not fit leaves the one before, and is logged.
+
+        Example:
+            >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
+            >>> async with estimator.predictor() as predict:
+            ...     _ = await predict({"x": np.array([1.0])})
+            ...     _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))])
+            ...     await predict.look()
+            ...     print((await predict({"x": np.array([1.0])}))["predictions"] > 0.0)
+        """
         path = await machine.on_thread(latest_checkpoint, self._core.model_dir)
         if path is None or path == self._path:
             return

@@ -60,7 +60,14 @@ class VocabInfo:
             raise ValueError(f"A size in {self} is negative, or there are no words.")
 
     def old_places(self) -> tuple[np.ndarray[Any, Any], int]:
-        """The place of each present word in the old vocabulary, -1 where it has none; and how many old words there are."""
+        """The place of each present word in the old vocabulary, -1 where it has none; and how many old words there are.
+
+        Example:
+            >>> for name, words in {"old.txt": ["a", "b"], "new.txt": ["b", "c", "a"]}.items():
+            ...     with open(name, "w") as file:
+            ...         print(*words, sep="\\n", file=file)
+            >>> af.estimator.VocabInfo("new.txt", 3, 1, "old.txt").old_places()
+        """
         old = _words(self.old_vocab, None if self.old_vocab_size == -1 else self.old_vocab_size)
         places = {word: place for place, word in enumerate(old)}
         new = _words(self.new_vocab, self.new_vocab_size)

@@ -104,6 +104,12 @@ class Graph(Interchange):
     ) -> Operation:
         """Adds a node under the scopes in force here.
 
+        Example:
+            >>> graph = af.Graph()
+            >>> with graph.as_default():
+            ...     x = af.placeholder(af.float32, [3])
+            >>> graph.create_op("Square", [x], name="y").outputs[0]
+
         Args:
             op_type: the type of the operation, as it is registered, such as `MatMul`.
             inputs: the tensors that enter it, of this graph.
@@ -176,6 +182,12 @@ class Graph(Interchange):
     def add_node(self, node: Node) -> Operation:
         """Adds a finished record, as a deserialised graph does. Its inputs need not exist yet.
 
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     a = af.constant(1.0, name="a")
+            >>> copy = af.Graph()
+            >>> copy.add_node(a.op.node).name
+
         Raises:
             ValueError: its name is taken.
         """
@@ -190,7 +202,14 @@ class Graph(Interchange):
         return operation
 
     def add_control_input(self, operation: Operation, other: Operation) -> None:
-        """Makes `operation` wait for `other`."""
+        """Makes `operation` wait for `other`.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     first, second = af.no_op(name="first"), af.no_op(name="second")
+            >>> graph.add_control_input(second, first)
+            >>> second.control_inputs
+        """
         self._check_open()
         if other.graph is not self or operation.graph is not self:
             raise ValueError(f"{operation.name} and {other.name} belong to different graphs.")
@@ -200,7 +219,13 @@ class Graph(Interchange):
             self._edits += 1
 
     def flow_of(self, name: str) -> Any:
-        """The branch or loop (`actorflow.control_flow`) in which the outputs of a node are, or None."""
+        """The branch or loop (`actorflow.control_flow`) in which the outputs of a node are, or None.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     total = af.while_loop(lambda i: i < 3, lambda i: i + 1, [af.constant(0)])
+            >>> graph.flow_of(total.op.name) is None  # outside of the loop again
+        """
         return self._flows.get(name)
 
     def set_flow(self, operation: Operation, flow: Any) -> None:
@@ -248,7 +273,14 @@ class Graph(Interchange):
         self._edits += 1
 
     def refine_shape(self, tensor: Tensor, shape: shapes.Shape) -> None:
-        """Adds to what is known of a tensor's shape."""
+        """Adds to what is known of a tensor's shape.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.placeholder(af.float32, [None, 3])
+            >>> graph.refine_shape(x, (2, None))
+            >>> x.shape
+        """
         node = self._nodes[tensor.op.name]
         merged = list(node.shapes)
         try:
@@ -304,13 +336,26 @@ class Graph(Interchange):
         self.set_device(operation, str(self._beside_reference(operation, chosen)))
 
     def set_device(self, operation: Operation, device: str) -> None:
-        """Asks for another device for a node (its full or partial name, "" for any), as long as no run has placed it."""
+        """Asks for another device for a node (its full or partial name, "" for any), as long as no run has placed it.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.ones([2])
+            >>> graph.set_device(x.op, "/device:CPU:0")
+            >>> x.device
+        """
         node = self._nodes[operation.name]
         if node.device != device:
             self._nodes[operation.name] = replace(node, device=device)
 
     def set_relations(self, operation: Operation, colocate: tuple[str, ...], origin: str | None) -> None:
         """Says which nodes share the device of a node, and for which node it computes the gradient.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     a, b = af.ones([2], name="a"), af.ones([2], name="b")
+            >>> graph.set_relations(b.op, ("a",), None)
+            >>> b.op.colocation_groups()
 
         Args:
             operation: the node.
@@ -340,7 +385,14 @@ class Graph(Interchange):
             )
 
     def finalize(self) -> None:
-        """Makes each later addition an error."""
+        """Makes each later addition an error.
+
+        Example:
+            >>> graph = af.Graph()
+            >>> graph.finalize()
+            >>> with graph.as_default():
+            ...     af.ones([2])
+        """
         self._finalized = True
 
     @property

@@ -1,4 +1,5 @@
-"""Python's operators on tensors build nodes: `a + b` makes an Add (paper Figure 1).
+"""Python's operators on tensors build nodes: `a + b` makes an Add (paper Figure 1). Numbers of Python are refused: a tensor of a
+graph has none yet.
 
 The ops register the functions here (`actorflow.ops.operators`), because a graph knows no ops.
 """
@@ -6,7 +7,9 @@ The ops register the functions here (`actorflow.ops.operators`), because a graph
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from actorflow.errors import with_topic
 
 if TYPE_CHECKING:
     from actorflow.graph.tensor import Tensor
@@ -26,9 +29,57 @@ def _call(name: str, *args: Any) -> Tensor:
 
 
 class Overloads:
-    """The operators, for `Tensor` and `Variable`."""
+    """The operators, for `Tensor` and `Variable`. What has its value already answers for itself (`actorflow.eager`)."""
 
     __slots__ = ()
+    _kind: ClassVar[str] = "tensor"
+
+    # ---- Python's numbers and arrays, which a graph has in a run only
+
+    def __bool__(self) -> bool:
+        self._refuse(
+            "has no truth value while the graph is built: it gets one in a run. Use af.cond to choose between two parts of a graph, "
+            "af.while_loop to repeat one, or af.logical_and/or/not to combine conditions.",
+            "tensor-as-condition",
+        )
+
+    def __float__(self) -> float:
+        self._refuse_number("float(x)")
+
+    def __int__(self) -> int:
+        self._refuse_number("int(x)")
+
+    def __complex__(self) -> complex:
+        self._refuse_number("complex(x)")
+
+    def __index__(self) -> int:
+        self._refuse_number("an index or a range of Python")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        self._refuse_number("round(x)", "af.round gives a tensor")
+
+    def __format__(self, spec: str) -> str:
+        return str(self) if not spec else self._refuse_number(f"the format {spec!r}", "af.print shows values in a run")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        self._refuse(f"is symbolic and can't become a numpy array: {self._fetched()}", "tensor-as-list")
+
+    def _refuse_number(self, wanted: str, instead: str = "af.cast changes the type of a tensor") -> NoReturn:
+        self._refuse(
+            f"has no number for {wanted} while the graph is built: it gets one in a run. For a number, {self._fetched()[:-1]}; "
+            f"{instead}.",
+            "tensor-as-list",
+        )
+
+    def _fetched(self) -> str:
+        wanted = repr(self.name) if self._kind == "tensor" else self._kind  # type: ignore[attr-defined]
+        return f"fetch it with session.run({wanted})."
+
+    def _refuse(self, why: str, topic: str | None = None) -> NoReturn:
+        text = f"The {self._kind} {self.name} {why}"  # type: ignore[attr-defined]
+        raise TypeError(with_topic(text, topic) if topic else text)
+
+    # ---- the operators
 
     def __add__(self, other: Any) -> Tensor:
         return _call("add", self, other)

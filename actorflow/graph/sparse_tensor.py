@@ -85,7 +85,11 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, value: Any) -> SparseTensor:
-        """`value`, a sparse tensor or the arrays of one. Raises TypeError for anything else."""
+        """`value`, a sparse tensor or the arrays of one. Raises TypeError for anything else.
+
+        Example:
+            >>> af.SparseTensor.from_value(af.SparseTensorValue([[0, 1]], [7.0], [2, 3])).values
+        """
         if isinstance(value, SparseTensor):
             return value
         if isinstance(value, SparseTensorValue):
@@ -131,10 +135,21 @@ class SparseTensor:
         return TensorShape(self.static_shape)
 
     def get_shape(self) -> TensorShape:
+        """The static shape of the whole, as `shape` gives it.
+
+        Example:
+            >>> af.SparseTensor(indices=[[0, 1]], values=[7.0], dense_shape=[2, 3]).get_shape()
+        """
         return self.shape
 
     def consumers(self) -> list[Operation]:
-        """The operations that take one of its three tensors."""
+        """The operations that take one of its three tensors.
+
+        Example:
+            >>> x = af.sparse_placeholder(af.float32, [2, 3], name="x")
+            >>> y = af.sparse_reduce_sum(x, name="y")
+            >>> [op.name for op in x.consumers()]
+        """
         parts = (self.indices, self.values, self.dense_shape)
         return list(dict.fromkeys(user for part in parts for user in part.consumers()))
 

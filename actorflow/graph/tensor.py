@@ -9,7 +9,6 @@ import numpy as np
 
 from actorflow import markup, shapes
 from actorflow.dtypes import DType
-from actorflow.errors import with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.overloads import Overloads
 from actorflow.public import public
@@ -101,6 +100,11 @@ class Operation:
         """The value of an attribute; also of those that say the types of inputs under TensorFlow's names, such as `T`.
 
         Raises ValueError listing those that there are.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [2, 3])
+            >>> y = af.matmul(x, x, transpose_b=True)
+            >>> y.op.type, y.op.get_attr("adj_y"), y.op.get_attr("T")
         """
         attrs = self.node.attrs
         if name not in attrs:
@@ -130,10 +134,27 @@ class Operation:
         return node_def_of(self.graph.nodes, self.node)
 
     def colocation_groups(self) -> list[str]:
+        """The names of the nodes whose device it shares, as TensorFlow writes them; its own where there are none.
+
+        Example:
+            >>> x = af.placeholder(af.float32, name="x")
+            >>> with af.colocate_with(x):
+            ...     y = af.square(x)
+            >>> y.op.colocation_groups()
+        """
         return [f"loc:@{name}" for name in self.node.colocate or (self.name,)]
 
     def add_control_input(self, other: Operation) -> None:
-        """Makes this node wait for `other`. Takes effect for signatures that have not run yet."""
+        """Makes this node wait for `other`. Takes effect for signatures that have not run yet.
+
+        Example:
+            >>> x = af.placeholder_with_default(1.0, [], name="x")
+            >>> check = af.assert_positive(x)
+            >>> x.op.control_inputs
+            >>> y = af.identity(x)
+            >>> y.op.add_control_input(check)
+            >>> await session.run(y)
+        """
         self.graph.add_control_input(self, other)
 
     _add_control_input = add_control_input
@@ -199,10 +220,21 @@ class Tensor(Overloads):
         return TensorShape(self.static_shape)
 
     def get_shape(self) -> TensorShape:
+        """The static shape, as `shape` gives it.
+
+        Example:
+            >>> af.placeholder(af.float32, [None, 3]).get_shape()
+        """
         return self.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds to what is known of the shape. Raises ValueError where it contradicts."""
+        """Adds to what is known of the shape. Raises ValueError where it contradicts.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None, 3])
+            >>> x.set_shape([2, None])
+            >>> x.shape
+        """
         self.op.graph.refine_shape(self, shapes.as_shape(shape))
 
     @property
@@ -214,7 +246,13 @@ class Tensor(Overloads):
         return self.op.where
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input."""
+        """The operations that take this tensor as an input.
+
+        Example:
+            >>> x = af.placeholder(af.float32)
+            >>> y, z = af.square(x, name="y"), af.sqrt(x, name="z")
+            >>> [op.name for op in x.consumers()]
+        """
         return self.graph.consumers(self.tensor_id)
 
     def __repr__(self) -> str:
@@ -225,41 +263,26 @@ class Tensor(Overloads):
         where = f"{self.where}  {self.where.source()}" if self.where else ""
         return markup.card(f"Tensor {self.name}", facts, markup.text(where) if where else "")
 
-    def __bool__(self) -> bool:
-        raise TypeError(
-            with_topic(
-                f"The tensor {self.name} has no truth value while the graph is built: it gets one in a run. "
-                "Use af.cond to choose between two parts of a graph, af.while_loop to repeat one, or af.logical_and/or/not to "
-                "combine conditions.",
-                "tensor-as-condition",
-            )
-        )
-
     def __iter__(self) -> Iterator[Tensor]:
         static = self.static_shape
         if not static or static[0] is None:
-            raise TypeError(
-                with_topic(
-                    f"The tensor {self.name} can't be iterated over: its first dimension is not known here. af.map_fn "
-                    "applies a function to each row, and af.unstack(x, num) gives the rows where their number is known.",
-                    "tensor-as-list",
-                )
+            self._refuse(
+                "can't be iterated over: its first dimension is not known here. af.map_fn applies a function to each row, and "
+                "af.unstack(x, num) gives the rows where their number is known.",
+                "tensor-as-list",
             )
         return (self[i] for i in range(static[0]))
 
     def __len__(self) -> int:
-        raise TypeError(f"The tensor {self.name} has no len(); use {self.name.split(':')[0]}.shape[0] or af.shape.")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(
-            with_topic(
-                f"The tensor {self.name} is symbolic and can't become a numpy array: fetch it with "
-                f"session.run({self.name!r}).",
-                "tensor-as-list",
-            )
-        )
+        self._refuse(f"has no len(); use {self.name.split(':')[0]}.shape[0] or af.shape.")
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """`session.run(self, feed_dict)` with a blocking session, by default the innermost that was entered (TensorFlow 1's
-        shorthand). Raises ValueError where there is none."""
+        shorthand). Raises ValueError where there is none.
+
+        Example:
+            >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
+            ...     x = af.placeholder(af.float32)
+            ...     print(af.square(x).eval({x: 3.0}, blocking))
+        """
         return _session_for(session, "eval").run(self, feed_dict)

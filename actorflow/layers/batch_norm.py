@@ -220,6 +220,11 @@ class BatchNormalization(Layer):
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         """The normalized inputs.
 
+        Example:
+            >>> layer = af.layers.BatchNormalization()
+            >>> layer.build([None, 2])
+            >>> layer.call(af.ones([4, 2])).shape
+
         Args:
             inputs: a floating tensor.
             training: a bool, or a boolean scalar: whether by the batch's own moments, or by the moving averages.
@@ -241,7 +246,11 @@ class BatchNormalization(Layer):
         return y
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """That of the input."""
+        """That of the input.
+
+        Example:
+            >>> af.layers.BatchNormalization().compute_output_shape([None, 8, 8, 3])
+        """
         return TensorShape(input_shape)
 
     def _fused(self, inputs: Tensor, training: bool | Tensor) -> Tensor:

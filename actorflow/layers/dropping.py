@@ -68,5 +68,9 @@ class Dropout(Layer):
         return found
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """That of the input."""
+        """That of the input.
+
+        Example:
+            >>> af.layers.Dropout(0.4).compute_output_shape([None, 3])
+        """
         return TensorShape(input_shape)

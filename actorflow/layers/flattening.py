@@ -52,7 +52,11 @@ class Flatten(Layer):
         return reshape(x, [sizes[0], reduce_prod(sizes[1:])])
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """[batch, the product of the other sizes]."""
+        """[batch, the product of the other sizes].
+
+        Example:
+            >>> af.layers.Flatten().compute_output_shape([None, 2, 3])
+        """
         batch, *others = as_shape(input_shape) or (None, None)
         known = [size for size in others if size is not None]
         return TensorShape([batch, math.prod(known) if len(known) == len(others) else None])

@@ -119,7 +119,11 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The shape of the inputs with `units` last. Raises ValueError where the last size is not known."""
+        """The shape of the inputs with `units` last. Raises ValueError where the last size is not known.
+
+        Example:
+            >>> af.layers.Dense(10).compute_output_shape([None, 5, 3])
+        """
         self._last(input_shape)
         return TensorShape([*(as_shape(input_shape) or ())[:-1], self.units])
 

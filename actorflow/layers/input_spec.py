@@ -69,6 +69,11 @@ class InputSpec:
     def check(self, tensor: Tensor, layer: str, index: int = 0) -> None:
         """Raises ValueError where an input is not as it says.
 
+        Example:
+            >>> spec = af.layers.InputSpec(ndim=2)
+            >>> spec.check(af.placeholder(af.float32, [None, 3]), "dense")
+            >>> spec.check(af.placeholder(af.float32, [3]), "dense")
+
         Args:
             tensor: the input.
             layer: the name of the layer, for the error.

@@ -90,17 +90,34 @@ class Layer:
     # For subclasses
 
     def build(self, input_shape: Any) -> None:
-        """Makes the variables, by `add_weight`; called once, before the first `call`, with the static shapes of the inputs."""
+        """Makes the variables, by `add_weight`; called once, before the first `call`, with the static shapes of the inputs.
+
+        Example:
+            >>> layer = af.layers.Dense(2)
+            >>> layer.build([None, 3])
+            >>> [v.shape.as_list() for v in layer.weights]
+        """
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """The outputs for these inputs, tensors in the structure that the caller gave. It may take further arguments."""
+        """The outputs for these inputs, tensors in the structure that the caller gave. It may take further arguments.
+
+        Example:
+            >>> class Twice(af.layers.Layer):
+            ...     def call(self, inputs, times=2.0):
+            ...         return inputs * times
+            >>> Twice()(af.constant([1.0, 2.0])), Twice()(af.constant([1.0, 2.0]), times=3.0)
+        """
         return inputs
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The static shape of the output for an input of this shape, which builds nothing.
 
         Raises NotImplementedError where the layer does not say.
+
+        Example:
+            >>> af.layers.Dense(10).compute_output_shape([None, 3])
+            >>> af.layers.Flatten().compute_output_shape([None, 2, 3])
         """
         raise NotImplementedError(f"{type(self).__name__} does not say the shape of its output: compute_output_shape.")
 
@@ -165,6 +182,15 @@ class Layer:
         """Adds a loss, or a list of them, to `losses` and to the collection REGULARIZATION_LOSSES.
 
         `inputs` is accepted for compatibility: the graph knows what a loss depends on.
+
+        Example:
+            >>> class Small(af.layers.Layer):
+            ...     def call(self, inputs):
+            ...         self.add_loss(af.reduce_sum(inputs) * 0.1)
+            ...         return inputs
+            >>> layer = Small()
+            >>> _ = layer(af.placeholder_with_default([1.0, 2.0], [2]))
+            >>> await session.run(layer.losses)
         """
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             self._losses.append(convert_to_tensor(loss() if callable(loss) else loss))
@@ -175,6 +201,18 @@ class Layer:
 
         After the call they are in the collection UPDATE_OPS, unless the layer is not trainable; an optimizer's `minimize` runs
         them. `inputs` is accepted for compatibility: the graph knows what an update depends on.
+
+        Example:
+            >>> class Counted(af.layers.Layer):
+            ...     def build(self, input_shape):
+            ...         self.calls = self.add_weight("calls", [], initializer=af.zeros_initializer(), trainable=False)
+            ...     def call(self, inputs):
+            ...         self.add_update(self.calls.assign_add(1.0))
+            ...         return inputs
+            >>> with af.Graph().as_default():
+            ...     layer = Counted()
+            ...     _ = layer(af.ones([2]))
+            ...     print(len(layer.updates))
         """
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             self._updates.append(update() if callable(update) else update)
@@ -221,6 +259,9 @@ class Layer:
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """The same as calling the layer.
+
+        Example:
+            >>> af.layers.Flatten().apply(af.ones([2, 3, 4])).shape
 
         Args:
             inputs: a tensor or a structure of such.
@@ -282,7 +323,13 @@ class Layer:
         return list(self._updates) if self.trainable else []
 
     def count_params(self) -> int:
-        """How many numbers the variables hold. Raises ValueError before they are made."""
+        """How many numbers the variables hold. Raises ValueError before they are made.
+
+        Example:
+            >>> layer = af.layers.Dense(10)
+            >>> layer.build([None, 3])
+            >>> layer.count_params()
+        """
         if not self.built:
             raise ValueError(f"The layer {self.name!r} has no variables yet: call it, or its `build`, before.")
         return sum(v.shape.num_elements() or 0 for v in self.weights)

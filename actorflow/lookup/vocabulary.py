@@ -166,7 +166,14 @@ class IdTableWithHashBuckets(LookupInterface):
         return self._name
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of keys and buckets, an int64 scalar."""
+        """The number of keys and buckets, an int64 scalar.
+
+        Example:
+            >>> known = af.lookup.index_table_from_tensor(["a", "b"])
+            >>> table = af.lookup.IdTableWithHashBuckets(known, num_oov_buckets=2)
+            >>> await session.run(af.tables_initializer())
+            >>> await session.run(table.size())
+        """
         with composite(name, f"{self._name}_Size"):
             known = convert_to_tensor(0, int64) if self._table is None else self._table.size()
             return known + self._buckets

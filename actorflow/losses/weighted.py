@@ -43,12 +43,21 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Each of them."""
+        """Each of them.
+
+        Example:
+            >>> af.losses.Reduction.all()
+        """
         return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises ValueError where `key` is none of them."""
+        """Raises ValueError where `key` is none of them.
+
+        Example:
+            >>> af.losses.Reduction.validate(af.losses.Reduction.MEAN)
+            >>> af.losses.Reduction.validate("best")
+        """
         if key not in cls.all():
             raise ValueError(f"A reduction is one of {', '.join(map(repr, cls.all()))}, not {key!r:.60}.")
 

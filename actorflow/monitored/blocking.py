@@ -69,7 +69,15 @@ class MonitoredSession(Monitored):
         return perform_blocking(self._step_fn(step_fn), self._driver)
 
     def close(self) -> None:
-        """Calls `end` of all hooks, and closes the session."""
+        """Calls `end` of all hooks, and closes the session.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     step = af.train.create_global_step().assign_add(1)
+            ...     blocking = af.blocking.MonitoredSession()
+            ...     print(blocking.run(step))
+            ...     blocking.close()
+        """
         self._finish(None)
 
     def _finish(self, error: BaseException | None) -> bool:

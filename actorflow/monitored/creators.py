@@ -83,7 +83,15 @@ class ChiefSessionCreator(SessionCreator):
         self._folder, self._path = checkpoint_dir, checkpoint_filename_with_path
 
     def create_session(self) -> Any:
-        """A session without a supervisor, to be awaited."""
+        """A session without a supervisor, to be awaited.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(3.0)
+            ...     opened = await af.train.ChiefSessionCreator().create_session()
+            ...     async with opened:
+            ...         print(await opened.run(v))
+        """
         self._scaffold.finalize()
         scaffold = self._scaffold
         master = self._master.target if isinstance(self._master, LocalCluster) else self._master

@@ -118,10 +118,27 @@ class SessionRunHook:
     """
 
     def begin(self) -> Any:
-        """Called once before the session is there. The graph is the default one, and may still be added to."""
+        """Called once before the session is there. The graph is the default one, and may still be added to.
+
+        Example:
+            >>> class Count(af.train.SessionRunHook):
+            ...     def begin(self):
+            ...         print(len(af.trainable_variables()), "variables")
+            >>> v = af.Variable(3.0)
+            >>> async with af.train.MonitoredSession(hooks=[Count()]) as session:
+            ...     pass
+        """
 
     def after_create_session(self, session: Any, coord: Any) -> Any:
         """Called when the session is there and variables have their values; again when a loss has taken them back.
+
+        Example:
+            >>> class Shown(af.train.SessionRunHook):
+            ...     async def after_create_session(self, session, coord):
+            ...         print("begins with", await session.run(v))
+            >>> v = af.Variable(3.0)
+            >>> async with af.train.MonitoredSession(hooks=[Shown()]) as session:
+            ...     pass
 
         Args:
             session: the session.
@@ -129,10 +146,34 @@ class SessionRunHook:
         """
 
     def before_run(self, run_context: SessionRunContext) -> Any:
-        """Called before each step. Gives `SessionRunArgs`, what the hook adds to it, or None."""
+        """Called before each step. Gives `SessionRunArgs`, what the hook adds to it, or None.
+
+        Example:
+            >>> class Feeding(af.train.SessionRunHook):
+            ...     def before_run(self, run_context):
+            ...         return af.train.SessionRunArgs(None, {x: 2.0})
+            >>> x = af.placeholder(af.float32, [])
+            >>> y = x * 10.0
+            >>> async with af.train.MonitoredSession(hooks=[Feeding()]) as session:
+            ...     print(await session.run(y))
+        """
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> Any:
         """Called after each step that went well.
+
+        Example:
+            >>> class Twice(af.train.SessionRunHook):
+            ...     count = 0
+            ...     def after_run(self, run_context, run_values):
+            ...         self.count += 1
+            ...         if self.count == 2:
+            ...             run_context.request_stop()
+            >>> v = af.Variable(3.0)
+            >>> hook = Twice()
+            >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+            ...     while not session.should_stop():
+            ...         _ = await session.run(v)
+            >>> hook.count
 
         Args:
             run_context: the step.
@@ -141,7 +182,16 @@ class SessionRunHook:
 
     def end(self, session: Any) -> Any:
         """Called at the end, with the session. It is not called when an exception other than the end of the input ends the
-        training."""
+        training.
+
+        Example:
+            >>> class Last(af.train.SessionRunHook):
+            ...     async def end(self, session):
+            ...         print("ends with", await session.run(v))
+            >>> v = af.Variable(3.0)
+            >>> async with af.train.MonitoredSession(hooks=[Last()]) as session:
+            ...     pass
+        """
 
 
 def calls(hook: Any, method: str) -> bool:

@@ -205,13 +205,29 @@ class MonitoredSession(Monitored):
     async def run_step_fn(self, step_fn: Callable[[StepContext], Any]) -> Any:
         """Calls a function, or awaits an `async def`, that makes a step, and gives what it gives.
 
+        Example:
+            >>> async def step_fn(step_context):
+            ...     before = await step_context.session.run(v)
+            ...     return before, await step_context.run_with_hooks(add)
+            >>> v = af.Variable(3.0)
+            >>> add = v.assign_add(1.0)
+            >>> async with af.train.MonitoredSession() as session:
+            ...     print(await session.run_step_fn(step_fn))
+
         Args:
             step_fn: gets a `StepContext`, with a session without hooks, and `run_with_hooks`.
         """
         return await perform(self._step_fn(step_fn))
 
     async def close(self) -> None:
-        """Calls `end` of all hooks, and closes the session."""
+        """Calls `end` of all hooks, and closes the session.
+
+        Example:
+            >>> step = af.train.create_global_step().assign_add(1)
+            >>> session = await af.train.MonitoredSession().__aenter__()
+            >>> await session.run(step)
+            >>> await session.close()
+        """
         await perform(self._end(None))
 
     async def __aenter__(self) -> MonitoredSession:

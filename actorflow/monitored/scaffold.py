@@ -108,6 +108,12 @@ class Scaffold:
     def finalize(self) -> Scaffold:
         """Makes what is missing, and finalizes the default graph. Further calls do nothing.
 
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(3.0)
+            ...     scaffold = af.train.Scaffold().finalize()
+            >>> scaffold.init_op.name, graph.finalized
+
         Raises:
             RuntimeError: a collection has several of what there has to be one of.
         """
@@ -119,7 +125,14 @@ class Scaffold:
         return self
 
     def build(self) -> None:
-        """Makes what is missing, in the default graph."""
+        """Makes what is missing, in the default graph.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     scaffold = af.train.Scaffold()
+            ...     scaffold.build()
+            >>> scaffold.init_op is not None, graph.finalized
+        """
         for field, key, make in (
             ("init_op", GraphKeys.INIT_OP, global_variables_initializer),
             ("ready_op", GraphKeys.READY_OP, report_uninitialized_variables),
@@ -140,6 +153,11 @@ class Scaffold:
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
         """The content of a collection of the default graph; if it is empty, the result of `default_constructor`, which
         is added.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     ready = af.train.Scaffold.get_or_default("ready_op", "ready_op", af.report_uninitialized_variables)
+            ...     print(graph.get_collection("ready_op") == [ready])
 
         Args:
             arg_name: what the constructor of a Scaffold calls it.
@@ -165,6 +183,14 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """An operation that gives local variables and lookup tables their values."""
+        """An operation that gives local variables and lookup tables their values.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     count = af.get_local_variable("count", [])
+            ...     async with af.Session() as opened:
+            ...         await opened.run(af.train.Scaffold.default_local_init_op())
+            ...         print(await opened.run(count))
+        """
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)

@@ -143,6 +143,13 @@ class SessionManager:
     ) -> Any:
         """A session, and whether its variables have the values of a checkpoint.
 
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> manager = af.train.SessionManager(ready_op=af.report_uninitialized_variables())
+            >>> opened, restored = await manager.recover_session("", checkpoint_dir="run")
+            >>> restored
+            >>> await opened.close()
+
         Args:
             master, saver, checkpoint_dir, checkpoint_filename_with_path: see `prepare_session`.
             wait_for_checkpoint, max_wait_secs, config: see `prepare_session`.
@@ -169,6 +176,12 @@ class SessionManager:
         self, master: str | None = "", config: Mapping[str, Any] | None = None, max_wait_secs: float | None = None
     ) -> Any:
         """A session, when another process has given the variables their values.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     manager = af.train.SessionManager()
+            ...     opened = await manager.wait_for_session(max_wait_secs=1.0)
+            ...     await opened.close()
 
         Args:
             master: the target of the session.

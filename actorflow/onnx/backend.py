@@ -94,6 +94,9 @@ class Backend:
     def is_compatible(cls, model: Any, device: str = "CPU", **options: Any) -> bool:
         """Whether the model can be tried. Ops that are missing are an error of `prepare`.
 
+        Example:
+            >>> af.onnx.Backend.is_compatible("model.onnx", "CPU")
+
         Args:
             model: a path, bytes, or a `ModelProto`.
             device: CPU.
@@ -104,6 +107,11 @@ class Backend:
     @classmethod
     def prepare(cls, model: Any, device: str = "CPU", **options: Any) -> BackendRep:
         """A model in a graph of its own. Raises as `load` does.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [2], name="x")
+            >>> await af.onnx.save("double.onnx", session, {"y": af.identity(x * 2.0)}, {"x": x})
+            >>> af.onnx.Backend.prepare("double.onnx").run([np.array([1.0, 2.0], np.float32)])
 
         Args:
             model: a path, bytes, or a `ModelProto`.
@@ -149,7 +157,11 @@ class Backend:
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether the device is a CPU."""
+        """Whether the device is a CPU.
+
+        Example:
+            >>> af.onnx.Backend.supports_device("CPU:0"), af.onnx.Backend.supports_device("CUDA")
+        """
         return device.split(":")[0].upper() == "CPU"
 
 

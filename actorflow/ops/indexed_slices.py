@@ -114,6 +114,11 @@ class IndexedSlices:
         return TensorShape(self.static_shape)
 
     def get_shape(self) -> TensorShape:
+        """The static shape of the whole, as `shape` gives it.
+
+        Example:
+            >>> af.IndexedSlices([[1.0, 2.0]], [1], dense_shape=[3, 2]).get_shape()
+        """
         return self.shape
 
     def __tensor_components__(self) -> list[Tensor]:

@@ -119,6 +119,11 @@ class CostModel:
     def estimate(self, node: Node, graph: Graph, device_type: str = "CPU") -> CostEstimate:
         """The expected cost of a node.
 
+        Example:
+            >>> x = af.placeholder(af.float32, [1000])
+            >>> y = af.square(x)
+            >>> af.CostModel().estimate(y.op.node, y.graph).seconds > 0.0
+
         Args:
             node: a node of `graph`.
             graph: the graph, whose shapes and types count.
@@ -141,6 +146,11 @@ class CostModel:
 
     def predicted(self, graph: Graph, device_type: str = "CPU") -> list[NodeMeasurement]:
         """The expected costs of all nodes of a graph, as if runs had shown them; what was measured goes before them.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [1000], name="x")
+            >>> y = af.square(x, name="y")
+            >>> [measured.nodes for measured in af.CostModel().predicted(y.graph)]
 
         Args:
             graph: the graph, which may never have run.

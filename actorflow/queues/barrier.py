@@ -152,7 +152,13 @@ class Barrier:
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Refuses new keys. Elements that miss components may still get them, or with `cancel_pending_enqueues` are
-        dropped. A second close raises CancelledError in its run, unless only that one cancels."""
+        dropped. A second close raises CancelledError in its run, unless only that one cancels.
+
+        Example:
+            >>> barrier = af.Barrier([af.int32])
+            >>> await session.run(barrier.close())
+            >>> await session.run(barrier.insert_many(0, keys=["a"], values=[1]))
+        """
         return queue_ops.barrier_close(
             self._barrier_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,
@@ -160,11 +166,23 @@ class Barrier:
         )
 
     def ready_size(self, name: str | None = None) -> Tensor:
-        """How many elements are complete, an int32 scalar."""
+        """How many elements are complete, an int32 scalar.
+
+        Example:
+            >>> barrier = af.Barrier([af.int32])
+            >>> await session.run(barrier.insert_many(0, keys=["a"], values=[1]))
+            >>> await session.run(barrier.ready_size())
+        """
         return queue_ops.barrier_ready_size(self._barrier_ref, name=name or self._called("BarrierReadySize"))
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
-        """How many elements miss a component, an int32 scalar."""
+        """How many elements miss a component, an int32 scalar.
+
+        Example:
+            >>> barrier = af.Barrier([af.int32, af.float32])
+            >>> await session.run(barrier.insert_many(0, keys=["a"], values=[1]))
+            >>> await session.run(barrier.incomplete_size())
+        """
         return queue_ops.barrier_incomplete_size(self._barrier_ref, name=name or self._called("BarrierIncompleteSize"))
 
     def _called(self, what: str) -> str:

@@ -59,6 +59,12 @@ class QueueBase:
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
         """The queue `queues[index]`, which each run chooses again; `index` is an int32 scalar.
 
+        Example:
+            >>> odd, even = (af.FIFOQueue(5, af.int32, [[]]) for _ in range(2))
+            >>> await session.run([odd.enqueue(1), even.enqueue(2)])
+            >>> which = af.placeholder(af.int32, [])
+            >>> await session.run(af.QueueBase.from_list(which, [odd, even]).dequeue(), {which: 1})
+
         Raises:
             TypeError: these are no queues, or their components have other types or names.
         """
@@ -110,6 +116,11 @@ class QueueBase:
     def enqueue(self, vals: Components, name: str | None = None) -> Operation:
         """Adds one element; waits while the queue is full.
 
+        Example:
+            >>> queue = af.FIFOQueue(10, [af.string, af.float32], [[], []], names=["name", "size"])
+            >>> await session.run(queue.enqueue({"name": "pear", "size": 2.5}))
+            >>> await session.run(queue.dequeue())
+
         Args:
             vals: the components: a tensor, a sequence of tensors, or where they have names a dict.
 
@@ -126,7 +137,14 @@ class QueueBase:
         return self._put("EnqueueMany", queue_ops.queue_enqueue_many, vals, name, 1)
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Takes one element; waits while there is none. Gives a tensor, a list of them, or a dict by their names."""
+        """Takes one element; waits while there is none. Gives a tensor, a list of them, or a dict by their names.
+
+        Example:
+            >>> queue = af.FIFOQueue(10, af.int32, [[]])
+            >>> value = queue.dequeue()
+            >>> await session.run(queue.enqueue(7))
+            >>> await session.run(value)
+        """
         return self._take("Dequeue", queue_ops.queue_dequeue, (), name)
 
     def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
@@ -136,19 +154,37 @@ class QueueBase:
         return self._take("DequeueMany", queue_ops.queue_dequeue_many, (n,), name)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
-        """As `dequeue_many`, but a closed queue gives what is left, as long as that is one element at least."""
+        """As `dequeue_many`, but a closed queue gives what is left, as long as that is one element at least.
+
+        Example:
+            >>> queue = af.FIFOQueue(10, af.int32, [[]])
+            >>> await session.run(queue.enqueue_many([[1, 2, 3]]))
+            >>> await session.run(queue.close())
+            >>> await session.run(queue.dequeue_up_to(5))
+        """
         return self._take("DequeueUpTo", queue_ops.queue_dequeue_up_to, (n,), name)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """Closes the queue, after the enqueues that wait, or at once, which cancels them. Dequeues drain it.
 
-        A second close raises CancelledError in its run, unless it is one that cancels."""
+        A second close raises CancelledError in its run, unless it is one that cancels.
+
+        Example:
+            >>> queue = af.FIFOQueue(10, af.int32, [[]])
+            >>> await session.run(queue.close())
+            >>> await session.run(queue.dequeue())
+        """
         return queue_ops.queue_close(
             self._queue_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=self._called(name, "Close")
         )
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether the queue is closed, a boolean scalar."""
+        """Whether the queue is closed, a boolean scalar.
+
+        Example:
+            >>> queue = af.FIFOQueue(10, af.int32, [[]])
+            >>> await session.run(queue.is_closed())
+        """
         return queue_ops.queue_is_closed(self._queue_ref, name=self._called(name, "is_closed"))
 
     def size(self, name: str | None = None) -> Tensor:

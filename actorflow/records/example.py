@@ -170,6 +170,12 @@ class Feature(_Message):
         return None if kept is None else _LISTS[kept.dtype][0]
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The message in protobuf's format.
+
+        Example:
+            >>> feature = af.train.Feature(int64_list=af.train.Int64List(value=[7]))
+            >>> feature.SerializeToString()
+        """
         kept = self._kept()
         if kept is None:
             return b""
@@ -177,6 +183,13 @@ class Feature(_Message):
         return write_feature(kept.dtype, values)
 
     def ParseFromString(self, serialized: bytes) -> int:
+        """Takes the content of a message in protobuf's format; gives its length.
+
+        Example:
+            >>> feature = af.train.Feature()
+            >>> _ = feature.ParseFromString(af.train.Feature(int64_list=af.train.Int64List(value=[7])).SerializeToString())
+            >>> feature.int64_list.value
+        """
         found = read_feature(serialized)
         self._lists = {}
         if found is not None:
@@ -225,6 +238,13 @@ class Features(_Message):
         self.feature: dict[str, Feature] = _Named(Feature, feature)
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The message in protobuf's format, the features in the order of their names.
+
+        Example:
+            >>> features = af.train.Features()
+            >>> features.feature["x"].int64_list.value.append(7)
+            >>> features.SerializeToString()
+        """
         return _write_map(self.feature)
 
 
@@ -244,6 +264,12 @@ class FeatureList(_Message):
         self.feature: list[Feature] = list(feature)
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The message in protobuf's format.
+
+        Example:
+            >>> one = af.train.Feature(int64_list=af.train.Int64List(value=[7]))
+            >>> len(af.train.FeatureList(feature=[one, one]).SerializeToString())
+        """
         return b"".join([write_field(1, feature.SerializeToString()) for feature in self.feature])
 
 
@@ -264,6 +290,13 @@ class FeatureLists(_Message):
         self.feature_list: dict[str, FeatureList] = _Named(FeatureList, feature_list)
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The message in protobuf's format, the lists in the order of their names.
+
+        Example:
+            >>> lists = af.train.FeatureLists()
+            >>> lists.feature_list["words"].feature.append(af.train.Feature(bytes_list=af.train.BytesList(value=[b"a"])))
+            >>> lists.SerializeToString()
+        """
         return _write_map(self.feature_list)
 
 
@@ -288,6 +321,15 @@ class Example(_Message):
         return write_field(1, body) if (body := self.features.SerializeToString()) else b""
 
     def ParseFromString(self, serialized: bytes) -> int:
+        """Takes the content of a message in protobuf's format; gives its length.
+
+        Example:
+            >>> written = af.train.Example()
+            >>> written.features.feature["age"].int64_list.value.append(7)
+            >>> example = af.train.Example()
+            >>> _ = example.ParseFromString(written.SerializeToString())
+            >>> example.features.feature["age"].int64_list.value
+        """
         self.features = _features(read_example(serialized))
         return len(serialized)
 
@@ -312,10 +354,26 @@ class SequenceExample(_Message):
         self.feature_lists = FeatureLists() if feature_lists is None else feature_lists
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
+        """The message in protobuf's format.
+
+        Example:
+            >>> example = af.train.SequenceExample()
+            >>> example.context.feature["id"].int64_list.value.append(5)
+            >>> af.train.SequenceExample.FromString(example.SerializeToString()).context.feature["id"].int64_list.value
+        """
         parts = self.context.SerializeToString(), self.feature_lists.SerializeToString()
         return b"".join([write_field(number, body) for number, body in enumerate(parts, 1) if body])
 
     def ParseFromString(self, serialized: bytes) -> int:
+        """Takes the content of a message in protobuf's format; gives its length.
+
+        Example:
+            >>> written = af.train.SequenceExample()
+            >>> written.context.feature["id"].int64_list.value.append(5)
+            >>> example = af.train.SequenceExample()
+            >>> _ = example.ParseFromString(written.SerializeToString())
+            >>> example.context.feature["id"].int64_list.value
+        """
         context, lists = read_sequence_example(serialized)
         self.context = _features(context)
         self.feature_lists = FeatureLists(

@@ -57,7 +57,11 @@ class TFRecordOptions:
 
     @classmethod
     def as_name(cls, options: TFRecordOptions | TFRecordCompressionType | str | None) -> str:
-        """ "", "ZLIB" or "GZIP" of options or a compression type."""
+        """ "", "ZLIB" or "GZIP" of options or a compression type.
+
+        Example:
+            >>> af.io.TFRecordOptions.as_name(af.io.TFRecordOptions("GZIP")), af.io.TFRecordOptions.as_name(None)
+        """
         return options.compression_type if isinstance(options, TFRecordOptions) else _name(options)
 
 
@@ -105,14 +109,28 @@ class TFRecordWriter:
         self._open().write(framed if self._packer is None else self._packer.compress(framed))
 
     def flush(self) -> None:
-        """Hands what is written to the operating system, so that readers find it."""
+        """Hands what is written to the operating system, so that readers find it.
+
+        Example:
+            >>> with af.io.TFRecordWriter("data.tfrecord") as writer:
+            ...     writer.write(b"one")
+            ...     writer.flush()
+            ...     print(list(af.io.tf_record_iterator("data.tfrecord")))
+        """
         file = self._open()
         if self._packer is not None:
             file.write(self._packer.flush(zlib.Z_SYNC_FLUSH))
         file.flush()
 
     def close(self) -> None:
-        """Completes the file. A second call does nothing."""
+        """Completes the file. A second call does nothing.
+
+        Example:
+            >>> writer = af.io.TFRecordWriter("data.tfrecord")
+            >>> writer.write(b"one")
+            >>> writer.close()
+            >>> list(af.io.tf_record_iterator("data.tfrecord"))
+        """
         file, self._file = self._file, None
         if file is not None:
             with file:

@@ -117,11 +117,33 @@ class RNNCell:
                 return self.call(inputs, state)
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """The output and the next state."""
+        """The output and the next state.
+
+        Example:
+            >>> class Echo(af.nn.rnn_cell.RNNCell):
+            ...     state_size = output_size = 1
+            ...     def call(self, inputs, state):
+            ...         return state, inputs  # the input of the step before
+            >>> outputs, last = af.nn.dynamic_rnn(Echo(), af.constant([[[1.0], [2.0], [4.0]]]), dtype=af.float32)
+            >>> (await session.run(outputs)).ravel()
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method call(inputs, state).")
 
     def build(self, inputs_shape: TensorShape) -> None:
-        """Makes the variables."""
+        """Makes the variables.
+
+        Example:
+            >>> class Decaying(af.nn.rnn_cell.RNNCell):
+            ...     state_size = output_size = 1
+            ...     def build(self, inputs_shape):
+            ...         self.rate = self.add_variable("rate", [1], af.constant_initializer(0.5))
+            ...     def call(self, inputs, state):
+            ...         total = state * self.rate + inputs
+            ...         return total, total
+            >>> outputs, last = af.nn.dynamic_rnn(Decaying(), af.constant([[[1.0], [1.0]]]), dtype=af.float32)
+            >>> await session.run(af.global_variables_initializer())
+            >>> await session.run(last)
+        """
 
     @property
     def state_size(self) -> Any:
@@ -139,13 +161,21 @@ class RNNCell:
         return self._name or _snake_case(type(self).__name__)
 
     def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
-        """Zeros of shape [batch_size, s] for each size s in `state_size`; `batch_size` is a number or a scalar tensor."""
+        """Zeros of shape [batch_size, s] for each size s in `state_size`; `batch_size` is a number or a scalar tensor.
+
+        Example:
+            >>> af.nn.rnn_cell.BasicLSTMCell(2).zero_state(1, af.float32)
+        """
         graph = graph_of([batch_size]) if is_symbolic(batch_size) else get_default_graph()
         with graph.as_default(), graph.name_scope(f"{type(self).__name__}ZeroState"):
             return zeros_of(self.state_size, batch_size, dtype)
 
     def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: DTypeLike | None = None) -> Any:
         """`zero_state` of the batch and type of `inputs`, or of those given.
+
+        Example:
+            >>> cell = af.nn.rnn_cell.GRUCell(2)
+            >>> cell.get_initial_state(af.ones([3, 5])).shape
 
         Args:
             inputs: a tensor of shape [batch, ...].

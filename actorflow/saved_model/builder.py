@@ -128,6 +128,14 @@ class SavedModelBuilder:
     ) -> None:
         """Adds the default graph, which uses values that were written before.
 
+        Example:
+            >>> builder = af.saved_model.Builder("models/triple/1")
+            >>> x = af.placeholder(af.float32, [None], name="x")
+            >>> signature = af.saved_model.predict_signature_def({"x": x}, {"y": x * 3.0})
+            >>> await builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+            >>> builder.add_meta_graph(["serve", "gpu"], {"serving_default": signature})
+            >>> path = builder.save()
+
         Args:
             tags, signature_def_map, assets_collection, legacy_init_op, clear_devices, main_op, strip_default_attrs: see
                 `add_meta_graph_and_variables`.

@@ -48,7 +48,11 @@ class Batching:
             raise ValueError(f"sizes has to increase and to end with max_size={self.max_size}, but it is {self.sizes}.")
 
     def padded(self, rows: int) -> int:
-        """The number of rows that a step for `rows` has."""
+        """The number of rows that a step for `rows` has.
+
+        Example:
+            >>> af.serving.Batching(max_size=8, sizes=(1, 4, 8)).padded(3)
+        """
         return next((size for size in self.sizes if size >= rows), rows)
 
 

@@ -129,7 +129,14 @@ class Model:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the requests that wait, and closes the session."""
+        """Ends the requests that wait, and closes the session.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None], name="x")
+            >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+            >>> model = await af.serving.Model("models/triple/1").__aenter__()
+            >>> await model.close()
+        """
         with anyio.CancelScope(shield=True):
             async with self._closing:
                 batcher, self._batcher = self._batcher, None
@@ -140,7 +147,14 @@ class Model:
                     await session.close()
 
     async def drain(self) -> None:
-        """Waits until no request waits or runs."""
+        """Waits until no request waits or runs.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None], name="x")
+            >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+            >>> async with af.serving.Model("models/triple/1") as model:
+            ...     await model.drain()
+        """
         if self._batcher is not None:
             await self._batcher.drain()
 
@@ -179,7 +193,14 @@ class Model:
         return next(iter(answers.values())) if len(found.outputs) == 1 else answers
 
     def signature(self, name: str) -> Signature:
-        """A signature by its name. Raises NotFoundError."""
+        """A signature by its name. Raises NotFoundError.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None], name="x")
+            >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+            >>> async with af.serving.Model("models/triple/1") as model:
+            ...     print(model.signature("serving_default").name)
+        """
         found = self.signatures.get(name)
         if found is None:
             there = ", ".join(map(repr, self.signatures)) or "none"
@@ -200,6 +221,12 @@ class Model:
         timeout: float | None = None,
     ) -> dict[str, Any]:
         """The outputs of a signature by name, for values that a client sent.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None], name="x")
+            >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
+            >>> async with af.serving.Model("models/triple/1") as model:
+            ...     print(await model.infer(model.signature("serving_default"), {"x": [1.0, 2.0]}))
 
         Args:
             signature: the signature.

@@ -41,7 +41,11 @@ class VersionPolicy:
     specific: tuple[int, ...] = ()
 
     def wanted(self, there: list[int]) -> list[int]:
-        """The versions to serve, of those that are `there`, in increasing order."""
+        """The versions to serve, of those that are `there`, in increasing order.
+
+        Example:
+            >>> af.serving.VersionPolicy(latest=2).wanted([1, 2, 3])
+        """
         if self.specific:
             return [number for number in there if number in self.specific]
         return there[-self.latest :] if self.latest else there

@@ -116,7 +116,14 @@ class Supervisor:
         return self._supervisor.epoch
 
     def events(self) -> Iterator[Event]:
-        """The events so far."""
+        """The events so far.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(3.0)
+            ...     with af.blocking.Supervisor(graph=graph, checkpoint_dir="run") as supervisor:
+            ...         print([type(event).__name__ for event in supervisor.events()])
+        """
         return iter(self._supervisor.history)
 
     def close(self, *, save: bool = True) -> None:

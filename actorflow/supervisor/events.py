@@ -54,7 +54,12 @@ class DeathReport:
     in_order: bool = False
 
     def lines(self) -> list[str]:
-        """The report as text."""
+        """The report as text.
+
+        Example:
+            >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1)
+            >>> report.lines()
+        """
         found = [f"{self.how} (epoch {self.epoch}, incarnation {self.incarnation:x})"]
         if self.resident_bytes is not None:
             found.append(f"its memory, when last seen: {self.resident_bytes:,} bytes")

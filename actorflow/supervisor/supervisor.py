@@ -381,7 +381,14 @@ class Supervisor:
 
     async def attempt(self, step: int) -> Attempt:
         """An attempt when all is well, for a loop that counts its steps and saves its checkpoints itself: `next_attempt`
-        without a look at the global step. Raises what makes it impossible to go on."""
+        without a look at the global step. Raises what makes it impossible to go on.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            ...     async with await supervisor.attempt(0) as step:
+            ...         print(step, await supervisor.run(v))
+        """
         await self._gate.wait()
         return Attempt(self, step, self._gate.generation)
 
@@ -451,7 +458,13 @@ class Supervisor:
 
     async def guarded(self, start: Callable[[], Awaitable[T]]) -> T:
         """Awaits `start()`, what uses the session in another way than `run` does. Fails at once where there is a loss, as
-        `run` does."""
+        `run` does.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            ...     print(await supervisor.guarded(lambda: supervisor.session.run(v)))
+        """
         self.session  # noqa: B018  (raises before the start)
         attempt = CURRENT.get()
         return await self._gate.through(attempt if attempt is not None and attempt.supervisor is self else None, start)

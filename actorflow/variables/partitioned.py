@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from actorflow.dtypes import DType, DTypeLike, as_dtype
 from actorflow.graph.convert import register_tensor_conversion_function
@@ -79,6 +79,7 @@ class PartitionedVariable(Overloads):
     """
 
     __array_priority__ = 100
+    _kind = "variable"
 
     def __init__(
         self,
@@ -143,6 +144,12 @@ class PartitionedVariable(Overloads):
         return TensorShape(self._shape)
 
     def get_shape(self) -> TensorShape:
+        """The static shape of the whole, as `shape` gives it.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     af.get_variable("table", [5, 2], partitioner=af.fixed_size_partitioner(2)).get_shape()
+        """
         return self.shape
 
     @property
@@ -155,7 +162,14 @@ class PartitionedVariable(Overloads):
         return next((d for d, count in enumerate(self._partitions) if count > 1), 0)
 
     def as_tensor(self) -> Tensor:
-        """The slices' values as one tensor, read outside of all control dependencies."""
+        """The slices' values as one tensor, read outside of all control dependencies.
+
+        Example:
+            >>> part = af.fixed_size_partitioner(2)
+            >>> table = af.get_variable("table", [3, 1], initializer=af.ones_initializer(), partitioner=part)
+            >>> await session.run(af.global_variables_initializer())
+            >>> await session.run(table.as_tensor())
+        """
         graph = self.graph
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(None), graph.name_scope(f"{self._name}/ConcatPartitions/"):
@@ -222,15 +236,6 @@ class PartitionedVariable(Overloads):
         with self.graph.as_default():
             parts = split(value, sizes, self.axis)
             return [assign(v, part, name=name, read_value=read_value) for v, part in zip(self._variables, parts)]
-
-    def __bool__(self) -> bool:
-        self._refuse("has no truth value while the graph is built: it gets one in a run")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        self._refuse("is symbolic and can't become a numpy array: fetch it with session.run")
-
-    def _refuse(self, why: str) -> NoReturn:
-        raise TypeError(f"The variable {self.name} {why}.")
 
     def __repr__(self) -> str:
         return (

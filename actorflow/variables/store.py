@@ -82,27 +82,76 @@ class VariableScope:
         self.reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
+        """The initializer of variables that are made from now on, unless `get_variable` is given one.
+
+        Example:
+            >>> with af.variable_scope("ones") as scope:
+            ...     scope.set_initializer(af.ones_initializer())
+            ...     v = af.get_variable("v", [2])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v)
+        """
         self.initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
+        """The regularizer of variables that are made from now on, unless `get_variable` is given one.
+
+        Example:
+            >>> with af.Graph().as_default() as graph, af.variable_scope("layer") as scope:
+            ...     scope.set_regularizer(lambda value: 0.1 * af.reduce_sum(af.square(value)))
+            ...     v = af.get_variable("v", [2])
+            ...     print(len(graph.get_collection("regularization_losses")))
+        """
         self.regularizer = regularizer
 
     def set_partitioner(self, partitioner: Any) -> None:
+        """The partitioner of variables that are made from now on, unless `get_variable` is given one.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("tables") as scope:
+            ...     scope.set_partitioner(af.fixed_size_partitioner(2))
+            ...     print([part.shape.as_list() for part in af.get_variable("table", [5, 2])])
+        """
         self.partitioner = partitioner
 
     def set_dtype(self, dtype: DTypeLike) -> None:
+        """The type of variables that are made from now on, unless `get_variable` is given one.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("exact") as scope:
+            ...     scope.set_dtype(af.float64)
+            ...     print(af.get_variable("v", [2]).dtype)
+        """
         self.dtype = as_dtype(dtype)
 
     def global_variables(self) -> list[Variable]:
-        """The global variables of the default graph made in this scope."""
+        """The global variables of the default graph made in this scope.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     v = af.get_variable("v", [2])
+            ...     print([variable.name for variable in scope.global_variables()])
+        """
         return self._collected(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Variable]:
-        """The local variables of the default graph made in this scope."""
+        """The local variables of the default graph made in this scope.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     count = af.get_local_variable("count", [])
+            ...     print([variable.name for variable in scope.local_variables()])
+        """
         return self._collected(GraphKeys.LOCAL_VARIABLES)
 
     def trainable_variables(self) -> list[Variable]:
-        """The trainable variables of the default graph made in this scope."""
+        """The trainable variables of the default graph made in this scope.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     v, step = af.get_variable("v", [2]), af.get_variable("step", [], trainable=False)
+            ...     print([variable.name for variable in scope.trainable_variables()])
+        """
         return self._collected(GraphKeys.TRAINABLE_VARIABLES)
 
     def _collected(self, key: str) -> list[Variable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from actorflow import markup
 from actorflow.dtypes import DType, DTypeLike
@@ -51,6 +51,7 @@ class Variable(Assignments):
     """
 
     __array_priority__ = 100
+    _kind = "variable"
 
     def __new__(cls, initial_value: Any = None, *args: Any, **kwargs: Any) -> Variable:
         """A variable of the kind that the graph has to which `initial_value` belongs, else the default one."""
@@ -153,11 +154,20 @@ class Variable(Assignments):
         """A variable of the default graph by the names of its tensors; it is not added to collections.
 
         Raises UnknownNameError where the graph has no such tensors.
+
+        Example:
+            >>> v = af.Variable(1.0, name="v")
+            >>> af.Variable.from_proto(v.to_proto()).name
         """
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
     def to_proto(self, export_scope: None = None) -> VariableDef:
-        """The names of the variable's tensors as a message, for `from_proto`."""
+        """The names of the variable's tensors as a message, for `from_proto`.
+
+        Example:
+            >>> v = af.Variable(1.0, name="v")
+            >>> v.to_proto().variable_name
+        """
         from actorflow.graphdef.protos import VariableDef
 
         return VariableDef(
@@ -231,6 +241,11 @@ class Variable(Assignments):
         return TensorShape(self.static_shape)
 
     def get_shape(self) -> TensorShape:
+        """The static shape, as `shape` gives it.
+
+        Example:
+            >>> af.Variable(np.zeros([2, 3])).get_shape()
+        """
         return self.shape
 
     @property
@@ -244,50 +259,113 @@ class Variable(Assignments):
         return self._initial_value
 
     def ref(self) -> Tensor:
-        """The reference to the variable, which ops that change it take; they take the variable itself as well."""
+        """The reference to the variable, which ops that change it take; they take the variable itself as well.
+
+        Example:
+            >>> v = af.Variable(1.0)
+            >>> af.assign(v.ref(), 2.0).dtype
+        """
         return self.handle
 
     # Reading
 
     def value(self) -> Tensor:
-        """The tensor of a use: the one shared read, or under control dependencies a new one."""
+        """The tensor of a use: the one shared read, or under control dependencies a new one.
+
+        Example:
+            >>> placeholder = af.placeholder(af.float32)  # a graph
+            >>> v = af.Variable(1.0)
+            >>> v.value() is v.value()
+        """
         return self.read_value() if scopes.of(self.graph).controls else self._snapshot
 
     def read_value(self) -> Tensor:
-        """A new read, under the control dependencies in force here."""
+        """A new read, under the control dependencies in force here.
+
+        Example:
+            >>> v = af.Variable(1.0)
+            >>> with af.control_dependencies([v.assign_add(1.0)]):
+            ...     after = v.read_value()
+            >>> await session.run(v.initializer)
+            >>> await session.run(after)
+        """
         return state.read_variable(self.handle, name="read")
 
     def begin_with(self, value: Tensor, initializer: Operation) -> None:
-        """Replaces the initial value, and the operation that assigns it, for runs and nodes that are made from now on."""
+        """Replaces the initial value, and the operation that assigns it, for runs and nodes that are made from now on.
+
+        Example:
+            >>> v = af.Variable(0.0)
+            >>> v.begin_with(af.constant(5.0), v.assign(5.0, read_value=False))
+            >>> await session.run(v.initializer)
+            >>> await session.run(v)
+        """
         self._initial_value = self._starting = value
         self._initializer = initializer
 
     def initialized_value(self) -> Tensor:
-        """The value, or the initial one while there is none: for the initial value of another variable."""
+        """The value, or the initial one while there is none: for the initial value of another variable.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> w = af.Variable(v.initialized_value() * 2.0)
+            >>> await session.run(af.global_variables_initializer())
+            >>> await session.run(w)
+        """
         with self.graph.control_dependencies(None):
             return state_sparse.read_variable_or(self.handle, self._starting, name="initialized_value")
 
     def eval(self, session: Any = None, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand)."""
+        """`session.run(self, feed_dict)` with a blocking session (TensorFlow 1's shorthand).
+
+        Example:
+            >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
+            ...     v = af.Variable(3.0)
+            ...     blocking.run(v.initializer)
+            ...     print(v.eval(blocking))
+        """
         return self._snapshot.eval(feed_dict, session)
 
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The rows at `indices`, an integer tensor; the same as `af.gather`."""
+        """The rows at `indices`, an integer tensor; the same as `af.gather`.
+
+        Example:
+            >>> v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
+            >>> v.sparse_read([1])
+        """
         return gather(self, indices, name=name)
 
     def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
-        """The elements or slices at full indices; the same as `af.gather_nd`."""
+        """The elements or slices at full indices; the same as `af.gather_nd`.
+
+        Example:
+            >>> v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
+            >>> v.gather_nd([[1, 0]])
+        """
         return gather_nd(self, indices, name=name)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds to what is known of the shape of all reads. Raises ValueError where it contradicts."""
+        """Adds to what is known of the shape of all reads. Raises ValueError where it contradicts.
+
+        Example:
+            >>> v = af.Variable(af.placeholder_with_default(np.zeros([2, 3]), None), validate_shape=False)
+            >>> v.set_shape([None, 3])
+            >>> v.shape
+        """
         self.handle.set_shape(shape)
         self._snapshot.set_shape(shape)
 
     # Writing, beside `Assignments`
 
     def load(self, value: Any, session: Any) -> None:
-        """Assigns a value of Python through a blocking session, without adding to the graph."""
+        """Assigns a value of Python through a blocking session, without adding to the graph.
+
+        Example:
+            >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
+            ...     v = af.Variable([0.0, 0.0])
+            ...     v.load([1.0, 2.0], blocking)
+            ...     print(blocking.run(v))
+        """
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
     # As a slice of a larger variable
@@ -311,16 +389,10 @@ class Variable(Assignments):
         return self._snapshot
 
     def __iter__(self) -> Iterator[Any]:
-        self._refuse("can't be iterated over")
+        self._refuse("can't be iterated over; af.unstack(x) gives its rows as tensors.", "tensor-as-list")
 
-    def __bool__(self) -> bool:
-        self._refuse("has no truth value while the graph is built: it gets one in a run")
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        self._refuse("is symbolic and can't become a numpy array: fetch it with session.run")
-
-    def _refuse(self, why: str) -> NoReturn:
-        raise TypeError(f"The variable {self.name} {why}.")
+    def __len__(self) -> int:
+        self._refuse("has no len(); use its shape[0].")
 
     def __repr__(self) -> str:
         return f"<actorflow.Variable {self.name!r} shape={show(self.static_shape)} dtype={self.dtype}>"

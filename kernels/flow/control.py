@@ -53,10 +53,32 @@ def print_text(xp: Any, text: Any, *, output_stream: str, end: str) -> None:
 @kernel("Assert")
 def assert_true(xp: Any, condition: Any, data: Any, *, summarize: int) -> None:
     if condition is not np.True_ and not np.all(condition):
-        raise InvalidArgumentError(
-            "assertion failed: the condition does not hold.",
-            details=[f"data {i}: {_summary(d, summarize)}" for i, d in enumerate(data)],
-        )
+        said, values = _report(data, summarize)
+        raise InvalidArgumentError(f"assertion failed: {said}", details=values)
+
+
+def _report(data: Any, summarize: int) -> tuple[str, list[str]]:
+    """A failed assertion in words: its texts, and a line for each value. A text that ends with `=` names the value behind it."""
+    said, lines, label = [], [], ""
+    for i, value in enumerate(data):
+        text = _text(value)
+        if text is None:
+            lines.append(f"{label or f'data {i}:'} {_summary(value, summarize)}")
+            label = ""
+        elif text.endswith("="):
+            label = text
+        elif text:
+            said.append(text if text[-1] in ".!?" else f"{text.rstrip(':')}.")
+    return " ".join(said) or "the condition does not hold.", lines
+
+
+def _text(value: Any) -> str | None:
+    """A single string, stripped; None for any other value."""
+    found = np.asarray(value)
+    if found.ndim or found.dtype.kind not in "OSU":
+        return None
+    item = found.item()
+    return (item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)).strip()
 
 
 def _summary(value: Any, summarize: int) -> str:

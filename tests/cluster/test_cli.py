@@ -22,8 +22,8 @@ from channels import start_zmq_collector
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cli import worker
-from actorflow.cli.main import main
+from actorflow.cli import local, worker
+from actorflow.cli.main import main, parser
 from actorflow.cluster.config.credentials import Credentials, Target, read_keys, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import listening
@@ -169,6 +169,21 @@ def test_f55_up_runs_a_cluster_until_it_is_told_to_end() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait() == 0
         assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("words", [["--jobs", "ps=1,worker=1"], ["ps=1", "worker=1"], ["--jobs", "ps=1", "worker=1"]])
+def test_up_and_run_name_jobs_alike(words: list[str]) -> None:
+    asked = parser(["up"]).parse_args(["up", *words])
+    assert local.jobs_of(asked, asked.words) == {"ps": 1, "worker": 1}
+    script = parser(["run"]).parse_args(["run", "--jobs", "ps=1,worker=1", "script.py", "x=1"])
+    assert local.jobs_of(script) == {"ps": 1, "worker": 1} and script.arguments == ["x=1"]
+
+
+@pytest.mark.parametrize("words", [["ps=1", "worker=1", "s.py", "a b"], ["--jobs", "ps=1", "worker=1", "s.py", "a b"]])
+def test_run_says_how_jobs_are_named(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *words]) == 1
+    said = capsys.readouterr().err
+    assert "is no script" in said and "actorflow run --jobs ps=1,worker=1 s.py 'a b'" in said
 
 
 def test_f59_run_gives_a_script_a_cluster(tmp_path: Path) -> None:

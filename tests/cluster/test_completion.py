@@ -91,7 +91,7 @@ def test_each_command_has_a_page_of_the_manual(tmp_path: Path, capsys: pytest.Ca
     assert f"{len(names)} pages" in capsys.readouterr().out
     page = (tmp_path / "man1" / "actorflow-keys-init.1").read_text(encoding="utf-8")
     assert page.startswith('.TH "ACTORFLOW-KEYS-INIT" 1')
-    assert ".B \\-\\-for FILE" in page and "actorflow\\-worker(1)" in page
+    assert ".B \\-\\-for FILE" in page and "actorflow\\-keys(1)" in page
     assert "~/.config/actorflow/keys.toml" in page and str(Path.home() / ".config") not in page
 
 

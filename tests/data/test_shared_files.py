@@ -168,6 +168,23 @@ async def test_others_read_the_files_of_a_worker_that_is_lost(tmp_path: Path) ->
     assert rest == [b"%d/%d" % (file, line) for file in (1, 2, 3, 0) for line in range(3)]
 
 
+async def test_an_iteration_that_goes_on_leaves_no_file_out(tmp_path: Path) -> None:
+    """It reads on in the file where the state was taken; the names that others have not taken still come."""
+    with af.Graph().as_default() as graph:
+        files = af.data.SharedFiles(written(tmp_path, 4, 3), lease=1000.0)
+    async with af.Session(graph=graph) as session:
+        await session.run(files.initializer)
+        dataset = files.read(session, af.data.TextLineDataset)
+        lines = dataset.iterate()
+        first = [await lines.__anext__() for _ in range(4)]
+        state = lines.state()
+        assert first == [b"0/0", b"0/1", b"0/2", b"1/0"]
+        await lines.aclose()
+        async with dataset.iterate(state) as again:
+            rest = [await again.__anext__() for _ in range(5)]
+    assert rest == [b"1/1", b"1/2", b"2/0", b"2/1", b"2/2"]
+
+
 async def test_a_reader_that_waits_for_others_tells_so_and_is_stopped(tmp_path: Path) -> None:
     with af.Graph().as_default() as graph:
         files = af.data.SharedFiles(written(tmp_path, 1, 1))

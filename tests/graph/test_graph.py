@@ -319,10 +319,36 @@ def test_tensors_are_not_python_values(graph: af.Graph) -> None:
         len(x)
     with pytest.raises(TypeError, match=r"x:0 is symbolic.*session.run"):
         np.asarray(x)
+    with pytest.raises(TypeError, match="x:0 can't be iterated over.*af.map_fn"):
+        0.5 in af.placeholder(af.float32, [None], name="x")  # noqa: B015
     assert [t.static_shape for t in x] == [(), ()]
     with pytest.raises(TypeError, match="first dimension is not known"):
         iter(af.placeholder(af.float32))
     assert repr(x) == "<actorflow.Tensor 'x:0' shape=(2,) dtype=float32>"
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "int": int,
+    "complex": complex,
+    "round": round,
+    "digits": lambda x: round(x, 2),
+    "floor": math.floor,
+    "range": range,
+    "index": lambda x: [1, 2][x],
+    "zeros": np.zeros,
+    "sqrt": math.sqrt,
+    "format": "{:.2f}".format,
+    "percent": lambda x: "%d" % x,  # noqa: UP031
+}
+
+
+@pytest.mark.parametrize("ask", NUMBERS.values(), ids=list(NUMBERS))
+@pytest.mark.parametrize("kind", ["tensor", "variable"])
+def test_numbers_of_python_are_refused_by_name(graph: af.Graph, ask: Callable[[Any], Any], kind: str) -> None:
+    x = af.placeholder(af.int32, [], name="x") if kind == "tensor" else af.Variable(1, name="x")
+    with pytest.raises(TypeError, match=rf"The {kind} x\S* has no number for .*session.run\("):
+        ask(x)
 
 
 @pytest.mark.parametrize("dtype", [af.int32, af.float64, af.complex64], ids=str)

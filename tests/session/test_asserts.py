@@ -74,8 +74,9 @@ def test_the_report_names_the_tensors_and_shows_their_values() -> None:
     x = af.placeholder(af.float32, name="speed")
     with pytest.raises(InvalidArgumentError) as caught:
         run(af.assert_less(x, 2.0, message="Too fast."), {x: [1.0, 5.5]})
-    for part in ("Too fast.", "x < y", "speed:0", "5.5"):
-        assert part in str(caught.value)
+    error: Any = caught.value
+    assert error.message == "assertion failed: Too fast. Condition x < y did not hold element-wise."
+    assert error.details[:2] == ("x (speed:0) = 1.0 5.5", "y (Const:0) = 2.0"), error.details
     with pytest.raises(InvalidArgumentError) as caught:
         af.assert_less(af.constant(3.0, name="limit"), 2.0, message="Too fast.")
     for part in ("Too fast.", "x < y", "limit:0", "3.0", __file__):
@@ -86,7 +87,7 @@ def test_data_takes_the_place_of_the_report() -> None:
     x = af.placeholder(af.float32)
     with pytest.raises(InvalidArgumentError) as caught:
         run(af.assert_positive(x, data=["seen", x], summarize=1, name="check"), {x: [-7.0, 8.0]})
-    assert "seen" in str(caught.value)
+    assert str(caught.value).startswith("assertion failed: seen.")
     assert "data 2: -7.0..." in str(caught.value) and "element-wise" not in str(caught.value)
 
 

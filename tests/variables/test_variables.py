@@ -281,6 +281,8 @@ def test_it_is_a_tensor_where_one_is_wanted(graph: Graph, start: Start) -> None:
         bool(v)
     with pytest.raises(TypeError, match="symbolic"):
         np.asarray(v)
+    with pytest.raises(TypeError, match=r"has no len\(\)"):
+        len(v)
 
 
 def test_copies_of_a_read_on_another_device(graph: Graph, start: Start) -> None:

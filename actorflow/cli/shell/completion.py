@@ -154,9 +154,14 @@ def _run(arguments: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     names = tuple(one.name.replace(" ", "-") for one in every)
     for one, name in zip(every, names, strict=True):
-        (folder / f"{name}.1").write_text(man_page(one, tuple(n for n in names if n != name)), encoding="utf-8")
+        (folder / f"{name}.1").write_text(man_page(one, _related(name, names)), encoding="utf-8")
     print(f"{len(names)} pages in {folder}; read one with: man -l {folder / names[0]}.1")
     return 0
+
+
+def _related(name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The pages of the commands above a command, and of those directly below it."""
+    return tuple(n for n in names if name.startswith(f"{n}-") or n.rpartition("-")[0] == name)
 
 
 COMMAND = Command("write the completion of a shell, or the manual pages", _arguments, _run)

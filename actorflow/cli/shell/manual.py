@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from actorflow import __version__
 
-_WIDTH = 92
+_WIDTH = 72  # a page of `man` has seven spaces before each line
+_STATUS = (
+    ("0", "All went well."),
+    ("1", "The command failed; it says why on the standard error output."),
+    ("2", "The command line can't be understood."),
+)
+_ENVIRONMENT = (
+    ("ACTORFLOW_TARGET", "The address of a cluster, for programs that name none: tcp://host:port."),
+    ("ACTORFLOW_KEYS", "The file with the keys of the cluster, as `actorflow keys init` writes it."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +104,10 @@ def man_page(section: Section, see_also: tuple[str, ...] = ()) -> str:
         _roff(section.usage),
         ".fi",
     ]
-    for title, rows in section.groups:
+    for title, rows in (*section.groups, ("exit status", _STATUS), ("environment", _ENVIRONMENT)):
         lines.append(f".SH {_roff(title.upper())}")
         for head, text in rows:
-            lines += [".TP", f".B {_roff(head)}", _roff(text) or "\\&"]
+            lines += [".TP", f".B {_roff(head)}", re.sub(r"`([^`]*)`", r"\\fB\1\\fR", _roff(text)) or "\\&"]
     if see_also:
         lines += [".SH SEE ALSO", _roff(", ".join(f"{page}(1)" for page in see_also))]
     return "\n".join(lines) + "\n"

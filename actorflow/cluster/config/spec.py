@@ -88,11 +88,19 @@ class ClusterSpec:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has. Raises InvalidArgumentError for a job that is not there."""
+        """How many tasks a job has. Raises InvalidArgumentError for a job that is not there.
+
+        Example:
+            >>> af.ClusterSpec({"ps": ["a:7070"], "worker": ["b:7070", "c:7070"]}).num_tasks("worker")
+        """
         return len(self._of(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """The numbers of a job's tasks, rising. Raises InvalidArgumentError for a job that is not there."""
+        """The numbers of a job's tasks, rising. Raises InvalidArgumentError for a job that is not there.
+
+        Example:
+            >>> af.ClusterSpec({"worker": {0: "b:7070", 7: "c:7070"}}).task_indices("worker")
+        """
         return list(self._of(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
@@ -105,7 +113,11 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job by number, None for numbers left out. Raises InvalidArgumentError for an unknown job."""
+        """The addresses of a job by number, None for numbers left out. Raises InvalidArgumentError for an unknown job.
+
+        Example:
+            >>> af.ClusterSpec({"worker": {0: "b:7070", 2: "c:7070"}}).job_tasks("worker")
+        """
         tasks = self._of(job_name)
         return [tasks.get(index) for index in range(max(tasks) + 1)] if tasks else []
 
@@ -113,6 +125,10 @@ class ClusterSpec:
         """The cluster of those tasks that are in `tasks`, by their names.
 
         ClusterSpec({"ps": ["a:1"], "worker": ["b:1", "c:1"]}).only(["/job:ps/task:0", "/job:worker/task:1"])
+
+        Example:
+            >>> cluster = af.ClusterSpec({"ps": ["a:7070"], "worker": ["b:7070", "c:7070"]})
+            >>> cluster.only(["/job:ps/task:0", "/job:worker/task:1"]).as_dict()
         """
         return ClusterSpec(
             {
@@ -122,21 +138,33 @@ class ClusterSpec:
         )
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """The arguments of an equal ClusterSpec: lists, and dictionaries for jobs with numbers left out."""
+        """The arguments of an equal ClusterSpec: lists, and dictionaries for jobs with numbers left out.
+
+        Example:
+            >>> af.ClusterSpec({"ps": ["a:7070"], "worker": {7: "c:7070"}}).as_dict()
+        """
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
         }
 
     def as_cluster_def(self) -> ClusterDef:
-        """The jobs and their tasks as a message (`tf.train.ClusterDef`)."""
+        """The jobs and their tasks as a message (`tf.train.ClusterDef`).
+
+        Example:
+            >>> af.ClusterSpec({"ps": ["a:7070"]}).as_cluster_def().job[0].name
+        """
         from actorflow.graphdef.protos import ClusterDef, JobDef
 
         return ClusterDef(job=[JobDef(name=job, tasks=tasks) for job, tasks in self._jobs.items()])
 
     def address_of(self, task: str) -> str:
         """The address that a transport connects to, `tcp://host:port`, for a task's name. Raises
-        InvalidArgumentError."""
+        InvalidArgumentError.
+
+        Example:
+            >>> af.ClusterSpec({"ps": ["a:7070"]}).address_of("/job:ps/task:0")
+        """
         job, index = parse_task(task)
         self.task_address(job, index)
         return self._places[task_name(job, index)]

@@ -40,7 +40,12 @@ class Dimension:
         raise NotImplementedError
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both could be one size."""
+        """Whether both could be one size.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> tf.Dimension(3).is_compatible_with(None), tf.Dimension(3).is_compatible_with(4)
+        """
         mine, theirs = self.value, Dimension(other).value
         return mine is None or theirs is None or mine == theirs
 

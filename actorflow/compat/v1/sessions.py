@@ -89,6 +89,10 @@ class Session(_blocking.Session):
     def reset(target: str = "", containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
         """Drops the state in these containers, on all tasks of a cluster; in all containers where none is named.
 
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> tf.Session.reset("")
+
         Args:
             target: a task of the cluster (`grpc://` is taken for `tcp://`); "" is this process.
             containers: their names.
@@ -105,7 +109,15 @@ class Session(_blocking.Session):
         return super().partial_run(handle, fetches, feed_dict)
 
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None) -> Callable[..., Any]:
-        """`actorflow.Session.make_callable`."""
+        """`actorflow.Session.make_callable`.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> with tf.Graph().as_default(), tf.Session() as sess:
+            ...     x = tf.placeholder(tf.float32)
+            ...     square = sess.make_callable(tf.square(x), [x])
+            ...     print(square(3.0))
+        """
         if self._timeout is None:
             return super().make_callable(fetches, feed_list or ())
         feeds = list(feed_list or ())

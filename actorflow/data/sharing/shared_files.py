@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -93,6 +94,12 @@ class SharedFiles:
     def read(self, session: Any, open: Callable[[Any], Dataset]) -> Dataset:
         """The elements of the files that this worker gets, one file after another.
 
+        The worker's program goes through them with `async for` and feeds them. The names come through its session, so an iterator of
+        a graph can use them in this process only. An iterator on a task is for `Dataset.list_files(...).shard(workers, index)`.
+
+        The state of an iteration has the place in the file that it reads. One that goes on there takes the files that no worker has
+        taken; a file that was lost with the former iteration is read again when its lease is over.
+
         Example:
             >>> with open("a.txt", "w") as file:
             ...     print("line", file=file)
@@ -112,7 +119,8 @@ class SharedFiles:
         def names() -> AsyncIterator[bytes]:
             return self._names(session)
 
-        return Dataset.from_generator(names, string, []).flat_map(open)
+        node = Dataset.from_generator(names, string, []).node
+        return Dataset(replace(node, options={"goes_on": True})).flat_map(open)
 
     async def _names(self, session: Any) -> AsyncIterator[bytes]:
         reader = machine.fresh_hex(8)

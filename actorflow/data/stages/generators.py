@@ -28,7 +28,8 @@ _END = object()
 class Generator(Stage):
     """The elements of a generator, converted to the types that were stated.
 
-    Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped."""
+    Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped. With
+    the option `goes_on` none are: what it gave is given to no one again, as the names of `SharedFiles`."""
 
     def setup(self) -> None:
         self.found: deque[Any] = deque()
@@ -159,7 +160,8 @@ class Generator(Stage):
         return [max(self.taken, self.drop), self.ended]
 
     def set_own(self, state: Any) -> None:
-        self.drop, self.ended = state
+        given, self.ended = state
+        self.drop = 0 if self.node.options.get("goes_on") else given
 
 
 class Failure:

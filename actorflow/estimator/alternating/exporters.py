@@ -46,6 +46,16 @@ class Exporter:
     ) -> Any:
         """Exports, and gives the path, or None where nothing is to be exported.
 
+        Example:
+            >>> class Noted(af.estimator.Exporter):
+            ...     name = "noted"
+            ...     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+            ...         print(export_path, checkpoint_path, is_the_final_export)
+            >>> estimator = af.estimator.BaselineRegressor(model_dir="models/line")
+            >>> batches = [({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))]
+            >>> evaluation = af.estimator.EvalSpec(batches, exporters=Noted(), start_delay_secs=0)
+            >>> _ = await af.estimator.train_and_evaluate(estimator, af.estimator.TrainSpec(batches, max_steps=1), evaluation)
+
         Args:
             estimator: the Estimator.
             export_path: the folder of all exports of this name.

@@ -143,7 +143,13 @@ class BinaryClassHead(_ClassHead):
         }
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
-        """Those of a classification, and the probability of the second class as a regression."""
+        """Those of a classification, and the probability of the second class as a regression.
+
+        Example:
+            >>> head = af.estimator.BinaryClassHead()
+            >>> with af.Graph().as_default():
+            ...     print(sorted(head.exports(head.predictions(af.placeholder(af.float32, [None, 1])))))
+        """
         return {**super().exports(predictions), "regression": RegressionOutput(predictions["logistic"])}
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
@@ -273,7 +279,13 @@ class MultiLabelHead(Head):
         return {"logits": logits, "probabilities": af.sigmoid(logits)}
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
-        """Those of a classification. The names of the classes are their numbers."""
+        """Those of a classification. The names of the classes are their numbers.
+
+        Example:
+            >>> head = af.estimator.MultiLabelHead(3)
+            >>> with af.Graph().as_default():
+            ...     print(sorted(head.exports(head.predictions(af.placeholder(af.float32, [None, 3])))))
+        """
         return _classification(predictions, _for_each(predictions["logits"], _names(range(self.logits_dimension))))
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:

@@ -63,6 +63,14 @@ class Head:
     def predictions(self, logits: Tensor) -> dict[Any, Tensor]:
         """The predictions by name.
 
+        Example:
+            >>> head = af.estimator.BinaryClassHead()
+            >>> with af.Graph().as_default():
+            ...     predictions = head.predictions(af.constant([[2.0], [-1.0]]))
+            ...     async with af.Session() as opened:
+            ...         await opened.run(af.tables_initializer())
+            ...         print(await opened.run(predictions["class_ids"]))
+
         Args:
             logits: [batch, logits_dimension].
         """
@@ -70,6 +78,12 @@ class Head:
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
         """The outputs of a served model by signature.
+
+        Example:
+            >>> head = af.estimator.RegressionHead()
+            >>> with af.Graph().as_default():
+            ...     outputs = head.exports(head.predictions(af.placeholder(af.float32, [None, 1])))
+            >>> sorted(outputs)
 
         Args:
             predictions: what `predictions` gives.
@@ -86,6 +100,11 @@ class Head:
 
     def loss(self, labels: Any, logits: Any, features: Any = None, mode: str | None = None) -> Tensor:
         """The loss of a batch, a scalar.
+
+        Example:
+            >>> head = af.estimator.RegressionHead()
+            >>> loss = head.loss(labels=af.constant([[1.0], [2.0]]), logits=af.constant([[1.0], [4.0]]))
+            >>> await session.run(loss)
 
         Args:
             labels: the labels.
@@ -125,6 +144,15 @@ class Head:
         regularization_losses: Sequence[Tensor] | None = None,
     ) -> EstimatorSpec:
         """The spec of a model.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     features, labels = {"x": af.ones([2, 1])}, af.ones([2, 1])
+            ...     logits = af.layers.dense(features["x"], 1)
+            ...     step = af.train.create_global_step()
+            ...     head, mode = af.estimator.RegressionHead(), af.estimator.ModeKeys.TRAIN
+            ...     spec = head.create_estimator_spec(features, mode, logits, labels, af.train.AdamOptimizer())
+            >>> spec.loss.shape, spec.mode
 
         Args:
             features: the features, of which one may be weights.

@@ -38,6 +38,11 @@ class ExportOutput:
     def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
         """The signature of this output.
 
+        Example:
+            >>> output = af.estimator.export.PredictOutput({"area": af.placeholder(af.float32, [None])})
+            >>> signature = output.as_signature_def({"side": af.placeholder(af.float32, [None])})
+            >>> list(signature.inputs), list(signature.outputs)
+
         Args:
             receiver_tensors: the inputs by name.
 
@@ -102,7 +107,13 @@ class RegressionOutput(ExportOutput):
         self.value = value
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
-        """A regression. Its one input has serialised examples."""
+        """A regression. Its one input has serialised examples.
+
+        Example:
+            >>> output = af.estimator.export.RegressionOutput(af.placeholder(af.float32, [None, 1]))
+            >>> signature = output.as_signature_def({"examples": af.placeholder(af.string, [None])})
+            >>> signature.method_name
+        """
         return regression_signature_def(_examples(receiver_tensors, "Regression"), self.value)
 
 
@@ -123,7 +134,12 @@ class PredictOutput(ExportOutput):
         self.outputs: dict[str, Tensor] = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
-        """A prediction."""
+        """A prediction.
+
+        Example:
+            >>> output = af.estimator.export.PredictOutput(af.placeholder(af.float32, [None]))
+            >>> list(output.as_signature_def({"side": af.placeholder(af.float32, [None])}).outputs)
+        """
         return predict_signature_def(receiver_tensors, self.outputs)
 
 

@@ -86,7 +86,14 @@ class Progress:
             self._draw(False)
 
     def rows(self) -> dict[str, str]:
-        """The state now, by what it is called. Evaluations are apart."""
+        """The state now, by what it is called. Evaluations are apart.
+
+        Example:
+            >>> progress = af.estimator.Progress(False)
+            >>> progress(af.estimator.TrainingBegun(0.0, step=0, last_step=100))
+            >>> progress(af.estimator.StepMade(10.0, 20, loss=0.5, examples=640, epoch=1))
+            >>> progress.rows()
+        """
         found: dict[str, str] = {}
         if self._recent:
             first, now = self._recent[0], self._recent[-1]
@@ -110,7 +117,14 @@ class Progress:
         return min(self._recent[-1].step / self._last, 1.0) if self._recent and self._last else None
 
     def line(self) -> str:
-        """The state now, as a line."""
+        """The state now, as a line.
+
+        Example:
+            >>> progress = af.estimator.Progress(False)
+            >>> progress(af.estimator.TrainingBegun(0.0, step=0, last_step=100))
+            >>> progress(af.estimator.StepMade(10.0, 20, loss=0.5, examples=640, epoch=1))
+            >>> progress.line()
+        """
         parts = [
             f"{text} {label}" if label in ("steps/s", "examples/s", "left") else f"{label} {text}"
             for label, text in self.rows().items()
@@ -127,6 +141,10 @@ class Progress:
     def print(self, *values: Any) -> None:
         """Prints above what is shown.
 
+        Example:
+            >>> with af.estimator.Progress(False) as progress:
+            ...     progress.print("the learning rate is now", 0.01)
+
         Args:
             values: see `print`.
         """
@@ -137,7 +155,12 @@ class Progress:
             self._draw(False)
 
     def close(self) -> None:
-        """Shows the end of a training, also one by an error."""
+        """Shows the end of a training, also one by an error.
+
+        Example:
+            >>> progress = af.estimator.Progress(False)
+            >>> progress.close()
+        """
         if not self._is_over:
             self._is_over = True
             self._draw(True)

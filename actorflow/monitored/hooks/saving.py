@@ -43,10 +43,29 @@ class CheckpointSaverListener:
     """
 
     def begin(self) -> Any:
-        """Called before the session is there; the graph may still be added to."""
+        """Called before the session is there; the graph may still be added to.
+
+        Example:
+            >>> class Named(af.train.CheckpointSaverListener):
+            ...     def begin(self):
+            ...         print([v.name for v in af.trainable_variables()])
+            >>> v, step = af.Variable(3.0, name="v"), af.train.create_global_step()
+            >>> hook = af.train.CheckpointSaverHook("run", save_steps=2, listeners=[Named()])
+            >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+            ...     pass
+        """
 
     def before_save(self, session: Any, global_step_value: int) -> Any:
         """Called before a checkpoint is written.
+
+        Example:
+            >>> class Told(af.train.CheckpointSaverListener):
+            ...     def before_save(self, session, global_step_value):
+            ...         print("saves at", global_step_value)
+            >>> step = af.train.create_global_step().assign_add(1)
+            >>> hook = af.train.CheckpointSaverHook("run", save_steps=2, listeners=[Told()])
+            >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+            ...     _ = await session.run(step)
 
         Args:
             session: the session.
@@ -56,6 +75,16 @@ class CheckpointSaverListener:
     def after_save(self, session: Any, global_step_value: int) -> Any:
         """Called when a checkpoint is there. True ends the training.
 
+        Example:
+            >>> class Enough(af.train.CheckpointSaverListener):
+            ...     def after_save(self, session, global_step_value):
+            ...         return global_step_value >= 2
+            >>> step = af.train.create_global_step().assign_add(1)
+            >>> hook = af.train.CheckpointSaverHook("run", save_steps=2, listeners=[Enough()])
+            >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+            ...     while not session.should_stop():
+            ...         print(await session.run(step))
+
         Args:
             session: the session.
             global_step_value: the global step.
@@ -63,6 +92,15 @@ class CheckpointSaverListener:
 
     def end(self, session: Any, global_step_value: int) -> Any:
         """Called at the end, when the last checkpoint is there.
+
+        Example:
+            >>> class Told(af.train.CheckpointSaverListener):
+            ...     def end(self, session, global_step_value):
+            ...         print("over at", global_step_value)
+            >>> step = af.train.create_global_step().assign_add(1)
+            >>> hook = af.train.CheckpointSaverHook("run", save_steps=100, listeners=[Told()])
+            >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
+            ...     _ = await session.run(step)
 
         Args:
             session: the session.

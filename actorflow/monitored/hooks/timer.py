@@ -49,7 +49,14 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets the last trigger."""
+        """Forgets the last trigger.
+
+        Example:
+            >>> timer = af.train.SecondOrStepTimer(every_steps=10)
+            >>> _ = timer.update_last_triggered_step(3)
+            >>> timer.reset()
+            >>> timer.should_trigger_for_step(4)
+        """
         self._step: int | None = None
         self._time: float | None = None
 
@@ -72,7 +79,13 @@ class SecondOrStepTimer:
         return elapsed
 
     def last_triggered_step(self) -> int | None:
-        """The step at which it triggered last."""
+        """The step at which it triggered last.
+
+        Example:
+            >>> timer = af.train.SecondOrStepTimer(every_steps=10)
+            >>> _ = timer.update_last_triggered_step(3)
+            >>> timer.last_triggered_step()
+        """
         return self._step
 
 

@@ -92,15 +92,16 @@ def Assert(
 
     Example:
         >>> x = af.placeholder(af.float32)
-        >>> check = af.Assert(af.reduce_all(x > 0.0), ["x is", x])
+        >>> check = af.Assert(af.reduce_all(x > 0.0), ["A rate is positive.", "x =", x])
         >>> await session.run(check, {x: [1.0, -2.0]})
         Traceback (most recent call last):
             ...
-        actorflow.errors.InvalidArgumentError: assertion failed: the condition does not hold.
+        actorflow.errors.InvalidArgumentError: assertion failed: A rate is positive.
 
     Args:
         condition: a bool tensor of any shape.
-        data: texts and tensors that the message shows.
+        data: texts, with which the message begins, and tensors, whose elements it shows. A text that ends with `=` names the tensor
+            behind it.
         summarize: how many elements of each tensor; 3 by default, -1 for all.
     """
     return assert_op(condition, list(data), summarize=3 if summarize is None else summarize, name=name)

@@ -177,6 +177,14 @@ class ReaderBase:
 
         A key is the file's name and, by the kind of reader, the number or offset of the record: `a.txt:17`.
 
+        Example:
+            >>> with open("lines.txt", "w") as file:
+            ...     print("one", "two", sep="\\n", file=file)
+            >>> files = af.FIFOQueue(1, af.string, [[]])
+            >>> record = af.TextLineReader().read(files)
+            >>> await session.run(files.enqueue("lines.txt"))
+            >>> await session.run(record)
+
         Raises in the run:
             OutOfRangeError: the queue is closed and empty, and the last file is read.
             NotFoundError: there is no file of the name that the queue gave; the next read takes the next name.
@@ -197,19 +205,53 @@ class ReaderBase:
         return reader_num_records_produced(self.reader_ref, name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """How many files the reader has read to their end, int64."""
+        """How many files the reader has read to their end, int64.
+
+        Example:
+            >>> names = af.FIFOQueue(2, af.string, [[]])
+            >>> reader = af.IdentityReader()
+            >>> _ = await session.run(names.enqueue("a"))
+            >>> _ = await session.run(reader.read(names))
+            >>> await session.run(reader.num_work_units_completed())
+        """
         return reader_num_work_units_completed(self.reader_ref, name=name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """The state of the reader (counts, file, place in it), as a scalar string."""
+        """The state of the reader (counts, file, place in it), as a scalar string.
+
+        Example:
+            >>> reader = af.IdentityReader()
+            >>> state = await session.run(reader.serialize_state())
+            >>> await session.run(reader.restore_state(state))
+        """
         return reader_serialize_state(self.reader_ref, name=name)
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
-        """Makes the reader go on where the one was that gave `state`."""
+        """Makes the reader go on where the one was that gave `state`.
+
+        Example:
+            >>> with open("lines.txt", "w") as file:
+            ...     print("one", "two", sep="\\n", file=file)
+            >>> files, reader = af.FIFOQueue(1, af.string, [[]]), af.TextLineReader()
+            >>> record = reader.read(files)
+            >>> await session.run(files.enqueue("lines.txt"))
+            >>> state = await session.run(reader.serialize_state())
+            >>> (await session.run(record))[1]
+            >>> await session.run(reader.restore_state(state))
+        """
         return reader_restore_state(self.reader_ref, state, name=name)
 
     def reset(self, name: str | None = None) -> Operation:
-        """Makes the reader leave its file and forget its counts."""
+        """Makes the reader leave its file and forget its counts.
+
+        Example:
+            >>> names = af.FIFOQueue(2, af.string, [[]])
+            >>> reader = af.IdentityReader()
+            >>> _ = await session.run(names.enqueue("a"))
+            >>> _ = await session.run(reader.read(names))
+            >>> await session.run(reader.reset())
+            >>> await session.run(reader.num_records_produced())
+        """
         return reader_reset(self.reader_ref, name=name)
 
 

@@ -364,6 +364,11 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     ) -> Operation:
         """`apply_grad` of what an IndexedSlices holds.
 
+        Example:
+            >>> sums = af.SparseConditionalAccumulator(af.float32, [None, 1])
+            >>> await session.run(sums.apply_indexed_slices_grad(af.IndexedSlices([[2.0]], af.constant([3], af.int64))))
+            >>> await session.run(sums.num_accumulated())
+
         Args:
             grad: the rows of a gradient, their indices and its shape.
             local_step: the step in which it was computed, as in `ConditionalAccumulator.apply_grad`.
@@ -412,7 +417,14 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
 
     def take_grad(self, num_required: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """The indices, the rows' means (or sums) and the whole shape, when `num_required` gradients have been applied."""
+        """The indices, the rows' means (or sums) and the whole shape, when `num_required` gradients have been applied.
+
+        Example:
+            >>> sums = af.SparseConditionalAccumulator(af.float32, [None, 1])
+            >>> await session.run(sums.apply_grad(grad_indices=[3, 5], grad_values=[[1.0], [2.0]]))
+            >>> indices, values, shape = sums.take_grad(1)
+            >>> await session.run([indices, values])
+        """
         return sparse_accumulator_take_gradient(
             self._ref, num_required, dtype=self._dtype, shape=self._shape, name=name
         )

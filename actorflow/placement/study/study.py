@@ -76,7 +76,14 @@ class PlacementStudy:
         return self.problem.present or next(at for name, at in starts(self.problem) if name == "greedy")
 
     def placement(self) -> dict[str, str]:
-        """The device of each node."""
+        """The device of each node.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None], name="x")
+            >>> y = af.reduce_sum(x, name="y")
+            >>> _ = await session.run(y, {x: [1.0, 2.0]})
+            >>> (await session.study_placement()).placement()["y"]
+        """
         names, group = self.problem.machine.names, self.problem.grouping.group
         return {node: names[self._at[g]] for node, g in zip(self.problem.work.names, group)}
 
@@ -127,6 +134,14 @@ class PlacementStudy:
 
         A traced step is a little slower than others: its threads ask the event loop after each kernel.
 
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> y = af.reduce_sum(x)
+            >>> trace = af.Trace(detail="plan")
+            >>> for trace_of in [None, trace]:
+            ...     _ = await session.run(y, {x: [1.0, 2.0]}, trace=trace_of)
+            >>> comparison = (await session.study_placement()).compare(trace)
+
         Args:
             trace: of one run, made with `detail="plan"`, as untraced steps run.
 
@@ -143,6 +158,12 @@ class PlacementStudy:
     def svg(self, *others: PlacementStudy, titles: Sequence[str] = ()) -> str:
         """The timeline as a picture, with those of other studies below it on the same scale. Nodes on the critical path are red.
 
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> _ = await session.run(af.reduce_sum(x), {x: [1.0, 2.0]})
+            >>> study = await session.study_placement()
+            >>> study.svg(study.what_if(bandwidth="10Gb/s"), titles=["now", "slower links"])[:4]
+
         Args:
             others: the studies whose timelines are drawn below.
             titles: of the timelines.
@@ -151,12 +172,25 @@ class PlacementStudy:
         return svg([(name, study.problem, study.timeline) for name, study in zip(names, (self, *others))])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the step, the devices and the placement to a file, for `load` and for `actorflow place`."""
+        """Writes the step, the devices and the placement to a file, for `load` and for `actorflow place`.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> _ = await session.run(af.reduce_sum(x), {x: [1.0, 2.0]})
+            >>> (await session.study_placement()).save("step.study")
+        """
         Path(path).write_bytes(_MAGIC + encode_problem(replace(self.problem, present=list(self._at))))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PlacementStudy:
         """The study that `save` has written.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> _ = await session.run(af.reduce_sum(x), {x: [1.0, 2.0]})
+            >>> study = await session.study_placement()
+            >>> study.save("step.study")
+            >>> af.PlacementStudy.load("step.study").placement() == study.placement()
 
         Raises:
             InvalidArgumentError: the file is something else.

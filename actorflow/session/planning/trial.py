@@ -109,12 +109,31 @@ class PlacementTrial:
         return f"<actorflow.PlacementTrial: {self.wins} of {self.pairs} pairs won; {self.verdict}>"
 
     async def done(self) -> bool:
-        """Waits until it is decided, which takes some twenty to sixty steps of the program; gives `adopted`."""
+        """Waits until it is decided, which takes some twenty to sixty steps of the program; gives `adopted`.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> y = af.reduce_sum(x * x)
+            >>> async with af.Session(devices={"CPU": 2}) as session:
+            ...     _ = await session.run(y, {x: [1.0, 2.0]})
+            ...     trial = await session.replan(search=0.01)
+            ...     await trial.close()
+            ...     print(await trial.done())
+        """
         await self._over.wait()
         return bool(self.adopted)
 
     async def close(self) -> None:
-        """Ends a trial that is not decided, and puts the former placement back."""
+        """Ends a trial that is not decided, and puts the former placement back.
+
+        Example:
+            >>> x = af.placeholder(af.float32, [None])
+            >>> y = af.reduce_sum(x * x)
+            >>> async with af.Session(devices={"CPU": 2}) as session:
+            ...     _ = await session.run(y, {x: [1.0, 2.0]})
+            ...     trial = await session.replan(search=0.01)
+            ...     await trial.close()
+        """
         if self.adopted is None:
             self._decide(False, "The trial was ended before it was decided; the former placement is back.")
         if not self._root.closed:

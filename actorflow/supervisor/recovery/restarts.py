@@ -36,7 +36,12 @@ class RestartPolicy:
     longest_seconds: float = 30.0
 
     def pause(self, before: int, draw: float) -> float:
-        """The seconds before a restart, if there were `before` others in a row; `draw` is from 0 to 1."""
+        """The seconds before a restart, if there were `before` others in a row; `draw` is from 0 to 1.
+
+        Example:
+            >>> policy = af.supervisor.RestartPolicy(first_seconds=0.1, factor=2.0)
+            >>> policy.pause(before=3, draw=1.0)
+        """
         full = min(self.longest_seconds, self.first_seconds * self.factor ** min(before, 64))
         return full * (0.5 + draw / 2)
 

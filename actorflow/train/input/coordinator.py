@@ -69,7 +69,14 @@ class Coordinator:
     # ---- the stop
 
     def should_stop(self) -> bool:
-        """Whether a stop was asked for."""
+        """Whether a stop was asked for.
+
+        Example:
+            >>> coord = af.train.Coordinator()
+            >>> coord.should_stop()
+            >>> coord.request_stop()
+            >>> coord.should_stop()
+        """
         return self._stop.is_set()
 
     def request_stop(self, ex: Any = None) -> None:
@@ -92,7 +99,14 @@ class Coordinator:
             call()
 
     def clear_stop(self) -> None:
-        """Forgets the stop and its error, so that the coordinator can be used again."""
+        """Forgets the stop and its error, so that the coordinator can be used again.
+
+        Example:
+            >>> coord = af.train.Coordinator()
+            >>> coord.request_stop()
+            >>> coord.clear_stop()
+            >>> coord.should_stop()
+        """
         with self._lock:
             self._joined = False
             self._error = None
@@ -100,14 +114,28 @@ class Coordinator:
 
     @contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """An exception inside the block asks for a stop and goes no further: it is raised where all are joined."""
+        """An exception inside the block asks for a stop and goes no further: it is raised where all are joined.
+
+        Example:
+            >>> coord = af.train.Coordinator()
+            >>> with coord.stop_on_exception():
+            ...     raise ValueError("no such file")
+            >>> coord.should_stop()
+        """
         try:
             yield
         except Exception as error:
             self.request_stop(error)
 
     def raise_requested_exception(self) -> None:
-        """Raises the exception that was given to `request_stop`, if there is one."""
+        """Raises the exception that was given to `request_stop`, if there is one.
+
+        Example:
+            >>> coord = af.train.Coordinator()
+            >>> with coord.stop_on_exception():
+            ...     raise ValueError("no such file")
+            >>> coord.raise_requested_exception()
+        """
         if self._error is not None:
             raise self._error
 
@@ -119,11 +147,26 @@ class Coordinator:
     # ---- threads
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Blocks until a stop is asked for, `timeout` seconds at most. Says whether it was."""
+        """Blocks until a stop is asked for, `timeout` seconds at most. Says whether it was.
+
+        Example:
+            >>> coord = af.train.Coordinator()
+            >>> coord.wait_for_stop(timeout=0.001)
+        """
         return self._stop.wait(timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """`join` waits for this thread too."""
+        """`join` waits for this thread too.
+
+        Example:
+            >>> import threading
+            >>> coord = af.train.Coordinator()
+            >>> thread = threading.Thread(target=coord.request_stop)
+            >>> coord.register_thread(thread)
+            >>> thread.start()
+            >>> coord.join()
+            >>> thread.is_alive()
+        """
         with self._lock:
             self._registered.add(thread)
 
@@ -134,6 +177,14 @@ class Coordinator:
         ignore_live_threads: bool = False,
     ) -> None:
         """Waits until all threads have ended.
+
+        Example:
+            >>> import threading
+            >>> coord = af.train.Coordinator()
+            >>> threads = [threading.Thread(target=coord.request_stop) for _ in range(2)]
+            >>> for thread in threads:
+            ...     thread.start()
+            >>> coord.join(threads)
 
         Args:
             threads: the threads to wait for, beside those that are registered.
@@ -163,7 +214,13 @@ class Coordinator:
     # ---- tasks
 
     async def stopped(self) -> None:
-        """Returns when a stop is asked for, from whatever thread."""
+        """Returns when a stop is asked for, from whatever thread.
+
+        Example:
+            >>> coord = af.train.Coordinator()
+            >>> coord.request_stop()
+            >>> await coord.stopped()
+        """
         loop = asyncio.get_running_loop()
         event = asyncio.Event()
 
@@ -185,6 +242,12 @@ class Coordinator:
 
     def start_soon(self, work: Callable[..., Awaitable[Any]], *args: Any, name: str | None = None) -> None:
         """Starts `work(*args)` as a task of the `async with` block. An error of it stops all, and is raised at its end.
+
+        Example:
+            >>> async def count(n):
+            ...     print(n)
+            >>> async with af.train.Coordinator() as coord:
+            ...     coord.start_soon(count, 3)
 
         Raises:
             RuntimeError: the coordinator is not entered.

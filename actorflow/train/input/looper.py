@@ -90,12 +90,51 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Called before the first call of `run_loop`."""
+        """Called before the first call of `run_loop`.
+
+        Example:
+            >>> class Noting(af.train.LooperThread):
+            ...     def start_loop(self):
+            ...         print("begins")
+            ...     def run_loop(self):
+            ...         coord.request_stop()
+            >>> coord = af.train.Coordinator()
+            >>> looper = Noting(coord, 0.001)
+            >>> looper.start()
+            >>> coord.join([looper])
+        """
 
     def stop_loop(self) -> None:
-        """Called after the last call of `run_loop`, unless one failed."""
+        """Called after the last call of `run_loop`, unless one failed.
+
+        Example:
+            >>> class Noting(af.train.LooperThread):
+            ...     def run_loop(self):
+            ...         coord.request_stop()
+            ...     def stop_loop(self):
+            ...         print("ends")
+            >>> coord = af.train.Coordinator()
+            >>> looper = Noting(coord, 0.001)
+            >>> looper.start()
+            >>> coord.join([looper])
+        """
 
     def run_loop(self) -> None:
-        """Called again and again; calls `target`."""
+        """Called again and again; calls `target`.
+
+        Example:
+            >>> class Counter(af.train.LooperThread):
+            ...     def start_loop(self):
+            ...         self.count = 0
+            ...     def run_loop(self):
+            ...         self.count += 1
+            ...         coord.request_stop()
+            ...     def stop_loop(self):
+            ...         print("calls:", self.count)
+            >>> coord = af.train.Coordinator()
+            >>> looper = Counter(coord, 0.001)
+            >>> looper.start()
+            >>> coord.join([looper])
+        """
         if self._work is not None:
             self._work(*self._work_args, **self._work_kwargs)

@@ -87,7 +87,14 @@ class QueueRunner:
         self._errors: list[Exception] = []
 
     def to_proto(self, export_scope: None = None) -> QueueRunnerDef:
-        """The names of the queue and its operations as a message, for `from_proto`."""
+        """The names of the queue and its operations as a message, for `from_proto`.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     queue = af.FIFOQueue(10, af.float32, [[]], name="numbers")
+            ...     runner = af.train.QueueRunner(queue, [queue.enqueue(1.0)])
+            >>> runner.to_proto().queue_name
+        """
         from actorflow.graphdef.protos import QueueRunnerDef
 
         return QueueRunnerDef(
@@ -101,6 +108,13 @@ class QueueRunner:
     @staticmethod
     def from_proto(queue_runner_def: QueueRunnerDef | bytes, import_scope: str | None = None) -> QueueRunner:
         """A runner of a queue that the default graph has already, by the names of its operations.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     queue = af.FIFOQueue(10, af.float32, [[]], name="numbers")
+            ...     runner = af.train.QueueRunner(queue, [queue.enqueue(1.0)])
+            ...     again = af.train.QueueRunner.from_proto(runner.to_proto())
+            >>> [op.name for op in again.enqueue_ops]
 
         Args:
             queue_runner_def: the message of `to_proto` (or of TensorFlow's), or its bytes.
@@ -169,6 +183,15 @@ class QueueRunner:
         """Threads that run the enqueue operations in a blocking session, and one that closes the queue when `coord`
         stops.
 
+        Example:
+            >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
+            ...     queue = af.FIFOQueue(10, af.float32, [[]])
+            ...     runner, coord = af.train.QueueRunner(queue, [queue.enqueue(1.0)]), af.train.Coordinator()
+            ...     threads = runner.create_threads(blocking, coord, start=True)
+            ...     print(blocking.run(queue.dequeue_many(3)))
+            ...     coord.request_stop()
+            ...     coord.join(threads)
+
         Args:
             sess: a blocking session.
             coord: stops the threads and gets their errors. Without it errors are kept in `exceptions_raised`.
@@ -226,7 +249,16 @@ class QueueRunner:
     # ---- tasks
 
     def start(self, session: Session, coord: Coordinator) -> None:
-        """Starts the same loops as tasks of `coord`, which has to be entered. Does nothing where they run already."""
+        """Starts the same loops as tasks of `coord`, which has to be entered. Does nothing where they run already.
+
+        Example:
+            >>> queue = af.FIFOQueue(10, af.float32, [[]])
+            >>> runner = af.train.QueueRunner(queue, [queue.enqueue(af.placeholder_with_default(1.0, []))])
+            >>> async with af.train.Coordinator() as coord:
+            ...     runner.start(session, coord)
+            ...     print(await session.run(queue.dequeue_many(3)))
+            ...     coord.request_stop()
+        """
         if not self._begin(session):
             return
         for op in self.enqueue_ops:

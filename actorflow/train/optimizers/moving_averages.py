@@ -121,13 +121,26 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Variable | Tensor) -> str:
-        """The name of the operation that holds the average of `var`, or would."""
+        """The name of the operation that holds the average of `var`, or would.
+
+        Example:
+            >>> v = af.Variable(0.0, name="v")
+            >>> af.train.ExponentialMovingAverage(0.9).average_name(v)
+        """
         found = self._averages.get(var)
         return f"{var.op.name}/{self._name}" if found is None else found.op.name
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Variable]:
         """Variables by the names under which a checkpoint has what they should be: those in `moving_avg_variables` (all
-        that are trainable or were averaged) by the names of their averages, others by their own."""
+        that are trainable or were averaged) by the names of their averages, others by their own.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(0.0, name="v")
+            ...     ema = af.train.ExponentialMovingAverage(0.9)
+            ...     update = ema.apply([v])
+            ...     print(ema.variables_to_restore()["v/ExponentialMovingAverage"] is v)
+        """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
         averaged = list(dict.fromkeys(moving_avg_variables))

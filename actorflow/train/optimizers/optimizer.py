@@ -74,6 +74,11 @@ class Optimizer:
         self._non_slots: dict[tuple[str, Graph], Variable] = {}
 
     def get_name(self) -> str:
+        """The name that the optimizer was given, or that of its kind.
+
+        Example:
+            >>> af.train.AdamOptimizer().get_name()
+        """
         return self._name
 
     def minimize(
@@ -92,6 +97,13 @@ class Optimizer:
         It also runs the updates in UPDATE_OPS that belong to the loss: those of layers whose outputs the loss needs, such as the
         moving averages of a batch normalization, and those that need no placeholder beside the loss's own.
         Modules that import `actorflow.compat.v1` do that themselves, as with TensorFlow.
+
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> step = af.train.GradientDescentOptimizer(0.1).minimize(v * v)
+            >>> await session.run(v.initializer)
+            >>> await session.run(step)
+            >>> await session.run(v)
 
         Args:
             loss: a floating-point tensor, the sum of whose elements is minimised; in eager execution a function that gives it.
@@ -263,14 +275,38 @@ class Optimizer:
         return train_op
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """The variable that the optimizer keeps for `var` under this name (see `get_slot_names`), or None."""
+        """The variable that the optimizer keeps for `var` under this name (see `get_slot_names`), or None.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> optimizer = af.train.MomentumOptimizer(0.1, 0.9)
+            >>> step = optimizer.minimize(v * v)
+            >>> slot = optimizer.get_slot(v, "momentum")
+            >>> await session.run(slot.initializer)
+            >>> await session.run(slot)
+        """
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
+        """The names of what the optimizer keeps for each variable.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     v, optimizer = af.Variable(3.0), af.train.AdamOptimizer()
+            ...     step = optimizer.minimize(v * v)
+            >>> optimizer.get_slot_names()
+        """
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """All variables that the optimizer keeps, in the order of their names."""
+        """All variables that the optimizer keeps, in the order of their names.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     v, optimizer = af.Variable(3.0, name="v"), af.train.MomentumOptimizer(0.1, 0.9)
+            ...     step = optimizer.minimize(v * v)
+            >>> [kept.name for kept in optimizer.variables()]
+        """
         kept = [*self._non_slots.values(), *(v for slots in self._slots.values() for v in slots.values())]
         return sorted(kept, key=lambda v: v.name)
 

@@ -113,7 +113,14 @@ class SyncReplicasOptimizer(Optimizer):
         """The names of global variables without a value: none is left when workers may begin."""
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> list[GradientAndVariable]:
-        """That of the optimizer inside: the gradients of this worker alone."""
+        """That of the optimizer inside: the gradients of this worker alone.
+
+        Example:
+            >>> v = af.Variable(3.0, name="v")
+            >>> optimizer = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
+            >>> ((gradient, variable),) = optimizer.compute_gradients(v * v)
+            >>> variable.name
+        """
         return self._opt.compute_gradients(*args, **kwargs)
 
     def apply_gradients(
@@ -125,7 +132,15 @@ class SyncReplicasOptimizer(Optimizer):
         """The operation that a worker runs for a batch: it hands the gradients over, and waits for the next step. No variable
         is changed without the chief's queue runner.
 
-        Raises ValueError where there are no pairs, none with a gradient, or no global step."""
+        Raises ValueError where there are no pairs, none with a gradient, or no global step.
+
+        Example:
+            >>> with af.Graph().as_default():
+            ...     v, count = af.Variable(3.0), af.train.create_global_step()
+            ...     optimizer = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
+            ...     train = optimizer.apply_gradients(optimizer.compute_gradients(v * v), global_step=count)
+            >>> train.type
+        """
         pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError("Must supply at least one variable")
@@ -259,7 +274,15 @@ class SyncReplicasOptimizer(Optimizer):
     def dropped_gradients(self) -> Tensor:
         """How many gradients of single variables were dropped so far, as too late or too many: an int64 scalar.
 
-        Raises ValueError before `apply_gradients`."""
+        Raises ValueError before `apply_gradients`.
+
+        Example:
+            >>> v, count = af.Variable(3.0), af.train.create_global_step()
+            >>> optimizer = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
+            >>> train = optimizer.minimize(v * v, global_step=count)
+            >>> await session.run(af.global_variables_initializer())
+            >>> await session.run(optimizer.dropped_gradients())
+        """
         if self._runner is None:
             raise ValueError("dropped_gradients() should be called after apply_gradients().")
         return self._dropped

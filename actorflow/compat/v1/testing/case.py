@@ -57,7 +57,16 @@ class TestCase(Comparisons):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """A folder of this test's own, which goes with it."""
+        """A folder of this test's own, which goes with it.
+
+        Example:
+            >>> import os
+            >>> import actorflow.compat.v1 as tf
+            >>> class Case(tf.test.TestCase):
+            ...     def runTest(self):
+            ...         print(os.path.isdir(self.get_temp_dir()))
+            >>> _ = Case().run()
+        """
         if self._folder is None:
             self._folder = self.enterContext(tempfile.TemporaryDirectory())
         return self._folder
@@ -71,6 +80,14 @@ class TestCase(Comparisons):
         force_gpu: bool = False,
     ) -> Iterator[Session]:
         """A session for the block, which is the default one there, and so is its graph.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> class Case(tf.test.TestCase):
+            ...     def runTest(self):
+            ...         with self.session() as sess:
+            ...             print(sess.run(tf.constant(3.0) * 2.0))
+            >>> _ = Case().run()
 
         Args:
             graph: the graph; the default one unless given.
@@ -120,7 +137,16 @@ class TestCase(Comparisons):
         return made(graph, config, use_gpu, force_gpu)
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors, in any structure, in the default session or the cached one."""
+        """The values of tensors, in any structure, in the default session or the cached one.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> class Case(tf.test.TestCase):
+            ...     def runTest(self):
+            ...         with self.session():
+            ...             print(self.evaluate(tf.constant(3.0) * 2.0))
+            >>> _ = Case().run()
+        """
         session = get_default_session() or self._cached
         if session is not None:
             return session.run(tensors)
