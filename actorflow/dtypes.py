@@ -122,6 +122,7 @@ class DType:
 
         Example:
             >>> af.float32.is_compatible_with("float32"), af.float32.is_compatible_with(af.float64)
+            (True, False)
         """
         return self.base_dtype is as_dtype(other).base_dtype
 

@@ -72,6 +72,7 @@ class OpError(Exception):
         Example:
             >>> error = af.errors.NotFoundError("There is no file a.txt.").located(node="ReadFile")
             >>> error.node, str(error).splitlines()[0]
+            ('ReadFile', 'There is no file a.txt.')
         """
         names = ("node", "op", "device", "where", "details", "hint")
         merged: dict[str, Any] = {name: getattr(self, name) or facts.get(name) for name in names}

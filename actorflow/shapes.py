@@ -57,6 +57,7 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([None, 3]).as_list()
+            [None, 3]
         """
         if self._sizes is None:
             raise ValueError("as_list() needs a known rank.")
@@ -70,6 +71,7 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([2, 3]).num_elements(), af.TensorShape([None, 3]).num_elements()
+            (6, None)
         """
         return num_elements(self._sizes)
 
@@ -89,6 +91,7 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape(None).with_rank(2)
+            TensorShape([None, None])
         """
         return self.merge_with((None,) * rank)
 
@@ -97,6 +100,9 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([2, 3]).with_rank_at_least(3)
+            Traceback (most recent call last):
+                ...
+            ValueError: Shape (2, 3) has less than 3 dimensions.
         """
         if self._sizes is not None and len(self._sizes) < rank:
             raise ValueError(f"Shape {self} has less than {rank} dimensions.")
@@ -107,6 +113,7 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([2, 3]).with_rank_at_most(3)
+            TensorShape([2, 3])
         """
         if self._sizes is not None and len(self._sizes) > rank:
             raise ValueError(f"Shape {self} has more than {rank} dimensions.")
@@ -117,6 +124,9 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([2, 3]).assert_same_rank([4])
+            Traceback (most recent call last):
+                ...
+            ValueError: Shapes (2, 3) and (4,) differ in rank.
         """
         right = as_shape(other)
         if self._sizes is not None and right is not None and len(self._sizes) != len(right):
@@ -127,6 +137,9 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([None, 3]).assert_is_fully_defined()
+            Traceback (most recent call last):
+                ...
+            ValueError: Shape (?, 3) is not fully known.
         """
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully known.")
@@ -136,6 +149,9 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([2, 3]).assert_has_rank(1)
+            Traceback (most recent call last):
+                ...
+            ValueError: Shapes (2, 3) and (?,) are not compatible.
         """
         self.with_rank(rank)
 
@@ -144,6 +160,9 @@ class TensorShape:
 
         Example:
             >>> af.TensorShape([None, 3]).assert_is_compatible_with([2, 4])
+            Traceback (most recent call last):
+                ...
+            ValueError: Shapes (?, 3) and (2, 4) are not compatible.
         """
         self.merge_with(other)
 

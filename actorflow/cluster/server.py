@@ -281,6 +281,7 @@ class Server:
             >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
             ...     await server.drain(5.0)
             ...     print(server.status()["state"])
+            draining
         """
         self.worker.draining = True
         with anyio.move_on_after(seconds):
@@ -295,6 +296,7 @@ class Server:
             >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
             ...     await server.set_epoch(2)
             ...     print(server.status()["epoch"])
+            2
         """
         if epoch < self.epoch:
             raise InvalidArgumentError(f"Epoch {epoch} cannot follow epoch {self.epoch}, in which {self.task} is.")
@@ -328,6 +330,7 @@ class Server:
             >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:
             ...     status = server.status()
             >>> status["task"], status["steps_in_flight"]
+            ('/job:worker/task:0', 0)
         """
         steps = self.worker.steps
         # a simulation's seed decides neither when memory is collected nor how long kernels take

@@ -103,6 +103,7 @@ class TensorArray:
         Example:
             >>> array = af.TensorArray(af.float32, size=2).unstack([1.0, 2.0])
             >>> array.identity().stack()
+            [1. 2.]
         """
         return self._with(identity(self._flow))
 
@@ -116,6 +117,7 @@ class TensorArray:
             >>> array = af.TensorArray(af.float32, size=2).unstack([1.0, 2.0])
             >>> slopes = array.grad("loss").write(0, 5.0).write(0, 6.0)
             >>> slopes.stack()
+            [11.  0.]
 
         Args:
             source: what the gradients are of; part of the node's name.
@@ -134,6 +136,7 @@ class TensorArray:
 
         Example:
             >>> af.TensorArray(af.float32, size=2).unstack([1.0, 2.0]).read(1)
+            2.0
         """
         return lists.get_item(
             self._flow, index, element_dtype=self._dtype, element_shape=self._shape, name=name or "TensorArrayRead"
@@ -158,6 +161,7 @@ class TensorArray:
 
         Example:
             >>> af.TensorArray(af.float32, size=3).unstack([1.0, 2.0, 3.0]).gather([2, 0])
+            [3. 1.]
         """
         return lists.gather_list(self._flow, indices, element_dtype=self._dtype, element_shape=self._shape, name=name)
 
@@ -167,6 +171,7 @@ class TensorArray:
         Example:
             >>> array = af.TensorArray(af.float32, size=2, infer_shape=False).write(0, [1.0]).write(1, [2.0, 3.0])
             >>> array.concat()
+            [1. 2. 3.]
         """
         return lists.concat_list(self._flow, element_dtype=self._dtype, element_shape=self._shape, name=name)
 
@@ -175,6 +180,7 @@ class TensorArray:
 
         Example:
             >>> af.TensorArray(af.float32, size=2).unstack([[1.0, 2.0], [3.0, 4.0]]).read(0)
+            [1. 2.]
         """
         tensor = self._element(value, 1)
         return self._scattered(range_(_rows(tensor)), tensor, True, name)
@@ -184,6 +190,7 @@ class TensorArray:
 
         Example:
             >>> af.TensorArray(af.float32, size=3).scatter([2, 0, 1], [1.0, 2.0, 3.0]).stack()
+            [2. 3. 1.]
         """
         return self._scattered(indices, self._element(value, 1), self._dynamic, name)
 
@@ -200,6 +207,7 @@ class TensorArray:
         Example:
             >>> array = af.TensorArray(af.float32, size=2, infer_shape=False).split([1.0, 2.0, 3.0], [1, 2])
             >>> array.read(1)
+            [2. 3.]
         """
         tensor = convert_to_tensor(value, self._dtype)
         flow = lists.split_list(tensor, cast(convert_to_tensor(lengths), "int64"), name=name)
@@ -213,6 +221,7 @@ class TensorArray:
 
         Example:
             >>> af.TensorArray(af.float32, size=3).size()
+            3
         """
         return lists.length(self._flow, name=name)
 

@@ -116,7 +116,7 @@ def _at_once(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any,
     def called(function: Callable[..., Any], values: Any) -> Any:
         return function(values) if single else function(**values) if isinstance(values, dict) else function(*values)
 
-    left = None if limit is None else int(convert_to_tensor(limit))  # type: ignore[call-overload]
+    left = None if limit is None else int(convert_to_tensor(limit))
     values = _tensors(loop_vars)
     while (left is None or left > 0) and convert_to_tensor(called(cond, values)):
         values = _tensors(_in_form(called(body, values), loop_vars, single))

@@ -42,8 +42,8 @@ class eager:
     again. Tensors keep their values after the block, and what is computed from them outside of any entered graph is
     computed at once too.
 
-    Tensors never change, so threads may share them. A variable is for one thread at a time: an assignment such as `v.assign_add(1.0)`
-    reads the value, computes and writes, and two threads that do so at once may lose one of the two. Threads that share a
+    Tensors never change, so threads may share them. A variable is for one thread at a time: an update such as `v.assign_add(1.0)`
+    reads the value, computes and writes, and two threads that do so at once may lose one of their updates. Threads that share a
     variable take a `threading.Lock` around what they do with it. Coroutines of one event loop need none.
 
     In a coroutine, an op on large tensors holds the event loop up as long as its kernel takes. `async with af.eager(threads=1)`

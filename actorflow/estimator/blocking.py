@@ -126,6 +126,7 @@ class Estimator(Core):
             >>> estimator = af.blocking.LinearRegressor([af.feature_column.numeric_column("x")])
             >>> batch = {"x": np.array([[1.0], [2.0]])}
             >>> [answer["predictions"] for answer in estimator.predict([batch])]
+            [[0.], [0.]]
 
         Args:
             input_fn, predict_keys, hooks: see `actorflow.estimator.Estimator.predict`.
@@ -158,6 +159,7 @@ class Estimator(Core):
             >>> estimator = af.blocking.LinearRegressor([af.feature_column.numeric_column("x")])
             >>> with estimator.predictor() as predict:
             ...     print(predict({"x": np.array([1.0])}))
+            {'predictions': array([0.], dtype=float32)}
 
         Args:
             predict_keys, checkpoint_path, follow: see `actorflow.estimator.Estimator.predictor`.

@@ -151,6 +151,7 @@ class Estimator(Core):
             >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")])
             >>> async with estimator.predictor(max_batch=64) as predict:
             ...     print(await predict({"x": np.array([1.0])}))
+            {'predictions': array([0.], dtype=float32)}
 
         Args:
             predict_keys: the predictions that are wanted; all unless given.

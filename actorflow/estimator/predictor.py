@@ -243,6 +243,7 @@ class Predictor:
             ...     _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))])
             ...     await predict.look()
             ...     print((await predict({"x": np.array([1.0])}))["predictions"] > 0.0)
+            [ True]
         """
         path = await machine.on_thread(latest_checkpoint, self._core.model_dir)
         if path is None or path == self._path:

@@ -67,6 +67,7 @@ class VocabInfo:
             ...     with open(name, "w") as file:
             ...         print(*words, sep="\\n", file=file)
             >>> af.estimator.VocabInfo("new.txt", 3, 1, "old.txt").old_places()
+            ([ 1 -1  0 -1], 2)
         """
         old = _words(self.old_vocab, None if self.old_vocab_size == -1 else self.old_vocab_size)
         places = {word: place for place, word in enumerate(old)}

@@ -109,6 +109,7 @@ class Graph(Interchange):
             >>> with graph.as_default():
             ...     x = af.placeholder(af.float32, [3])
             >>> graph.create_op("Square", [x], name="y").outputs[0]
+            <actorflow.Tensor 'y:0' shape=(3,) dtype=float32>
 
         Args:
             op_type: the type of the operation, as it is registered, such as `MatMul`.
@@ -187,6 +188,7 @@ class Graph(Interchange):
             ...     a = af.constant(1.0, name="a")
             >>> copy = af.Graph()
             >>> copy.add_node(a.op.node).name
+            'a'
 
         Raises:
             ValueError: its name is taken.
@@ -209,6 +211,7 @@ class Graph(Interchange):
             ...     first, second = af.no_op(name="first"), af.no_op(name="second")
             >>> graph.add_control_input(second, first)
             >>> second.control_inputs
+            (<actorflow.Operation 'first' type=NoOp>,)
         """
         self._check_open()
         if other.graph is not self or operation.graph is not self:
@@ -225,6 +228,7 @@ class Graph(Interchange):
             >>> with af.Graph().as_default() as graph:
             ...     total = af.while_loop(lambda i: i < 3, lambda i: i + 1, [af.constant(0)])
             >>> graph.flow_of(total.op.name) is None  # outside of the loop again
+            True
         """
         return self._flows.get(name)
 
@@ -280,6 +284,7 @@ class Graph(Interchange):
             ...     x = af.placeholder(af.float32, [None, 3])
             >>> graph.refine_shape(x, (2, None))
             >>> x.shape
+            TensorShape([2, 3])
         """
         node = self._nodes[tensor.op.name]
         merged = list(node.shapes)
@@ -343,6 +348,7 @@ class Graph(Interchange):
             ...     x = af.ones([2])
             >>> graph.set_device(x.op, "/device:CPU:0")
             >>> x.device
+            '/device:CPU:0'
         """
         node = self._nodes[operation.name]
         if node.device != device:
@@ -356,6 +362,7 @@ class Graph(Interchange):
             ...     a, b = af.ones([2], name="a"), af.ones([2], name="b")
             >>> graph.set_relations(b.op, ("a",), None)
             >>> b.op.colocation_groups()
+            ['loc:@a']
 
         Args:
             operation: the node.
@@ -392,6 +399,9 @@ class Graph(Interchange):
             >>> graph.finalize()
             >>> with graph.as_default():
             ...     af.ones([2])
+            Traceback (most recent call last):
+                ...
+            RuntimeError: The graph is finalized: nothing can be added or changed. Build it before finalize().
         """
         self._finalized = True
 

@@ -29,7 +29,7 @@ def _call(name: str, *args: Any) -> Tensor:
 
 
 class Overloads:
-    """The operators, for `Tensor` and `Variable`. What has its value already answers for itself (`actorflow.eager`)."""
+    """The operators, for `Tensor` and `Variable`. Eager tensors and variables, which have their values, answer for themselves."""
 
     __slots__ = ()
     _kind: ClassVar[str] = "tensor"
@@ -38,8 +38,8 @@ class Overloads:
 
     def __bool__(self) -> bool:
         self._refuse(
-            "has no truth value while the graph is built: it gets one in a run. Use af.cond to choose between two parts of a graph, "
-            "af.while_loop to repeat one, or af.logical_and/or/not to combine conditions.",
+            "has no truth value while the graph is built: it gets one in a run. Use af.cond to choose between two parts of a "
+            "graph, af.while_loop to repeat one, or af.logical_and/or/not to combine conditions.",
             "tensor-as-condition",
         )
 

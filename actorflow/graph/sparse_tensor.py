@@ -89,6 +89,7 @@ class SparseTensor:
 
         Example:
             >>> af.SparseTensor.from_value(af.SparseTensorValue([[0, 1]], [7.0], [2, 3])).values
+            [7.]
         """
         if isinstance(value, SparseTensor):
             return value
@@ -139,6 +140,7 @@ class SparseTensor:
 
         Example:
             >>> af.SparseTensor(indices=[[0, 1]], values=[7.0], dense_shape=[2, 3]).get_shape()
+            TensorShape([2, 3])
         """
         return self.shape
 
@@ -146,9 +148,11 @@ class SparseTensor:
         """The operations that take one of its three tensors.
 
         Example:
-            >>> x = af.sparse_placeholder(af.float32, [2, 3], name="x")
-            >>> y = af.sparse_reduce_sum(x, name="y")
+            >>> with af.Graph().as_default():
+            ...     x = af.sparse_placeholder(af.float32, [2, 3])
+            ...     y = af.sparse_reduce_sum(x, name="y")
             >>> [op.name for op in x.consumers()]
+            ['y']
         """
         parts = (self.indices, self.values, self.dense_shape)
         return list(dict.fromkeys(user for part in parts for user in part.consumers()))

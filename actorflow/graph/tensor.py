@@ -104,7 +104,8 @@ class Operation:
         Example:
             >>> x = af.placeholder(af.float32, [2, 3])
             >>> y = af.matmul(x, x, transpose_b=True)
-            >>> y.op.type, y.op.get_attr("adj_y"), y.op.get_attr("T")
+            >>> y.op.type, y.op.get_attr("transpose_b"), y.op.get_attr("T")
+            ('MatMul', True, actorflow.float32)
         """
         attrs = self.node.attrs
         if name not in attrs:
@@ -141,6 +142,7 @@ class Operation:
             >>> with af.colocate_with(x):
             ...     y = af.square(x)
             >>> y.op.colocation_groups()
+            ['loc:@x']
         """
         return [f"loc:@{name}" for name in self.node.colocate or (self.name,)]
 
@@ -151,9 +153,11 @@ class Operation:
             >>> x = af.placeholder_with_default(1.0, [], name="x")
             >>> check = af.assert_positive(x)
             >>> x.op.control_inputs
+            ()
             >>> y = af.identity(x)
             >>> y.op.add_control_input(check)
             >>> await session.run(y)
+            1.0
         """
         self.graph.add_control_input(self, other)
 
@@ -224,6 +228,7 @@ class Tensor(Overloads):
 
         Example:
             >>> af.placeholder(af.float32, [None, 3]).get_shape()
+            TensorShape([None, 3])
         """
         return self.shape
 
@@ -234,6 +239,7 @@ class Tensor(Overloads):
             >>> x = af.placeholder(af.float32, [None, 3])
             >>> x.set_shape([2, None])
             >>> x.shape
+            TensorShape([2, 3])
         """
         self.op.graph.refine_shape(self, shapes.as_shape(shape))
 
@@ -252,6 +258,7 @@ class Tensor(Overloads):
             >>> x = af.placeholder(af.float32)
             >>> y, z = af.square(x, name="y"), af.sqrt(x, name="z")
             >>> [op.name for op in x.consumers()]
+            ['y', 'z']
         """
         return self.graph.consumers(self.tensor_id)
 
@@ -273,6 +280,11 @@ class Tensor(Overloads):
             )
         return (self[i] for i in range(static[0]))
 
+    def __contains__(self, item: Any) -> bool:
+        return any(
+            row is item or row == item for row in self
+        )  # Python would replace the error of a tensor without known rows
+
     def __len__(self) -> int:
         self._refuse(f"has no len(); use {self.name.split(':')[0]}.shape[0] or af.shape.")
 
@@ -284,5 +296,6 @@ class Tensor(Overloads):
             >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
             ...     x = af.placeholder(af.float32)
             ...     print(af.square(x).eval({x: 3.0}, blocking))
+            9.0
         """
         return _session_for(session, "eval").run(self, feed_dict)

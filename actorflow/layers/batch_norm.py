@@ -224,6 +224,7 @@ class BatchNormalization(Layer):
             >>> layer = af.layers.BatchNormalization()
             >>> layer.build([None, 2])
             >>> layer.call(af.ones([4, 2])).shape
+            TensorShape([4, 2])
 
         Args:
             inputs: a floating tensor.
@@ -250,6 +251,7 @@ class BatchNormalization(Layer):
 
         Example:
             >>> af.layers.BatchNormalization().compute_output_shape([None, 8, 8, 3])
+            TensorShape([None, 8, 8, 3])
         """
         return TensorShape(input_shape)
 

@@ -72,5 +72,6 @@ class Dropout(Layer):
 
         Example:
             >>> af.layers.Dropout(0.4).compute_output_shape([None, 3])
+            TensorShape([None, 3])
         """
         return TensorShape(input_shape)

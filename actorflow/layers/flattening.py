@@ -56,6 +56,7 @@ class Flatten(Layer):
 
         Example:
             >>> af.layers.Flatten().compute_output_shape([None, 2, 3])
+            TensorShape([None, 6])
         """
         batch, *others = as_shape(input_shape) or (None, None)
         known = [size for size in others if size is not None]

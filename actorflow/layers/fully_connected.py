@@ -123,6 +123,7 @@ class Dense(Layer):
 
         Example:
             >>> af.layers.Dense(10).compute_output_shape([None, 5, 3])
+            TensorShape([None, 5, 10])
         """
         self._last(input_shape)
         return TensorShape([*(as_shape(input_shape) or ())[:-1], self.units])

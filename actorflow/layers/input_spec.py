@@ -73,6 +73,9 @@ class InputSpec:
             >>> spec = af.layers.InputSpec(ndim=2)
             >>> spec.check(af.placeholder(af.float32, [None, 3]), "dense")
             >>> spec.check(af.placeholder(af.float32, [3]), "dense")
+            Traceback (most recent call last):
+                ...
+            ValueError: Input 0 of layer dense is incompatible with the layer: expected ndim=2, found ndim=1. ...
 
         Args:
             tensor: the input.

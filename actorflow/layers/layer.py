@@ -96,6 +96,7 @@ class Layer:
             >>> layer = af.layers.Dense(2)
             >>> layer.build([None, 3])
             >>> [v.shape.as_list() for v in layer.weights]
+            [[3, 2], [2]]
         """
         self.built = True
 
@@ -107,6 +108,7 @@ class Layer:
             ...     def call(self, inputs, times=2.0):
             ...         return inputs * times
             >>> Twice()(af.constant([1.0, 2.0])), Twice()(af.constant([1.0, 2.0]), times=3.0)
+            ([2. 4.], [3. 6.])
         """
         return inputs
 
@@ -117,7 +119,9 @@ class Layer:
 
         Example:
             >>> af.layers.Dense(10).compute_output_shape([None, 3])
+            TensorShape([None, 10])
             >>> af.layers.Flatten().compute_output_shape([None, 2, 3])
+            TensorShape([None, 6])
         """
         raise NotImplementedError(f"{type(self).__name__} does not say the shape of its output: compute_output_shape.")
 
@@ -191,6 +195,7 @@ class Layer:
             >>> layer = Small()
             >>> _ = layer(af.placeholder_with_default([1.0, 2.0], [2]))
             >>> await session.run(layer.losses)
+            [0.3]
         """
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             self._losses.append(convert_to_tensor(loss() if callable(loss) else loss))
@@ -213,6 +218,7 @@ class Layer:
             ...     layer = Counted()
             ...     _ = layer(af.ones([2]))
             ...     print(len(layer.updates))
+            1
         """
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             self._updates.append(update() if callable(update) else update)
@@ -262,6 +268,7 @@ class Layer:
 
         Example:
             >>> af.layers.Flatten().apply(af.ones([2, 3, 4])).shape
+            TensorShape([2, 12])
 
         Args:
             inputs: a tensor or a structure of such.
@@ -329,6 +336,7 @@ class Layer:
             >>> layer = af.layers.Dense(10)
             >>> layer.build([None, 3])
             >>> layer.count_params()
+            40
         """
         if not self.built:
             raise ValueError(f"The layer {self.name!r} has no variables yet: call it, or its `build`, before.")

@@ -173,6 +173,7 @@ class IdTableWithHashBuckets(LookupInterface):
             >>> table = af.lookup.IdTableWithHashBuckets(known, num_oov_buckets=2)
             >>> await session.run(af.tables_initializer())
             >>> await session.run(table.size())
+            4
         """
         with composite(name, f"{self._name}_Size"):
             known = convert_to_tensor(0, int64) if self._table is None else self._table.size()

@@ -47,6 +47,7 @@ class Reduction:
 
         Example:
             >>> af.losses.Reduction.all()
+            ('none', 'weighted_sum', 'weighted_mean', 'weighted_sum_over_batch_size', 'weighted_sum_by_nonzero_weights')
         """
         return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS
 
@@ -57,6 +58,9 @@ class Reduction:
         Example:
             >>> af.losses.Reduction.validate(af.losses.Reduction.MEAN)
             >>> af.losses.Reduction.validate("best")
+            Traceback (most recent call last):
+                ...
+            ValueError: A reduction is one of 'none', 'weighted_sum', 'weighted_mean', ...
         """
         if key not in cls.all():
             raise ValueError(f"A reduction is one of {', '.join(map(repr, cls.all()))}, not {key!r:.60}.")

@@ -77,6 +77,7 @@ class MonitoredSession(Monitored):
             ...     blocking = af.blocking.MonitoredSession()
             ...     print(blocking.run(step))
             ...     blocking.close()
+            1
         """
         self._finish(None)
 

@@ -91,6 +91,7 @@ class ChiefSessionCreator(SessionCreator):
             ...     opened = await af.train.ChiefSessionCreator().create_session()
             ...     async with opened:
             ...         print(await opened.run(v))
+            3.0
         """
         self._scaffold.finalize()
         scaffold = self._scaffold

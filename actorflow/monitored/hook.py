@@ -127,6 +127,7 @@ class SessionRunHook:
             >>> v = af.Variable(3.0)
             >>> async with af.train.MonitoredSession(hooks=[Count()]) as session:
             ...     pass
+            1 variables
         """
 
     def after_create_session(self, session: Any, coord: Any) -> Any:
@@ -139,6 +140,7 @@ class SessionRunHook:
             >>> v = af.Variable(3.0)
             >>> async with af.train.MonitoredSession(hooks=[Shown()]) as session:
             ...     pass
+            begins with 3.0
 
         Args:
             session: the session.
@@ -156,6 +158,7 @@ class SessionRunHook:
             >>> y = x * 10.0
             >>> async with af.train.MonitoredSession(hooks=[Feeding()]) as session:
             ...     print(await session.run(y))
+            20.0
         """
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> Any:
@@ -174,6 +177,7 @@ class SessionRunHook:
             ...     while not session.should_stop():
             ...         _ = await session.run(v)
             >>> hook.count
+            2
 
         Args:
             run_context: the step.
@@ -191,6 +195,7 @@ class SessionRunHook:
             >>> v = af.Variable(3.0)
             >>> async with af.train.MonitoredSession(hooks=[Last()]) as session:
             ...     pass
+            ends with 3.0
         """
 
 

@@ -213,6 +213,7 @@ class MonitoredSession(Monitored):
             >>> add = v.assign_add(1.0)
             >>> async with af.train.MonitoredSession() as session:
             ...     print(await session.run_step_fn(step_fn))
+            (np.float32(3.0), np.float32(4.0))
 
         Args:
             step_fn: gets a `StepContext`, with a session without hooks, and `run_with_hooks`.
@@ -226,6 +227,7 @@ class MonitoredSession(Monitored):
             >>> step = af.train.create_global_step().assign_add(1)
             >>> session = await af.train.MonitoredSession().__aenter__()
             >>> await session.run(step)
+            1
             >>> await session.close()
         """
         await perform(self._end(None))

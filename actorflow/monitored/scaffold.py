@@ -113,6 +113,7 @@ class Scaffold:
             ...     v = af.Variable(3.0)
             ...     scaffold = af.train.Scaffold().finalize()
             >>> scaffold.init_op.name, graph.finalized
+            ('init', True)
 
         Raises:
             RuntimeError: a collection has several of what there has to be one of.
@@ -132,6 +133,7 @@ class Scaffold:
             ...     scaffold = af.train.Scaffold()
             ...     scaffold.build()
             >>> scaffold.init_op is not None, graph.finalized
+            (True, False)
         """
         for field, key, make in (
             ("init_op", GraphKeys.INIT_OP, global_variables_initializer),
@@ -158,6 +160,7 @@ class Scaffold:
             >>> with af.Graph().as_default() as graph:
             ...     ready = af.train.Scaffold.get_or_default("ready_op", "ready_op", af.report_uninitialized_variables)
             ...     print(graph.get_collection("ready_op") == [ready])
+            True
 
         Args:
             arg_name: what the constructor of a Scaffold calls it.
@@ -187,10 +190,11 @@ class Scaffold:
 
         Example:
             >>> with af.Graph().as_default():
-            ...     count = af.get_local_variable("count", [])
+            ...     count = af.get_local_variable("count", [], initializer=af.zeros_initializer())
             ...     async with af.Session() as opened:
             ...         await opened.run(af.train.Scaffold.default_local_init_op())
             ...         print(await opened.run(count))
+            0.0
         """
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)

@@ -144,11 +144,13 @@ class SessionManager:
         """A session, and whether its variables have the values of a checkpoint.
 
         Example:
-            >>> v = af.Variable(3.0)
-            >>> manager = af.train.SessionManager(ready_op=af.report_uninitialized_variables())
-            >>> opened, restored = await manager.recover_session("", checkpoint_dir="run")
-            >>> restored
-            >>> await opened.close()
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(3.0)
+            ...     manager = af.train.SessionManager(ready_op=af.report_uninitialized_variables())
+            ...     opened, restored = await manager.recover_session(saver=af.train.Saver(), checkpoint_dir="run")
+            ...     await opened.close()
+            >>> restored  # there is no checkpoint
+            False
 
         Args:
             master, saver, checkpoint_dir, checkpoint_filename_with_path: see `prepare_session`.

@@ -96,6 +96,7 @@ class Backend:
 
         Example:
             >>> af.onnx.Backend.is_compatible("model.onnx", "CPU")
+            True
 
         Args:
             model: a path, bytes, or a `ModelProto`.
@@ -112,6 +113,7 @@ class Backend:
             >>> x = af.placeholder(af.float32, [2], name="x")
             >>> await af.onnx.save("double.onnx", session, {"y": af.identity(x * 2.0)}, {"x": x})
             >>> af.onnx.Backend.prepare("double.onnx").run([np.array([1.0, 2.0], np.float32)])
+            ([2. 4.],)
 
         Args:
             model: a path, bytes, or a `ModelProto`.
@@ -161,6 +163,7 @@ class Backend:
 
         Example:
             >>> af.onnx.Backend.supports_device("CPU:0"), af.onnx.Backend.supports_device("CUDA")
+            (True, False)
         """
         return device.split(":")[0].upper() == "CPU"
 

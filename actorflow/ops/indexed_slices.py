@@ -118,6 +118,7 @@ class IndexedSlices:
 
         Example:
             >>> af.IndexedSlices([[1.0, 2.0]], [1], dense_shape=[3, 2]).get_shape()
+            TensorShape([3, 2])
         """
         return self.shape
 

@@ -123,6 +123,7 @@ class CostModel:
             >>> x = af.placeholder(af.float32, [1000])
             >>> y = af.square(x)
             >>> af.CostModel().estimate(y.op.node, y.graph).seconds > 0.0
+            True
 
         Args:
             node: a node of `graph`.
@@ -150,7 +151,8 @@ class CostModel:
         Example:
             >>> x = af.placeholder(af.float32, [1000], name="x")
             >>> y = af.square(x, name="y")
-            >>> [measured.nodes for measured in af.CostModel().predicted(y.graph)]
+            >>> [measured.names for measured in af.CostModel().predicted(y.graph)]
+            [('y',)]
 
         Args:
             graph: the graph, which may never have run.

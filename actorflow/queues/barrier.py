@@ -158,6 +158,9 @@ class Barrier:
             >>> barrier = af.Barrier([af.int32])
             >>> await session.run(barrier.close())
             >>> await session.run(barrier.insert_many(0, keys=["a"], values=[1]))
+            Traceback (most recent call last):
+                ...
+            actorflow.errors.CancelledError: Barrier 'barrier' is closed, but attempted to insert a brand new ...
         """
         return queue_ops.barrier_close(
             self._barrier_ref,
@@ -172,6 +175,7 @@ class Barrier:
             >>> barrier = af.Barrier([af.int32])
             >>> await session.run(barrier.insert_many(0, keys=["a"], values=[1]))
             >>> await session.run(barrier.ready_size())
+            1
         """
         return queue_ops.barrier_ready_size(self._barrier_ref, name=name or self._called("BarrierReadySize"))
 
@@ -182,6 +186,7 @@ class Barrier:
             >>> barrier = af.Barrier([af.int32, af.float32])
             >>> await session.run(barrier.insert_many(0, keys=["a"], values=[1]))
             >>> await session.run(barrier.incomplete_size())
+            1
         """
         return queue_ops.barrier_incomplete_size(self._barrier_ref, name=name or self._called("BarrierIncompleteSize"))
 

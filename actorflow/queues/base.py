@@ -62,8 +62,10 @@ class QueueBase:
         Example:
             >>> odd, even = (af.FIFOQueue(5, af.int32, [[]]) for _ in range(2))
             >>> await session.run([odd.enqueue(1), even.enqueue(2)])
+            [None, None]
             >>> which = af.placeholder(af.int32, [])
             >>> await session.run(af.QueueBase.from_list(which, [odd, even]).dequeue(), {which: 1})
+            2
 
         Raises:
             TypeError: these are no queues, or their components have other types or names.
@@ -120,6 +122,7 @@ class QueueBase:
             >>> queue = af.FIFOQueue(10, [af.string, af.float32], [[], []], names=["name", "size"])
             >>> await session.run(queue.enqueue({"name": "pear", "size": 2.5}))
             >>> await session.run(queue.dequeue())
+            {'name': b'pear', 'size': 2.5}
 
         Args:
             vals: the components: a tensor, a sequence of tensors, or where they have names a dict.
@@ -144,6 +147,7 @@ class QueueBase:
             >>> value = queue.dequeue()
             >>> await session.run(queue.enqueue(7))
             >>> await session.run(value)
+            7
         """
         return self._take("Dequeue", queue_ops.queue_dequeue, (), name)
 
@@ -161,6 +165,7 @@ class QueueBase:
             >>> await session.run(queue.enqueue_many([[1, 2, 3]]))
             >>> await session.run(queue.close())
             >>> await session.run(queue.dequeue_up_to(5))
+            [1 2 3]
         """
         return self._take("DequeueUpTo", queue_ops.queue_dequeue_up_to, (n,), name)
 
@@ -173,6 +178,9 @@ class QueueBase:
             >>> queue = af.FIFOQueue(10, af.int32, [[]])
             >>> await session.run(queue.close())
             >>> await session.run(queue.dequeue())
+            Traceback (most recent call last):
+                ...
+            actorflow.errors.OutOfRangeError: Queue 'fifo_queue' is closed and has insufficient elements ...
         """
         return queue_ops.queue_close(
             self._queue_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=self._called(name, "Close")
@@ -184,6 +192,7 @@ class QueueBase:
         Example:
             >>> queue = af.FIFOQueue(10, af.int32, [[]])
             >>> await session.run(queue.is_closed())
+            False
         """
         return queue_ops.queue_is_closed(self._queue_ref, name=self._called(name, "is_closed"))
 

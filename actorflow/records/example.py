@@ -175,6 +175,7 @@ class Feature(_Message):
         Example:
             >>> feature = af.train.Feature(int64_list=af.train.Int64List(value=[7]))
             >>> feature.SerializeToString()
+            b'\\x1a\\x03\\n\\x01\\x07'
         """
         kept = self._kept()
         if kept is None:
@@ -189,6 +190,7 @@ class Feature(_Message):
             >>> feature = af.train.Feature()
             >>> _ = feature.ParseFromString(af.train.Feature(int64_list=af.train.Int64List(value=[7])).SerializeToString())
             >>> feature.int64_list.value
+            [7]
         """
         found = read_feature(serialized)
         self._lists = {}
@@ -244,6 +246,7 @@ class Features(_Message):
             >>> features = af.train.Features()
             >>> features.feature["x"].int64_list.value.append(7)
             >>> features.SerializeToString()
+            b'\\n\\n\\n\\x01x\\x12\\x05\\x1a\\x03\\n\\x01\\x07'
         """
         return _write_map(self.feature)
 
@@ -269,6 +272,7 @@ class FeatureList(_Message):
         Example:
             >>> one = af.train.Feature(int64_list=af.train.Int64List(value=[7]))
             >>> len(af.train.FeatureList(feature=[one, one]).SerializeToString())
+            14
         """
         return b"".join([write_field(1, feature.SerializeToString()) for feature in self.feature])
 
@@ -296,6 +300,7 @@ class FeatureLists(_Message):
             >>> lists = af.train.FeatureLists()
             >>> lists.feature_list["words"].feature.append(af.train.Feature(bytes_list=af.train.BytesList(value=[b"a"])))
             >>> lists.SerializeToString()
+            b'\\n\\x10\\n\\x05words\\x12\\x07\\n\\x05\\n\\x03\\n\\x01a'
         """
         return _write_map(self.feature_list)
 
@@ -329,6 +334,7 @@ class Example(_Message):
             >>> example = af.train.Example()
             >>> _ = example.ParseFromString(written.SerializeToString())
             >>> example.features.feature["age"].int64_list.value
+            [7]
         """
         self.features = _features(read_example(serialized))
         return len(serialized)
@@ -360,6 +366,7 @@ class SequenceExample(_Message):
             >>> example = af.train.SequenceExample()
             >>> example.context.feature["id"].int64_list.value.append(5)
             >>> af.train.SequenceExample.FromString(example.SerializeToString()).context.feature["id"].int64_list.value
+            [5]
         """
         parts = self.context.SerializeToString(), self.feature_lists.SerializeToString()
         return b"".join([write_field(number, body) for number, body in enumerate(parts, 1) if body])
@@ -373,6 +380,7 @@ class SequenceExample(_Message):
             >>> example = af.train.SequenceExample()
             >>> _ = example.ParseFromString(written.SerializeToString())
             >>> example.context.feature["id"].int64_list.value
+            [5]
         """
         context, lists = read_sequence_example(serialized)
         self.context = _features(context)

@@ -61,6 +61,7 @@ class TFRecordOptions:
 
         Example:
             >>> af.io.TFRecordOptions.as_name(af.io.TFRecordOptions("GZIP")), af.io.TFRecordOptions.as_name(None)
+            ('GZIP', '')
         """
         return options.compression_type if isinstance(options, TFRecordOptions) else _name(options)
 
@@ -116,6 +117,7 @@ class TFRecordWriter:
             ...     writer.write(b"one")
             ...     writer.flush()
             ...     print(list(af.io.tf_record_iterator("data.tfrecord")))
+            [b'one']
         """
         file = self._open()
         if self._packer is not None:
@@ -130,6 +132,7 @@ class TFRecordWriter:
             >>> writer.write(b"one")
             >>> writer.close()
             >>> list(af.io.tf_record_iterator("data.tfrecord"))
+            [b'one']
         """
         file, self._file = self._file, None
         if file is not None:

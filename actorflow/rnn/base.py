@@ -126,6 +126,7 @@ class RNNCell:
             ...         return state, inputs  # the input of the step before
             >>> outputs, last = af.nn.dynamic_rnn(Echo(), af.constant([[[1.0], [2.0], [4.0]]]), dtype=af.float32)
             >>> (await session.run(outputs)).ravel()
+            [0. 1. 2.]
         """
         raise NotImplementedError(f"{type(self).__name__} has no method call(inputs, state).")
 
@@ -143,6 +144,7 @@ class RNNCell:
             >>> outputs, last = af.nn.dynamic_rnn(Decaying(), af.constant([[[1.0], [1.0]]]), dtype=af.float32)
             >>> await session.run(af.global_variables_initializer())
             >>> await session.run(last)
+            [[1.5]]
         """
 
     @property
@@ -165,6 +167,7 @@ class RNNCell:
 
         Example:
             >>> af.nn.rnn_cell.BasicLSTMCell(2).zero_state(1, af.float32)
+            LSTMStateTuple(c=[[0. 0.]], h=[[0. 0.]])
         """
         graph = graph_of([batch_size]) if is_symbolic(batch_size) else get_default_graph()
         with graph.as_default(), graph.name_scope(f"{type(self).__name__}ZeroState"):
@@ -176,6 +179,7 @@ class RNNCell:
         Example:
             >>> cell = af.nn.rnn_cell.GRUCell(2)
             >>> cell.get_initial_state(af.ones([3, 5])).shape
+            TensorShape([3, 2])
 
         Args:
             inputs: a tensor of shape [batch, ...].

@@ -52,6 +52,7 @@ class Batching:
 
         Example:
             >>> af.serving.Batching(max_size=8, sizes=(1, 4, 8)).padded(3)
+            4
         """
         return next((size for size in self.sizes if size >= rows), rows)
 

@@ -200,6 +200,7 @@ class Model:
             >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
             >>> async with af.serving.Model("models/triple/1") as model:
             ...     print(model.signature("serving_default").name)
+            serving_default
         """
         found = self.signatures.get(name)
         if found is None:
@@ -227,6 +228,7 @@ class Model:
             >>> await af.saved_model.simple_save(session, "models/triple/1", {"x": x}, {"y": x * 3.0})
             >>> async with af.serving.Model("models/triple/1") as model:
             ...     print(await model.infer(model.signature("serving_default"), {"x": [1.0, 2.0]}))
+            {'y': array([3., 6.], dtype=float32)}
 
         Args:
             signature: the signature.

@@ -45,6 +45,7 @@ class VersionPolicy:
 
         Example:
             >>> af.serving.VersionPolicy(latest=2).wanted([1, 2, 3])
+            [2, 3]
         """
         if self.specific:
             return [number for number in there if number in self.specific]

@@ -58,10 +58,6 @@ class SessionStatistics:
     def to_pandas(self) -> DataFrame:
         """The devices as a table of pandas: a row for each, with its kernels and its memory in bytes.
 
-        Example:
-            >>> frame = session.statistics().to_pandas()  # it needs pandas
-            >>> list(frame["device"])
-
         Raises:
             UnimplementedError: pandas is not installed.
         """

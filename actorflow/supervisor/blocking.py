@@ -123,6 +123,7 @@ class Supervisor:
             ...     v = af.Variable(3.0)
             ...     with af.blocking.Supervisor(graph=graph, checkpoint_dir="run") as supervisor:
             ...         print([type(event).__name__ for event in supervisor.events()])
+            ['Restored', 'CheckpointSaved']
         """
         return iter(self._supervisor.history)
 

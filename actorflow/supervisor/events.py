@@ -59,6 +59,7 @@ class DeathReport:
         Example:
             >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1)
             >>> report.lines()
+            ['killed by signal 9 (epoch 1, incarnation 1)']
         """
         found = [f"{self.how} (epoch {self.epoch}, incarnation {self.incarnation:x})"]
         if self.resident_bytes is not None:

@@ -384,10 +384,12 @@ class Supervisor:
         without a look at the global step. Raises what makes it impossible to go on.
 
         Example:
-            >>> v = af.Variable(3.0)
-            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            >>> with af.Graph().as_default() as graph:
+            ...     v, count = af.Variable(3.0), af.train.create_global_step()
+            >>> async with af.Supervisor("", graph=graph, checkpoint_dir="run") as supervisor:
             ...     async with await supervisor.attempt(0) as step:
             ...         print(step, await supervisor.run(v))
+            0 3.0
         """
         await self._gate.wait()
         return Attempt(self, step, self._gate.generation)
@@ -461,9 +463,11 @@ class Supervisor:
         `run` does.
 
         Example:
-            >>> v = af.Variable(3.0)
-            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(3.0)
+            >>> async with af.Supervisor("", graph=graph, checkpoint_dir="run") as supervisor:
             ...     print(await supervisor.guarded(lambda: supervisor.session.run(v)))
+            3.0
         """
         self.session  # noqa: B018  (raises before the start)
         attempt = CURRENT.get()

@@ -149,6 +149,7 @@ class PartitionedVariable(Overloads):
         Example:
             >>> with af.Graph().as_default():
             ...     af.get_variable("table", [5, 2], partitioner=af.fixed_size_partitioner(2)).get_shape()
+            TensorShape([5, 2])
         """
         return self.shape
 
@@ -169,6 +170,9 @@ class PartitionedVariable(Overloads):
             >>> table = af.get_variable("table", [3, 1], initializer=af.ones_initializer(), partitioner=part)
             >>> await session.run(af.global_variables_initializer())
             >>> await session.run(table.as_tensor())
+            [[1.]
+             [1.]
+             [1.]]
         """
         graph = self.graph
         with graph.as_default(), graph.control_dependencies(None):

@@ -90,6 +90,7 @@ class VariableScope:
             ...     v = af.get_variable("v", [2])
             >>> await session.run(v.initializer)
             >>> await session.run(v)
+            [1. 1.]
         """
         self.initializer = initializer
 
@@ -101,6 +102,7 @@ class VariableScope:
             ...     scope.set_regularizer(lambda value: 0.1 * af.reduce_sum(af.square(value)))
             ...     v = af.get_variable("v", [2])
             ...     print(len(graph.get_collection("regularization_losses")))
+            1
         """
         self.regularizer = regularizer
 
@@ -111,6 +113,7 @@ class VariableScope:
             >>> with af.Graph().as_default(), af.variable_scope("tables") as scope:
             ...     scope.set_partitioner(af.fixed_size_partitioner(2))
             ...     print([part.shape.as_list() for part in af.get_variable("table", [5, 2])])
+            [[3, 2], [2, 2]]
         """
         self.partitioner = partitioner
 
@@ -121,6 +124,7 @@ class VariableScope:
             >>> with af.Graph().as_default(), af.variable_scope("exact") as scope:
             ...     scope.set_dtype(af.float64)
             ...     print(af.get_variable("v", [2]).dtype)
+            float64
         """
         self.dtype = as_dtype(dtype)
 
@@ -131,6 +135,7 @@ class VariableScope:
             >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
             ...     v = af.get_variable("v", [2])
             ...     print([variable.name for variable in scope.global_variables()])
+            ['model/v:0']
         """
         return self._collected(GraphKeys.GLOBAL_VARIABLES)
 
@@ -141,6 +146,7 @@ class VariableScope:
             >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
             ...     count = af.get_local_variable("count", [])
             ...     print([variable.name for variable in scope.local_variables()])
+            ['model/count:0']
         """
         return self._collected(GraphKeys.LOCAL_VARIABLES)
 
@@ -151,6 +157,7 @@ class VariableScope:
             >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
             ...     v, step = af.get_variable("v", [2]), af.get_variable("step", [], trainable=False)
             ...     print([variable.name for variable in scope.trainable_variables()])
+            ['model/v:0']
         """
         return self._collected(GraphKeys.TRAINABLE_VARIABLES)
 

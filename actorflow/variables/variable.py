@@ -156,8 +156,10 @@ class Variable(Assignments):
         Raises UnknownNameError where the graph has no such tensors.
 
         Example:
-            >>> v = af.Variable(1.0, name="v")
-            >>> af.Variable.from_proto(v.to_proto()).name
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(1.0, name="v")
+            ...     print(af.Variable.from_proto(v.to_proto()).name)
+            v:0
         """
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
@@ -165,8 +167,9 @@ class Variable(Assignments):
         """The names of the variable's tensors as a message, for `from_proto`.
 
         Example:
-            >>> v = af.Variable(1.0, name="v")
-            >>> v.to_proto().variable_name
+            >>> with af.Graph().as_default():
+            ...     print(af.Variable(1.0, name="v").to_proto().variable_name)
+            v:0
         """
         from actorflow.graphdef.protos import VariableDef
 
@@ -245,6 +248,7 @@ class Variable(Assignments):
 
         Example:
             >>> af.Variable(np.zeros([2, 3])).get_shape()
+            TensorShape([2, 3])
         """
         return self.shape
 
@@ -264,6 +268,7 @@ class Variable(Assignments):
         Example:
             >>> v = af.Variable(1.0)
             >>> af.assign(v.ref(), 2.0).dtype
+            actorflow.float32
         """
         return self.handle
 
@@ -273,9 +278,10 @@ class Variable(Assignments):
         """The tensor of a use: the one shared read, or under control dependencies a new one.
 
         Example:
-            >>> placeholder = af.placeholder(af.float32)  # a graph
-            >>> v = af.Variable(1.0)
-            >>> v.value() is v.value()
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(1.0)
+            ...     print(v.value() is v.value())
+            True
         """
         return self.read_value() if scopes.of(self.graph).controls else self._snapshot
 
@@ -288,6 +294,7 @@ class Variable(Assignments):
             ...     after = v.read_value()
             >>> await session.run(v.initializer)
             >>> await session.run(after)
+            2.0
         """
         return state.read_variable(self.handle, name="read")
 
@@ -299,6 +306,7 @@ class Variable(Assignments):
             >>> v.begin_with(af.constant(5.0), v.assign(5.0, read_value=False))
             >>> await session.run(v.initializer)
             >>> await session.run(v)
+            5.0
         """
         self._initial_value = self._starting = value
         self._initializer = initializer
@@ -311,6 +319,7 @@ class Variable(Assignments):
             >>> w = af.Variable(v.initialized_value() * 2.0)
             >>> await session.run(af.global_variables_initializer())
             >>> await session.run(w)
+            6.0
         """
         with self.graph.control_dependencies(None):
             return state_sparse.read_variable_or(self.handle, self._starting, name="initialized_value")
@@ -323,6 +332,7 @@ class Variable(Assignments):
             ...     v = af.Variable(3.0)
             ...     blocking.run(v.initializer)
             ...     print(v.eval(blocking))
+            3.0
         """
         return self._snapshot.eval(feed_dict, session)
 
@@ -332,6 +342,7 @@ class Variable(Assignments):
         Example:
             >>> v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
             >>> v.sparse_read([1])
+            [[3. 4.]]
         """
         return gather(self, indices, name=name)
 
@@ -341,6 +352,7 @@ class Variable(Assignments):
         Example:
             >>> v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
             >>> v.gather_nd([[1, 0]])
+            [3.]
         """
         return gather_nd(self, indices, name=name)
 
@@ -348,9 +360,11 @@ class Variable(Assignments):
         """Adds to what is known of the shape of all reads. Raises ValueError where it contradicts.
 
         Example:
-            >>> v = af.Variable(af.placeholder_with_default(np.zeros([2, 3]), None), validate_shape=False)
-            >>> v.set_shape([None, 3])
-            >>> v.shape
+            >>> with af.Graph().as_default():
+            ...     v = af.Variable(af.placeholder_with_default(np.zeros([2, 3]), None), validate_shape=False)
+            ...     v.set_shape([None, 3])
+            ...     print(v.shape)
+            (?, 3)
         """
         self.handle.set_shape(shape)
         self._snapshot.set_shape(shape)
@@ -365,6 +379,7 @@ class Variable(Assignments):
             ...     v = af.Variable([0.0, 0.0])
             ...     v.load([1.0, 2.0], blocking)
             ...     print(blocking.run(v))
+            [1. 2.]
         """
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 

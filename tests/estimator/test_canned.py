@@ -172,5 +172,5 @@ async def test_mistakes_of_the_input_are_told(tmp_path: Path) -> None:
     inputs = af.estimator.inputs.numpy_input_fn({"a": np.ones(3, np.float32)}, np.ones(3, np.int64), shuffle=False)
     with pytest.raises(ValueError, match=r"was made in another graph .* input_fn=f"):
         await made.train(inputs())
-    with pytest.raises(af.errors.InvalidArgumentError, match="^assertion failed: Labels must be < n_classes=2"):
+    with pytest.raises(af.errors.InvalidArgumentError, match=r"^assertion failed: Labels must be < n_classes=2"):
         await af.estimator.LinearClassifier(["a"], str(tmp_path)).train([({"a": np.ones(3)}, np.full(3, 2))])

@@ -319,7 +319,7 @@ def test_tensors_are_not_python_values(graph: af.Graph) -> None:
         len(x)
     with pytest.raises(TypeError, match=r"x:0 is symbolic.*session.run"):
         np.asarray(x)
-    with pytest.raises(TypeError, match="x:0 can't be iterated over.*af.map_fn"):
+    with pytest.raises(TypeError, match=r"x_1:0 can't be iterated over.*af.map_fn"):
         0.5 in af.placeholder(af.float32, [None], name="x")  # noqa: B015
     assert [t.static_shape for t in x] == [(), ()]
     with pytest.raises(TypeError, match="first dimension is not known"):
@@ -336,10 +336,8 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
     "floor": math.floor,
     "range": range,
     "index": lambda x: [1, 2][x],
-    "zeros": np.zeros,
     "sqrt": math.sqrt,
     "format": "{:.2f}".format,
-    "percent": lambda x: "%d" % x,  # noqa: UP031
 }
 
 

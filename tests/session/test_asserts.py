@@ -76,7 +76,7 @@ def test_the_report_names_the_tensors_and_shows_their_values() -> None:
         run(af.assert_less(x, 2.0, message="Too fast."), {x: [1.0, 5.5]})
     error: Any = caught.value
     assert error.message == "assertion failed: Too fast. Condition x < y did not hold element-wise."
-    assert error.details[:2] == ("x (speed:0) = 1.0 5.5", "y (Const:0) = 2.0"), error.details
+    assert error.details[:2] == ("x (speed:0) = 1.0 5.5", "y (assert_less/Const:0) = 2.0"), error.details
     with pytest.raises(InvalidArgumentError) as caught:
         af.assert_less(af.constant(3.0, name="limit"), 2.0, message="Too fast.")
     for part in ("Too fast.", "x < y", "limit:0", "3.0", __file__):

@@ -92,6 +92,7 @@ class ClusterSpec:
 
         Example:
             >>> af.ClusterSpec({"ps": ["a:7070"], "worker": ["b:7070", "c:7070"]}).num_tasks("worker")
+            2
         """
         return len(self._of(job_name))
 
@@ -100,6 +101,7 @@ class ClusterSpec:
 
         Example:
             >>> af.ClusterSpec({"worker": {0: "b:7070", 7: "c:7070"}}).task_indices("worker")
+            [0, 7]
         """
         return list(self._of(job_name))
 
@@ -117,6 +119,7 @@ class ClusterSpec:
 
         Example:
             >>> af.ClusterSpec({"worker": {0: "b:7070", 2: "c:7070"}}).job_tasks("worker")
+            ['b:7070', None, 'c:7070']
         """
         tasks = self._of(job_name)
         return [tasks.get(index) for index in range(max(tasks) + 1)] if tasks else []
@@ -129,6 +132,7 @@ class ClusterSpec:
         Example:
             >>> cluster = af.ClusterSpec({"ps": ["a:7070"], "worker": ["b:7070", "c:7070"]})
             >>> cluster.only(["/job:ps/task:0", "/job:worker/task:1"]).as_dict()
+            {'ps': ['a:7070'], 'worker': {1: 'c:7070'}}
         """
         return ClusterSpec(
             {
@@ -142,6 +146,7 @@ class ClusterSpec:
 
         Example:
             >>> af.ClusterSpec({"ps": ["a:7070"], "worker": {7: "c:7070"}}).as_dict()
+            {'ps': ['a:7070'], 'worker': {7: 'c:7070'}}
         """
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
@@ -153,6 +158,7 @@ class ClusterSpec:
 
         Example:
             >>> af.ClusterSpec({"ps": ["a:7070"]}).as_cluster_def().job[0].name
+            'ps'
         """
         from actorflow.graphdef.protos import ClusterDef, JobDef
 
@@ -164,6 +170,7 @@ class ClusterSpec:
 
         Example:
             >>> af.ClusterSpec({"ps": ["a:7070"]}).address_of("/job:ps/task:0")
+            'tcp://a:7070'
         """
         job, index = parse_task(task)
         self.task_address(job, index)

@@ -45,6 +45,7 @@ class Dimension:
         Example:
             >>> import actorflow.compat.v1 as tf
             >>> tf.Dimension(3).is_compatible_with(None), tf.Dimension(3).is_compatible_with(4)
+            (True, False)
         """
         mine, theirs = self.value, Dimension(other).value
         return mine is None or theirs is None or mine == theirs

@@ -117,6 +117,7 @@ class Session(_blocking.Session):
             ...     x = tf.placeholder(tf.float32)
             ...     square = sess.make_callable(tf.square(x), [x])
             ...     print(square(3.0))
+            9.0
         """
         if self._timeout is None:
             return super().make_callable(fetches, feed_list or ())

@@ -94,11 +94,11 @@ class SharedFiles:
     def read(self, session: Any, open: Callable[[Any], Dataset]) -> Dataset:
         """The elements of the files that this worker gets, one file after another.
 
-        The worker's program goes through them with `async for` and feeds them. The names come through its session, so an iterator of
-        a graph can use them in this process only. An iterator on a task is for `Dataset.list_files(...).shard(workers, index)`.
+        The worker's program goes through them with `async for` and feeds them. The names come through its session, so an iterator
+        of a graph can use them in this process only. An iterator on a task takes `Dataset.list_files(...).shard(workers, index)`.
 
-        The state of an iteration has the place in the file that it reads. One that goes on there takes the files that no worker has
-        taken; a file that was lost with the former iteration is read again when its lease is over.
+        The state of an iteration has the place in the file that it reads. An iteration that goes on there takes the files that no
+        worker has taken; a file that was lost with the former iteration is read again when its lease is over.
 
         Example:
             >>> with open("a.txt", "w") as file:

@@ -28,8 +28,8 @@ _END = object()
 class Generator(Stage):
     """The elements of a generator, converted to the types that were stated.
 
-    Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped. With
-    the option `goes_on` none are: what it gave is given to no one again, as the names of `SharedFiles`."""
+    Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped.
+    With the option `goes_on` none are dropped: what it gave is given to no one again, such as the names of `SharedFiles`."""
 
     def setup(self) -> None:
         self.found: deque[Any] = deque()

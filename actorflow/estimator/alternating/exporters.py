@@ -55,6 +55,7 @@ class Exporter:
             >>> batches = [({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))]
             >>> evaluation = af.estimator.EvalSpec(batches, exporters=Noted(), start_delay_secs=0)
             >>> _ = await af.estimator.train_and_evaluate(estimator, af.estimator.TrainSpec(batches, max_steps=1), evaluation)
+            models/line/export/noted models/line/model.ckpt-1 True
 
         Args:
             estimator: the Estimator.

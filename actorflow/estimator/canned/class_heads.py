@@ -149,6 +149,7 @@ class BinaryClassHead(_ClassHead):
             >>> head = af.estimator.BinaryClassHead()
             >>> with af.Graph().as_default():
             ...     print(sorted(head.exports(head.predictions(af.placeholder(af.float32, [None, 1])))))
+            ['classification', 'predict', 'regression', 'serving_default']
         """
         return {**super().exports(predictions), "regression": RegressionOutput(predictions["logistic"])}
 
@@ -285,6 +286,7 @@ class MultiLabelHead(Head):
             >>> head = af.estimator.MultiLabelHead(3)
             >>> with af.Graph().as_default():
             ...     print(sorted(head.exports(head.predictions(af.placeholder(af.float32, [None, 3])))))
+            ['classification', 'predict', 'serving_default']
         """
         return _classification(predictions, _for_each(predictions["logits"], _names(range(self.logits_dimension))))
 

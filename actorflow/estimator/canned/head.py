@@ -70,6 +70,8 @@ class Head:
             ...     async with af.Session() as opened:
             ...         await opened.run(af.tables_initializer())
             ...         print(await opened.run(predictions["class_ids"]))
+            [[1]
+             [0]]
 
         Args:
             logits: [batch, logits_dimension].
@@ -84,6 +86,7 @@ class Head:
             >>> with af.Graph().as_default():
             ...     outputs = head.exports(head.predictions(af.placeholder(af.float32, [None, 1])))
             >>> sorted(outputs)
+            ['predict', 'regression', 'serving_default']
 
         Args:
             predictions: what `predictions` gives.
@@ -105,6 +108,7 @@ class Head:
             >>> head = af.estimator.RegressionHead()
             >>> loss = head.loss(labels=af.constant([[1.0], [2.0]]), logits=af.constant([[1.0], [4.0]]))
             >>> await session.run(loss)
+            2.0
 
         Args:
             labels: the labels.
@@ -153,6 +157,7 @@ class Head:
             ...     head, mode = af.estimator.RegressionHead(), af.estimator.ModeKeys.TRAIN
             ...     spec = head.create_estimator_spec(features, mode, logits, labels, af.train.AdamOptimizer())
             >>> spec.loss.shape, spec.mode
+            (TensorShape([]), 'train')
 
         Args:
             features: the features, of which one may be weights.

@@ -42,6 +42,7 @@ class ExportOutput:
             >>> output = af.estimator.export.PredictOutput({"area": af.placeholder(af.float32, [None])})
             >>> signature = output.as_signature_def({"side": af.placeholder(af.float32, [None])})
             >>> list(signature.inputs), list(signature.outputs)
+            (['side'], ['area'])
 
         Args:
             receiver_tensors: the inputs by name.
@@ -113,6 +114,7 @@ class RegressionOutput(ExportOutput):
             >>> output = af.estimator.export.RegressionOutput(af.placeholder(af.float32, [None, 1]))
             >>> signature = output.as_signature_def({"examples": af.placeholder(af.string, [None])})
             >>> signature.method_name
+            'tensorflow/serving/regress'
         """
         return regression_signature_def(_examples(receiver_tensors, "Regression"), self.value)
 
@@ -139,6 +141,7 @@ class PredictOutput(ExportOutput):
         Example:
             >>> output = af.estimator.export.PredictOutput(af.placeholder(af.float32, [None]))
             >>> list(output.as_signature_def({"side": af.placeholder(af.float32, [None])}).outputs)
+            ['output']
         """
         return predict_signature_def(receiver_tensors, self.outputs)
 

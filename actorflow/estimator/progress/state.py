@@ -93,6 +93,7 @@ class Progress:
             >>> progress(af.estimator.TrainingBegun(0.0, step=0, last_step=100))
             >>> progress(af.estimator.StepMade(10.0, 20, loss=0.5, examples=640, epoch=1))
             >>> progress.rows()
+            {'step': '20/100', 'loss': '0.5'}
         """
         found: dict[str, str] = {}
         if self._recent:
@@ -124,6 +125,7 @@ class Progress:
             >>> progress(af.estimator.TrainingBegun(0.0, step=0, last_step=100))
             >>> progress(af.estimator.StepMade(10.0, 20, loss=0.5, examples=640, epoch=1))
             >>> progress.line()
+            'step 20/100  loss 0.5'
         """
         parts = [
             f"{text} {label}" if label in ("steps/s", "examples/s", "left") else f"{label} {text}"
@@ -144,6 +146,7 @@ class Progress:
         Example:
             >>> with af.estimator.Progress(False) as progress:
             ...     progress.print("the learning rate is now", 0.01)
+            the learning rate is now 0.01
 
         Args:
             values: see `print`.

@@ -53,6 +53,7 @@ class CheckpointSaverListener:
             >>> hook = af.train.CheckpointSaverHook("run", save_steps=2, listeners=[Named()])
             >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
             ...     pass
+            ['v:0']
         """
 
     def before_save(self, session: Any, global_step_value: int) -> Any:
@@ -66,6 +67,8 @@ class CheckpointSaverListener:
             >>> hook = af.train.CheckpointSaverHook("run", save_steps=2, listeners=[Told()])
             >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
             ...     _ = await session.run(step)
+            saves at 0
+            saves at 1
 
         Args:
             session: the session.
@@ -84,6 +87,8 @@ class CheckpointSaverListener:
             >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
             ...     while not session.should_stop():
             ...         print(await session.run(step))
+            1
+            2
 
         Args:
             session: the session.
@@ -101,6 +106,7 @@ class CheckpointSaverListener:
             >>> hook = af.train.CheckpointSaverHook("run", save_steps=100, listeners=[Told()])
             >>> async with af.train.MonitoredSession(hooks=[hook]) as session:
             ...     _ = await session.run(step)
+            over at 1
 
         Args:
             session: the session.

@@ -56,6 +56,7 @@ class SecondOrStepTimer:
             >>> _ = timer.update_last_triggered_step(3)
             >>> timer.reset()
             >>> timer.should_trigger_for_step(4)
+            True
         """
         self._step: int | None = None
         self._time: float | None = None
@@ -85,6 +86,7 @@ class SecondOrStepTimer:
             >>> timer = af.train.SecondOrStepTimer(every_steps=10)
             >>> _ = timer.update_last_triggered_step(3)
             >>> timer.last_triggered_step()
+            3
         """
         return self._step
 

@@ -100,8 +100,8 @@ def Assert(
 
     Args:
         condition: a bool tensor of any shape.
-        data: texts, with which the message begins, and tensors, whose elements it shows. A text that ends with `=` names the tensor
-            behind it.
+        data: texts, with which the message begins, and tensors, whose elements it shows. A text that ends with `=` names the
+            tensor behind it.
         summarize: how many elements of each tensor; 3 by default, -1 for all.
     """
     return assert_op(condition, list(data), summarize=3 if summarize is None else summarize, name=name)

@@ -184,6 +184,7 @@ class ReaderBase:
             >>> record = af.TextLineReader().read(files)
             >>> await session.run(files.enqueue("lines.txt"))
             >>> await session.run(record)
+            Records(key=b'lines.txt:1', value=b'one')
 
         Raises in the run:
             OutOfRangeError: the queue is closed and empty, and the last file is read.
@@ -213,6 +214,7 @@ class ReaderBase:
             >>> _ = await session.run(names.enqueue("a"))
             >>> _ = await session.run(reader.read(names))
             >>> await session.run(reader.num_work_units_completed())
+            1
         """
         return reader_num_work_units_completed(self.reader_ref, name=name)
 
@@ -237,6 +239,7 @@ class ReaderBase:
             >>> await session.run(files.enqueue("lines.txt"))
             >>> state = await session.run(reader.serialize_state())
             >>> (await session.run(record))[1]
+            b'one'
             >>> await session.run(reader.restore_state(state))
         """
         return reader_restore_state(self.reader_ref, state, name=name)
@@ -251,6 +254,7 @@ class ReaderBase:
             >>> _ = await session.run(reader.read(names))
             >>> await session.run(reader.reset())
             >>> await session.run(reader.num_records_produced())
+            0
         """
         return reader_reset(self.reader_ref, name=name)
 

@@ -368,6 +368,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             >>> sums = af.SparseConditionalAccumulator(af.float32, [None, 1])
             >>> await session.run(sums.apply_indexed_slices_grad(af.IndexedSlices([[2.0]], af.constant([3], af.int64))))
             >>> await session.run(sums.num_accumulated())
+            1
 
         Args:
             grad: the rows of a gradient, their indices and its shape.
@@ -424,6 +425,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             >>> await session.run(sums.apply_grad(grad_indices=[3, 5], grad_values=[[1.0], [2.0]]))
             >>> indices, values, shape = sums.take_grad(1)
             >>> await session.run([indices, values])
+            [[3 5], [[1.]
+                     [2.]]]
         """
         return sparse_accumulator_take_gradient(
             self._ref, num_required, dtype=self._dtype, shape=self._shape, name=name

@@ -83,6 +83,7 @@ class PlacementStudy:
             >>> y = af.reduce_sum(x, name="y")
             >>> _ = await session.run(y, {x: [1.0, 2.0]})
             >>> (await session.study_placement()).placement()["y"]
+            '/job:localhost/replica:0/task:0/device:CPU:0'
         """
         names, group = self.problem.machine.names, self.problem.grouping.group
         return {node: names[self._at[g]] for node, g in zip(self.problem.work.names, group)}
@@ -163,6 +164,7 @@ class PlacementStudy:
             >>> _ = await session.run(af.reduce_sum(x), {x: [1.0, 2.0]})
             >>> study = await session.study_placement()
             >>> study.svg(study.what_if(bandwidth="10Gb/s"), titles=["now", "slower links"])[:4]
+            '<svg'
 
         Args:
             others: the studies whose timelines are drawn below.
@@ -191,6 +193,7 @@ class PlacementStudy:
             >>> study = await session.study_placement()
             >>> study.save("step.study")
             >>> af.PlacementStudy.load("step.study").placement() == study.placement()
+            True
 
         Raises:
             InvalidArgumentError: the file is something else.

@@ -119,6 +119,7 @@ class PlacementTrial:
             ...     trial = await session.replan(search=0.01)
             ...     await trial.close()
             ...     print(await trial.done())
+            False
         """
         await self._over.wait()
         return bool(self.adopted)

@@ -41,6 +41,7 @@ class RestartPolicy:
         Example:
             >>> policy = af.supervisor.RestartPolicy(first_seconds=0.1, factor=2.0)
             >>> policy.pause(before=3, draw=1.0)
+            0.8
         """
         full = min(self.longest_seconds, self.first_seconds * self.factor ** min(before, 64))
         return full * (0.5 + draw / 2)

@@ -74,8 +74,10 @@ class Coordinator:
         Example:
             >>> coord = af.train.Coordinator()
             >>> coord.should_stop()
+            False
             >>> coord.request_stop()
             >>> coord.should_stop()
+            True
         """
         return self._stop.is_set()
 
@@ -106,6 +108,7 @@ class Coordinator:
             >>> coord.request_stop()
             >>> coord.clear_stop()
             >>> coord.should_stop()
+            False
         """
         with self._lock:
             self._joined = False
@@ -121,6 +124,7 @@ class Coordinator:
             >>> with coord.stop_on_exception():
             ...     raise ValueError("no such file")
             >>> coord.should_stop()
+            True
         """
         try:
             yield
@@ -135,6 +139,9 @@ class Coordinator:
             >>> with coord.stop_on_exception():
             ...     raise ValueError("no such file")
             >>> coord.raise_requested_exception()
+            Traceback (most recent call last):
+                ...
+            ValueError: no such file
         """
         if self._error is not None:
             raise self._error
@@ -152,6 +159,7 @@ class Coordinator:
         Example:
             >>> coord = af.train.Coordinator()
             >>> coord.wait_for_stop(timeout=0.001)
+            False
         """
         return self._stop.wait(timeout)
 
@@ -166,6 +174,7 @@ class Coordinator:
             >>> thread.start()
             >>> coord.join()
             >>> thread.is_alive()
+            False
         """
         with self._lock:
             self._registered.add(thread)
@@ -248,6 +257,7 @@ class Coordinator:
             ...     print(n)
             >>> async with af.train.Coordinator() as coord:
             ...     coord.start_soon(count, 3)
+            3
 
         Raises:
             RuntimeError: the coordinator is not entered.

@@ -101,6 +101,7 @@ class LooperThread(threading.Thread):
             >>> coord = af.train.Coordinator()
             >>> looper = Noting(coord, 0.001)
             >>> looper.start()
+            begins
             >>> coord.join([looper])
         """
 
@@ -116,6 +117,7 @@ class LooperThread(threading.Thread):
             >>> coord = af.train.Coordinator()
             >>> looper = Noting(coord, 0.001)
             >>> looper.start()
+            ends
             >>> coord.join([looper])
         """
 
@@ -134,6 +136,7 @@ class LooperThread(threading.Thread):
             >>> coord = af.train.Coordinator()
             >>> looper = Counter(coord, 0.001)
             >>> looper.start()
+            calls: 1
             >>> coord.join([looper])
         """
         if self._work is not None:

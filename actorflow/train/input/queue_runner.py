@@ -94,6 +94,7 @@ class QueueRunner:
             ...     queue = af.FIFOQueue(10, af.float32, [[]], name="numbers")
             ...     runner = af.train.QueueRunner(queue, [queue.enqueue(1.0)])
             >>> runner.to_proto().queue_name
+            'numbers:0'
         """
         from actorflow.graphdef.protos import QueueRunnerDef
 
@@ -115,6 +116,7 @@ class QueueRunner:
             ...     runner = af.train.QueueRunner(queue, [queue.enqueue(1.0)])
             ...     again = af.train.QueueRunner.from_proto(runner.to_proto())
             >>> [op.name for op in again.enqueue_ops]
+            ['numbers_enqueue']
 
         Args:
             queue_runner_def: the message of `to_proto` (or of TensorFlow's), or its bytes.
@@ -191,6 +193,7 @@ class QueueRunner:
             ...     print(blocking.run(queue.dequeue_many(3)))
             ...     coord.request_stop()
             ...     coord.join(threads)
+            [1. 1. 1.]
 
         Args:
             sess: a blocking session.
@@ -258,6 +261,7 @@ class QueueRunner:
             ...     runner.start(session, coord)
             ...     print(await session.run(queue.dequeue_many(3)))
             ...     coord.request_stop()
+            [1. 1. 1.]
         """
         if not self._begin(session):
             return

@@ -126,6 +126,7 @@ class ExponentialMovingAverage:
         Example:
             >>> v = af.Variable(0.0, name="v")
             >>> af.train.ExponentialMovingAverage(0.9).average_name(v)
+            'v/ExponentialMovingAverage'
         """
         found = self._averages.get(var)
         return f"{var.op.name}/{self._name}" if found is None else found.op.name
@@ -140,6 +141,7 @@ class ExponentialMovingAverage:
             ...     ema = af.train.ExponentialMovingAverage(0.9)
             ...     update = ema.apply([v])
             ...     print(ema.variables_to_restore()["v/ExponentialMovingAverage"] is v)
+            True
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]

@@ -78,6 +78,7 @@ class Optimizer:
 
         Example:
             >>> af.train.AdamOptimizer().get_name()
+            'Adam'
         """
         return self._name
 
@@ -104,6 +105,7 @@ class Optimizer:
             >>> await session.run(v.initializer)
             >>> await session.run(step)
             >>> await session.run(v)
+            2.4
 
         Args:
             loss: a floating-point tensor, the sum of whose elements is minimised; in eager execution a function that gives it.
@@ -284,6 +286,7 @@ class Optimizer:
             >>> slot = optimizer.get_slot(v, "momentum")
             >>> await session.run(slot.initializer)
             >>> await session.run(slot)
+            0.0
         """
         return self._slots.get(name, {}).get(var)
 
@@ -295,6 +298,7 @@ class Optimizer:
             ...     v, optimizer = af.Variable(3.0), af.train.AdamOptimizer()
             ...     step = optimizer.minimize(v * v)
             >>> optimizer.get_slot_names()
+            ['m', 'v']
         """
         return sorted(self._slots)
 
@@ -306,6 +310,7 @@ class Optimizer:
             ...     v, optimizer = af.Variable(3.0, name="v"), af.train.MomentumOptimizer(0.1, 0.9)
             ...     step = optimizer.minimize(v * v)
             >>> [kept.name for kept in optimizer.variables()]
+            ['v/Momentum:0']
         """
         kept = [*self._non_slots.values(), *(v for slots in self._slots.values() for v in slots.values())]
         return sorted(kept, key=lambda v: v.name)

@@ -116,10 +116,12 @@ class SyncReplicasOptimizer(Optimizer):
         """That of the optimizer inside: the gradients of this worker alone.
 
         Example:
-            >>> v = af.Variable(3.0, name="v")
-            >>> optimizer = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
-            >>> ((gradient, variable),) = optimizer.compute_gradients(v * v)
+            >>> with af.Graph().as_default():
+            ...     v, inner = af.Variable(3.0, name="v"), af.train.GradientDescentOptimizer(0.1)
+            ...     optimizer = af.train.SyncReplicasOptimizer(inner, replicas_to_aggregate=1)
+            ...     ((gradient, variable),) = optimizer.compute_gradients(v * v)
             >>> variable.name
+            'v:0'
         """
         return self._opt.compute_gradients(*args, **kwargs)
 
@@ -140,6 +142,7 @@ class SyncReplicasOptimizer(Optimizer):
             ...     optimizer = af.train.SyncReplicasOptimizer(af.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
             ...     train = optimizer.apply_gradients(optimizer.compute_gradients(v * v), global_step=count)
             >>> train.type
+            'AssignVariableOp'
         """
         pairs = list(grads_and_vars)
         if not pairs:
@@ -282,6 +285,7 @@ class SyncReplicasOptimizer(Optimizer):
             >>> train = optimizer.minimize(v * v, global_step=count)
             >>> await session.run(af.global_variables_initializer())
             >>> await session.run(optimizer.dropped_gradients())
+            0
         """
         if self._runner is None:
             raise ValueError("dropped_gradients() should be called after apply_gradients().")

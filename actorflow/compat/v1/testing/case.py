@@ -66,6 +66,7 @@ class TestCase(Comparisons):
             ...     def runTest(self):
             ...         print(os.path.isdir(self.get_temp_dir()))
             >>> _ = Case().run()
+            True
         """
         if self._folder is None:
             self._folder = self.enterContext(tempfile.TemporaryDirectory())
@@ -88,6 +89,7 @@ class TestCase(Comparisons):
             ...         with self.session() as sess:
             ...             print(sess.run(tf.constant(3.0) * 2.0))
             >>> _ = Case().run()
+            6.0
 
         Args:
             graph: the graph; the default one unless given.
@@ -146,6 +148,7 @@ class TestCase(Comparisons):
             ...         with self.session():
             ...             print(self.evaluate(tf.constant(3.0) * 2.0))
             >>> _ = Case().run()
+            6.0
         """
         session = get_default_session() or self._cached
         if session is not None:
