@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorflow.errors import InvalidArgumentError, OutOfRangeError
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.state.variable_state import VariableState
+
+Change: TypeAlias = Callable[[Any, VariableState, Any, Any], None]
 
 
 def flat_rows(xp: Any, buffer: Any, indices: Any, values: Any) -> tuple[Any, Any]:
@@ -46,43 +49,42 @@ def sum_duplicates(xp: Any, indices: Any, rows: Any) -> tuple[Any, Any]:
     return ordered[starts], xp.add.reduceat(rows[order], starts, axis=0)
 
 
-@kernel("ResourceScatterUpdate")
+def update(op: str) -> Callable[[Change], Change]:
+    """Registers a function that changes rows or elements of a variable: as the kernel of `Resource{op}`, and, with the value that
+    the variable has then, as that of `op`."""
+
+    def decorate(change: Change) -> Change:
+        kernel(f"Resource{op}")(change)
+
+        @kernel(op)
+        def change_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
+            change(xp, ref, indices, updates)
+            return ref.read()
+
+        return change
+
+    return decorate
+
+
+@update("ScatterUpdate")
 def scatter_update(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer = ref.writable()
     at, rows = flat_rows(xp, buffer, indices, updates)
     buffer[at] = rows
 
 
-@kernel("ScatterUpdate")
-def scatter_update_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_update(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterAdd")
+@update("ScatterAdd")
 def scatter_add(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer = ref.writable()
     at, rows = sum_duplicates(xp, *flat_rows(xp, buffer, indices, updates))
     buffer[at] += rows
 
 
-@kernel("ScatterAdd")
-def scatter_add_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_add(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterSub")
+@update("ScatterSub")
 def scatter_sub(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer = ref.writable()
     at, rows = sum_duplicates(xp, *flat_rows(xp, buffer, indices, updates))
     buffer[at] -= rows
-
-
-@kernel("ScatterSub")
-def scatter_sub_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_sub(xp, ref, indices, updates)
-    return ref.read()
 
 
 @kernel("CountUpTo")

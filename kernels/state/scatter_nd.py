@@ -11,7 +11,7 @@ from actorflow.graph.constant_value import python_index
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.state.variable_state import VariableState
 
-from .scatter import flat_rows
+from .scatter import flat_rows, update
 
 
 def _opened(xp: Any, ref: VariableState, indices: Any, updates: Any) -> tuple[Any, Any, Any]:
@@ -19,19 +19,13 @@ def _opened(xp: Any, ref: VariableState, indices: Any, updates: Any) -> tuple[An
     return buffer, *flat_rows(xp, buffer, indices, updates)
 
 
-@kernel("ResourceScatterMul")
+@update("ScatterMul")
 def scatter_mul(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _opened(xp, ref, indices, updates)
     xp.multiply.at(buffer, at, rows)
 
 
-@kernel("ScatterMul")
-def scatter_mul_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_mul(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterDiv")
+@update("ScatterDiv")
 def scatter_div(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _opened(xp, ref, indices, updates)
     if buffer.dtype.kind not in "iu":
@@ -49,34 +43,16 @@ def _truncated(xp: Any, x: Any, y: Any) -> Any:
     return quotient + ((x % y != 0) & ((x < 0) != (y < 0))).astype(quotient.dtype)
 
 
-@kernel("ScatterDiv")
-def scatter_div_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_div(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterMin")
+@update("ScatterMin")
 def scatter_min(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _opened(xp, ref, indices, updates)
     xp.minimum.at(buffer, at, rows)
 
 
-@kernel("ScatterMin")
-def scatter_min_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_min(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterMax")
+@update("ScatterMax")
 def scatter_max(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _opened(xp, ref, indices, updates)
     xp.maximum.at(buffer, at, rows)
-
-
-@kernel("ScatterMax")
-def scatter_max_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_max(xp, ref, indices, updates)
-    return ref.read()
 
 
 # ---- elements and slices by full indices
@@ -110,43 +86,25 @@ def _places(xp: Any, ref: VariableState, indices: Any, updates: Any) -> tuple[An
     return places, numbers, updates.reshape(len(flat), -1) if updates.size else updates.reshape(0, 1)
 
 
-@kernel("ResourceScatterNdUpdate")
+@update("ScatterNdUpdate")
 def scatter_nd_update(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _places(xp, ref, indices, updates)
     if rows.size:
         buffer[at] = rows
 
 
-@kernel("ScatterNdUpdate")
-def scatter_nd_update_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_nd_update(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterNdAdd")
+@update("ScatterNdAdd")
 def scatter_nd_add(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _places(xp, ref, indices, updates)
     if rows.size:
         xp.add.at(buffer, at, rows)
 
 
-@kernel("ScatterNdAdd")
-def scatter_nd_add_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_nd_add(xp, ref, indices, updates)
-    return ref.read()
-
-
-@kernel("ResourceScatterNdSub")
+@update("ScatterNdSub")
 def scatter_nd_sub(xp: Any, ref: VariableState, indices: Any, updates: Any) -> None:
     buffer, at, rows = _places(xp, ref, indices, updates)
     if rows.size:
         xp.subtract.at(buffer, at, rows)
-
-
-@kernel("ScatterNdSub")
-def scatter_nd_sub_and_read(xp: Any, ref: VariableState, indices: Any, updates: Any) -> Any:
-    scatter_nd_sub(xp, ref, indices, updates)
-    return ref.read()
 
 
 # ---- a slice
