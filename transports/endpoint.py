@@ -118,6 +118,20 @@ class BaseEndpoint(ABC):
         self._beating = self.loop.call_later(self._beat_seconds, self._beat)
 
 
+class Progress:
+    """How far a connection has come, in a word; each new one is told to `listener`."""
+
+    def __init__(self, listener: Callable[[str], object] | None) -> None:
+        self.reached = "nothing"
+        self._listener = listener
+
+    def __call__(self, what: str) -> None:
+        if what != self.reached:
+            self.reached = what
+            if self._listener is not None:
+                self._listener(what)
+
+
 def not_reached(address: str, seconds: float, reached: str) -> UnavailableError:
     """The error of a connection that came as far as `reached`, a word of progress."""
     if reached in ("nothing", "resolved"):

@@ -22,7 +22,7 @@ from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolErro
 from actorflow.transport.factory import KeyPair, TransportFactory
 
 from .channel import BaseChannel
-from .endpoint import BaseEndpoint, not_reached
+from .endpoint import BaseEndpoint, Progress, not_reached
 from .zmq.auth import Keys
 from .zmq.greeting import refusal
 
@@ -136,14 +136,7 @@ class SimulatedEndpoint(BaseEndpoint):
     ) -> Channel:
         self.check_open()
         _, name, port = parse_address(address)
-        reached = ["nothing"]
-
-        def tell(what: str) -> None:
-            if reached[-1] != what:
-                reached.append(what)
-                if progress is not None:
-                    progress(what)
-
+        tell = Progress(progress)
         why: BaseException | None = None
         expected = (key or self.keys.public) if self.keys is not None else None
         with anyio.move_on_after(timeout):
@@ -161,7 +154,7 @@ class SimulatedEndpoint(BaseEndpoint):
                 except BaseException:
                     channel.close("not wanted any more")
                     raise
-        raise not_reached(address, timeout, reached[-1]) from why
+        raise not_reached(address, timeout, tell.reached) from why
 
     def greeted(self, channel: AcceptedChannel) -> None:
         """A peer's handshake is over, in one way or the other."""

@@ -21,7 +21,7 @@ from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
 from actorflow.transport.factory import KeyPair
 
-from ..endpoint import BaseEndpoint, not_reached
+from ..endpoint import BaseEndpoint, Progress, not_reached
 from ..protocol.frames import HEADER
 from ..protocol.receiver import CHUNK_LIMIT
 from .accepted_channel import AcceptedChannel
@@ -134,14 +134,7 @@ class ZmqEndpoint(BaseEndpoint):
     ) -> Channel:
         self.check_open()
         host, port = parse_address(address)
-        reached = ["nothing"]
-
-        def tell(what: str) -> None:
-            if reached[-1] != what:
-                reached.append(what)
-                if progress is not None:
-                    progress(what)
-
+        tell = Progress(progress)
         why: BaseException | None = None
         refusals = 0
         with anyio.move_on_after(timeout):
@@ -169,7 +162,7 @@ class ZmqEndpoint(BaseEndpoint):
                 except BaseException:
                     channel.close("not wanted any more")
                     raise
-        raise not_reached(address, timeout, reached[-1]) from why
+        raise not_reached(address, timeout, tell.reached) from why
 
     async def _explained(self, address: str, host: str, port: int) -> HandshakeRejected | None:
         """A peer has ended a handshake: the error that says why, or None if nothing answers there now."""
