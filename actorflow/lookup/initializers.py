@@ -30,8 +30,8 @@ class Filled(Protocol):
         """The type of the values."""
 
 
-class TableInitializerBase:
-    """The base of all initializers: the types of keys and values, and `initialize`."""
+class KeysToValues:
+    """A thing that has keys and values: their types."""
 
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
@@ -45,6 +45,10 @@ class TableInitializerBase:
     def value_dtype(self) -> DType:
         """The type of the values."""
         return self._value_dtype
+
+
+class TableInitializerBase(KeysToValues):
+    """The base of all initializers: the types of keys and values, and `initialize`."""
 
     def initialize(self, table: Filled) -> Operation:
         """An operation that fills `table`, which `af.tables_initializer()` runs too.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from actorflow.dtypes import DType, DTypeLike, as_dtype
+from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.lookup.initializers import TableInitializerBase
+from actorflow.lookup.initializers import KeysToValues, TableInitializerBase
 from actorflow.ops.flow.control import group
 from actorflow.ops.lookup import tables as ops
 from actorflow.public import public
@@ -20,21 +20,8 @@ from actorflow.variables.collections import GraphKeys
 Keys = TypeVar("Keys", TensorLike, SparseTensor)
 
 
-class LookupInterface:
+class LookupInterface(KeysToValues):
     """The base of all tables: the types of keys and values, `lookup` and `size`."""
-
-    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
-        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
-
-    @property
-    def key_dtype(self) -> DType:
-        """The type of the keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The type of the values."""
-        return self._value_dtype
 
     @property
     def name(self) -> str:
