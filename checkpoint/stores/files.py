@@ -6,47 +6,32 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from actorflow.errors import (
     DataLossError,
     InvalidArgumentError,
-    NotFoundError,
     OpError,
-    PermissionDeniedError,
-    ResourceExhaustedError,
     UnknownError,
 )
+from actorflow.records.reading.opening import KINDS, os_errors
 
 from ..format.layout import Buffer
 
-_KINDS: dict[int, type[OpError]] = {
-    errno.ENOENT: NotFoundError,
-    errno.EACCES: PermissionDeniedError,
-    errno.EPERM: PermissionDeniedError,
-    errno.EROFS: PermissionDeniedError,
-    errno.ELOOP: PermissionDeniedError,
+_KINDS: Mapping[int, type[OpError]] = {
+    **KINDS,
+    errno.EEXIST: UnknownError,
     errno.EISDIR: InvalidArgumentError,
     errno.ENOTDIR: InvalidArgumentError,
-    errno.ENAMETOOLONG: InvalidArgumentError,
-    errno.ENOSPC: ResourceExhaustedError,
-    errno.EDQUOT: ResourceExhaustedError,
-    errno.EMFILE: ResourceExhaustedError,
-    errno.ENFILE: ResourceExhaustedError,
     errno.EIO: DataLossError,
 }
 
 
-@contextmanager
-def named_errors(doing: str, path: str) -> Iterator[None]:
+def named_errors(doing: str, path: str) -> AbstractContextManager[None]:
     """Gives an error of the operating system its name here."""
-    try:
-        yield
-    except OSError as error:
-        kind = _KINDS.get(error.errno or 0, UnknownError)
-        raise kind(f"{doing} {path!r} failed: {error.strerror or error}.") from error
+    return os_errors(path, doing, _KINDS)
 
 
 class Files(Protocol):

@@ -10,7 +10,7 @@ import errno
 import glob
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ from actorflow.records.roots import FileRoots, check, root_of
 
 R = TypeVar("R")
 
-_KINDS: dict[int, type[OpError]] = {
+KINDS: Mapping[int, type[OpError]] = {
     errno.ENOENT: NotFoundError,
     errno.EACCES: PermissionDeniedError,
     errno.EPERM: PermissionDeniedError,
@@ -43,15 +43,16 @@ _KINDS: dict[int, type[OpError]] = {
     errno.EMFILE: ResourceExhaustedError,
     errno.ENFILE: ResourceExhaustedError,
 }
+"""The errors here that stand for those of the operating system; others are unknown."""
 
 
 @contextmanager
-def os_errors(path: str, doing: str) -> Iterator[None]:
+def os_errors(path: str, doing: str, kinds: Mapping[int, type[OpError]] = KINDS) -> Iterator[None]:
     """Gives an error of the operating system its name here."""
     try:
         yield
     except OSError as error:
-        kind = _KINDS.get(error.errno or 0, UnknownError)
+        kind = kinds.get(error.errno or 0, UnknownError)
         raise kind(f"{doing} {path!r} failed: {error.strerror or error}.") from error
 
 
