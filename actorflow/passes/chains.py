@@ -43,6 +43,11 @@ class Call:
     arguments: tuple[Pattern, ...]
     name: str = ""
 
+    @property
+    def ops(self) -> frozenset[str]:
+        """The ops of the whole pattern."""
+        return frozenset((self.op,)).union(*(inner.ops for inner in self.arguments if isinstance(inner, Call)))
+
 
 Pattern: TypeAlias = Name | Call | float
 ValueOf: TypeAlias = Callable[[TensorId], Any]
@@ -260,8 +265,9 @@ def _parsed(text: str, at: int) -> tuple[Pattern, int]:
             return Call(op, tuple(arguments), named or ""), end
 
 
-_ROWS = [(chain, [found for form in chain.forms if isinstance(found := parsed(form), Call)]) for chain in CHAINS]
-_LASTS = frozenset(pattern.op for _, patterns in _ROWS for pattern in patterns)
+_ROWS = [
+    (chain, [(found, found.ops) for form in chain.forms if isinstance(found := parsed(form), Call)]) for chain in CHAINS
+]
 
 
 def fuse_chains(graph: Subgraph) -> Subgraph:
@@ -272,12 +278,15 @@ def fuse_chains(graph: Subgraph) -> Subgraph:
     Args:
         graph: what one device runs.
     """
-    ends = [node for node in graph.nodes.values() if node.op in _LASTS and node.dtypes[0] is dtypes.float32]
-    if not ends:
+    present = {node.op for node in graph.nodes.values()}
+    rows = [(chain, [pattern for pattern, ops in patterns if ops <= present]) for chain, patterns in _ROWS]
+    if not any(patterns for _, patterns in rows):
         return graph
     uses = uses_of(graph)
     nodes = dict(graph.nodes)
-    for chain, patterns in _ROWS:
+    for chain, patterns in rows:
+        lasts = {pattern.op for pattern in patterns}
+        ends = [n for n in graph.nodes.values() if n.op in lasts and n.dtypes[0] is dtypes.float32]
         for last in yielding(ends):
             if nodes.get(last.name) is last:
                 _replace(graph, nodes, uses, last, chain, patterns)
