@@ -175,4 +175,6 @@ def make_ndarray(tensor: Any) -> Any:
     Raises:
         InvalidArgumentError: its values don't fit its shape or type.
     """
+    if isinstance(tensor, TensorProto):
+        return read_tensor(*tensor.apart("tensor_content"))[1]
     return read_tensor(tensor.SerializeToString())[1]

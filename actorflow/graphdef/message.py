@@ -227,7 +227,7 @@ class Message:
             self._clear_others(name, field)
             place = getattr(self, name)
             if field.key:
-                place._parse(bytes(value))
+                place._parse(value)
             elif field.repeated:
                 made = field.kind()
                 made._merge(value, depth + 1)
@@ -252,11 +252,19 @@ class Message:
 
     def SerializeToString(self, deterministic: bool = True) -> bytes:
         """The message in the wire format, the same bytes for the same fields."""
+        return self._serialized()
+
+    def _serialized(self, without: str = "") -> bytes:
+        """The message in the wire format, without the field of that name."""
         out = []
         for name, field in sorted(self.FIELDS.items(), key=lambda item: item[1].number):
-            if self._is_set(name):
+            if name != without and self._is_set(name):
                 out.append(_written(field, self._values[name]))
         return b"".join(out) + self._unknown
+
+    def apart(self, name: str) -> tuple[bytes, Any]:
+        """The message without a field, in the wire format, and that field, of which no copy is made."""
+        return self._serialized(name), getattr(self, name)
 
     def __str__(self) -> str:
         from actorflow.graphdef.text import write_text
@@ -309,7 +317,7 @@ class MapOf(dict[Any, Any]):
         else:
             self[key] = value
 
-    def _parse(self, entry: bytes) -> None:
+    def _parse(self, entry: Any) -> None:
         key: Any = _ZERO.get(self._field.key, 0)
         value: Any = self._field.kind() if self._field.is_message else _ZERO.get(self._field.kind, 0)
         for number, _, content in wire.fields(entry):

@@ -36,16 +36,20 @@ def _number(field: int, value: int) -> bytes:
     return wire.write_varint(field << 3 | VARINT) + wire.write_varint(value)
 
 
-def read_tensor(message: bytes) -> tuple[DType, Any]:
+def read_tensor(message: bytes, content: Any = b"") -> tuple[DType, Any]:
     """The element type and the array of a message, whether its values are in one piece or one by one.
+
+    Args:
+        message: in the wire format.
+        content: the values in one piece, if the message is without them.
 
     Raises:
         BrokenMessageError: it is no such message, or its values don't fit its shape.
     """
-    code, content = 0, b""
+    code = 0
     shape: tuple[int, ...] = ()
     values: list[Any] = []
-    for number, kind, value in wire.fields(message):
+    for number, kind, value in wire.fields(memoryview(message)):
         if number == 1 and kind == VARINT:
             code = value
         elif number == 2 and kind == BYTES:
@@ -53,7 +57,7 @@ def read_tensor(message: bytes) -> tuple[DType, Any]:
         elif number == 4 and kind == BYTES:
             content = value
         elif number == _STRINGS and kind == BYTES:
-            values.append(value)
+            values.append(bytes(value))
         elif number in _FLOATS and kind in (BYTES, FIXED32):
             values.extend(np.frombuffer(value, "<f4").tolist())
         elif number in _DOUBLES and kind in (BYTES, FIXED64):
@@ -67,7 +71,7 @@ def read_tensor(message: bytes) -> tuple[DType, Any]:
     return dtype, _array(dtype, shape, content, values)
 
 
-def _shape(message: bytes) -> tuple[int, ...]:
+def _shape(message: Any) -> tuple[int, ...]:
     sizes = []
     for number, _, dimension in wire.fields(message):
         if number == 2:
@@ -78,7 +82,7 @@ def _shape(message: bytes) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _array(dtype: DType, shape: tuple[int, ...], content: bytes, values: list[Any]) -> Any:
+def _array(dtype: DType, shape: tuple[int, ...], content: Any, values: list[Any]) -> Any:
     count = math.prod(shape)
     kind = dtype.numpy_dtype
     if dtype is string:

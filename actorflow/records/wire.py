@@ -21,7 +21,7 @@ class BrokenMessageError(InvalidArgumentError):
     """The bytes are no message of that kind."""
 
 
-def fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
+def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, Any]]:
     """(number, wire type, value) of each field of a message, in its order.
 
     Raises:
@@ -49,7 +49,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
         yield number, kind, value
 
 
-def varint(data: bytes, position: int) -> tuple[int, int]:
+def varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
     """The number at `position`, and the position after it."""
     value = shift = 0
     while True:
@@ -63,7 +63,7 @@ def varint(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
 
 
-def varints(data: bytes) -> Any:
+def varints(data: bytes | memoryview) -> Any:
     """All numbers of a packed field, as int64."""
     raw = np.frombuffer(data, np.uint8)
     last = raw < 0x80
