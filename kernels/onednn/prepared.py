@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..native.library import function
 from ..native.library import loaded as native
 from ..shared.threads import governed, most_threads
 from .binding import Binding, Unsupported, loaded
@@ -94,6 +95,13 @@ def finish(builder: Builder, activation: str, adds: bool) -> Any:
 # ---- kernels
 
 
+def _not_here(*given: Any) -> None:
+    """Stands for: the program is called from Python."""
+
+
+_prepared = function("prepared", _not_here)
+
+
 class Weighted:
     """The inputs of a kernel: x, weights, perhaps a bias, and perhaps what is added (`adds`). Constants are kept by the library,
     the others come with each call."""
@@ -142,7 +150,9 @@ def product(
     if biased:
         layouts["bias"] = bias = builder.strided((1, n), (n, 1))
     create, attr = library.lib.dnnl_matmul_primitive_desc_create, finish(builder, activation, adds)
-    pd = builder.describe("a product", create, layouts["x"], builder.any((k, n)), bias, layouts["y"], attr=attr)
+    # A single row is multiplied the fastest with rows of weights that lie one after the other, but the library chooses others.
+    free = builder.strided((k, n), (n, 1)) if m == 1 else builder.any((k, n))
+    pd = builder.describe("a product", create, layouts["x"], free, bias, layouts["y"], attr=attr)
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd
 
@@ -186,6 +196,10 @@ class _Work:
             self._parts = [made[share.piece] for share in divided]
             places = [{"x": share.x, "bias": 0}.get(name, share.y) for share in divided for name in given]
             self._places = struct.pack(f"={len(places)}q", *places)
+
+    def recipes(self) -> list[bytes]:
+        """Those of a program that does all of it in one call; none where threads may share it."""
+        return [] if self._parts else self._whole.recipes()
 
     def __call__(self, *arrays: Any) -> None:
         if not self._parts:
@@ -272,4 +286,17 @@ def kernel_of(
             work(contiguous(x), y)
         return y
 
-    return run_on_top if adds else run
+    recipes = work.recipes()
+    if biased or not recipes:
+        return run_on_top if adds else run
+    given, made = (struct.pack(f"={len(sizes)}q", *sizes) for sizes in (expected, wanted))
+
+    def run_at_once(xp: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
+        y = _prepared(recipes, given, made, out, x)
+        return run(xp, x, w, bias, out=out) if y is None else y
+
+    def run_on_top_at_once(xp: Any, c: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
+        y = _prepared(recipes, given, made, out, x, c) if c.shape == wanted else None
+        return run_on_top(xp, c, x, w, bias, out=out) if y is None else y
+
+    return run_on_top_at_once if adds else run_at_once

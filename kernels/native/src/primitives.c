@@ -83,6 +83,48 @@ static PyObject *k_primitives(const Call *call) {
     return PyLong_FromLong(status);
 }
 
+/* Whether an array has the sizes that these bytes say. */
+static bool has_sizes(PyArrayObject *array, PyObject *bytes) {
+    if (!array || !PyBytes_CheckExact(bytes) || PyBytes_Size(bytes) != PyArray_NDIM(array) * (Py_ssize_t)sizeof(npy_intp)) return false;
+    return !memcmp(PyArray_DIMS(array), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
+}
+
+/* prepared(recipes, sizes of the first array, sizes of the result, out or None, *arrays): takes one of the recipes, which no other call
+ * has meanwhile, runs it on the arrays, and gives the result. What fails is left to the caller, who does it again. */
+static PyObject *k_prepared(const Call *call) {
+    Bound_Recipe bound;
+    if (call->count < 5 || call->count > MOST_BOUND + 3 || !PyList_CheckExact(call->args[0]) || !PyBytes_CheckExact(call->args[2])) return NULL;
+    if (!has_sizes(typed_at(call, 4, NPY_FLOAT32), call->args[1])) return NULL;
+    Py_ssize_t free = PyList_Size(call->args[0]), arrays = call->count - 4;
+    if (!free) return NULL;
+    PyObject *bytes = PyList_GetItem(call->args[0], free - 1);
+    if (!PyBytes_CheckExact(bytes) || (size_t)PyBytes_Size(bytes) < sizeof(Recipe)) return NULL;
+    const Recipe *recipe = bound.recipe = (const Recipe *)PyBytes_AsString(bytes);
+    size_t numbers = (size_t)(2 * recipe->arrays + 4 * recipe->steps);
+    if (recipe->arrays != arrays + 1 || (size_t)PyBytes_Size(bytes) != sizeof(Recipe) + sizeof(int64_t) * numbers) return NULL;
+    for (Py_ssize_t i = 0; i < arrays; i++) {
+        PyArrayObject *array = typed_at(call, i + 4, NPY_FLOAT32);
+        if (!array || PyArray_SIZE(array) != recipe->rest[2 * i + 1]) return NULL;
+        bound.arrays[i] = PyArray_DATA(array);
+    }
+    int rank = (int)(PyBytes_Size(call->args[2]) / (Py_ssize_t)sizeof(npy_intp));
+    PyArrayObject *out = result_at(call, 3, NPY_FLOAT32, rank, (const npy_intp *)PyBytes_AsString(call->args[2]));
+    if (!out) return NULL;
+    bound.arrays[arrays] = PyArray_DATA(out);
+    Py_INCREF(bytes);
+    int status = PyArray_SIZE(out) != recipe->rest[2 * arrays + 1] || PyList_SetSlice(call->args[0], free - 1, free, NULL);
+    if (!status) {
+        PyThreadState *state = PyEval_SaveThread();
+        status = run_bound(&bound);
+        PyEval_RestoreThread(state);
+        if (PyList_Append(call->args[0], bytes)) status = 1;
+    }
+    Py_DECREF(bytes);
+    if (!status) return (PyObject *)out;
+    Py_DECREF((PyObject *)out);
+    return NULL;
+}
+
 typedef struct {
     const Bound_Recipe *parts;
     int *status;
