@@ -1,7 +1,7 @@
 """Fusion: products and convolutions take the bias, what they are added to and the activation in, normalizations the activation,
 and a step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a
 variable is such a step. The gradient of an activation joins that of the normalization before it, and moves to the small side of a
-pool. (Paper section 5.4: optimised libraries for the kernels.)
+pool. Pads become those of the pool or the convolution behind them. (Paper section 5.4: optimised libraries for the kernels.)
 
 The fused node has the name of the last of those that it stands for, so its users stay as they are.
 """
@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
@@ -142,6 +144,51 @@ def _is_of_pool(match: Match) -> bool:
     return all(pool.attrs[name] == gradient.attrs[name] for name in ("ksize", "strides", "padding", "data_format"))
 
 
+def _pads_images(match: Match) -> tuple[Any, Any] | None:
+    """The pads before and behind each dimension, and what fills them, of images with channels last; None where they are not
+    known, or lie around batches or channels."""
+    pads, *fill = (match.nodes.get(e.node) for e in match.first.inputs[1:])
+    if any(node is None or node.op != "Const" for node in (pads, *fill)) or pads is None:
+        return None
+    if any(e in match.graph.feeds for e in match.first.inputs[1:]) or match.last.attrs["data_format"] != "NHWC":
+        return None
+    widths = np.asarray(pads.attrs["value"])
+    if widths.shape != (4, 2) or widths[[0, 3]].any() or (widths < 0).any():
+        return None
+    return widths, np.asarray(fill[0].attrs["value"]) if fill and fill[0] else np.float32(0)
+
+
+def _pads_pool(match: Match) -> bool:
+    """Whether no window takes what lies around the images for a maximum, as each has elements of an image."""
+    found = _pads_images(match)
+    if found is None or found[1] != -np.inf or match.last.attrs["padding"] != "VALID" or len(match.last.shapes) != 1:
+        return False
+    windows = match.last.attrs["ksize"]
+    return all(max(pair) < window for pair, window in zip(found[0][1:3], windows[1:3])) and windows[3] == 1
+
+
+def _pads_convolution(match: Match) -> bool:
+    """Whether the zeros around images may be those of a convolution."""
+    found = _pads_images(match)
+    return found is not None and found[1] == 0 and match.last.attrs["padding"] in ("VALID", "EXPLICIT")
+
+
+def _pooled_with_pads(match: Match) -> tuple[Node, ...]:
+    widths, _ = _pads_images(match) or ((), None)
+    given = {name: match.last.attrs[name] for name in ("ksize", "strides")}
+    pads = tuple(int(width) for pair in widths for width in pair)
+    attrs = MappingProxyType({**given, "pads": pads, JOINED: (match.first.name,)})
+    return (replace(_joined(match, "_PaddedMaxPool", match.first.inputs[:1]), attrs=attrs),)
+
+
+def _convolved_with_pads(match: Match) -> tuple[Node, ...]:
+    widths, _ = _pads_images(match) or ((), None)
+    own = match.last.attrs["explicit_paddings"] or (0,) * 8
+    pads = tuple(int(width) + before for width, before in zip(np.ravel(widths), own))
+    attrs = {**match.last.attrs, "padding": "EXPLICIT", "explicit_paddings": pads}
+    return (_joined(match, match.last.op, (match.first.inputs[0], *match.last.inputs[1:]), **attrs),)
+
+
 def _lacks_activation(match: Match) -> bool:
     return not match.first.attrs["activation"]
 
@@ -233,7 +280,11 @@ _PRODUCTS = frozenset(_BIASED)
 _MATMUL = frozenset(("MatMul",))
 _FUSED = frozenset((*_BIASED.values(), "_AddFusedMatMul", "_AddFusedConv2D"))
 
+_PADS = frozenset(("Pad", "PadV2"))
+
 RULES = (
+    Rule("pads and a pool", _PADS, frozenset(("MaxPool",)), (0,), _pads_pool, _pooled_with_pads),
+    Rule("pads and a convolution", _PADS, frozenset(_BIASED) - _MATMUL, (0,), _pads_convolution, _convolved_with_pads),
     Rule("a product and its bias", _PRODUCTS, frozenset(("BiasAdd",)), (0,), _adds_bias, _biased),
     Rule("a product and a vector", _PRODUCTS, frozenset(("Add",)), (0, 1), _adds_bias, _biased),
     Rule("a product and what it is added to", _MATMUL, frozenset(("Add",)), (0, 1), _adds_alike, _added),

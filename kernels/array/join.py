@@ -25,6 +25,12 @@ _COPIED = 4096
 
 @moving_kernel("ConcatV2", gpu=Gpu(host=(-1,), follows=True))
 def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
+    if xp is np and out is None and not values[0].flags.c_contiguous:
+        # numpy keeps the order of the elements of what it joins, in which others then read slowly.
+        at = axis_in(int(axis), values[0].ndim)
+        shape = list(values[0].shape)
+        shape[at] = sum([value.shape[at] for value in values])
+        out = np.empty(shape, values[0].dtype)
     return xp.concatenate(values, int(axis), out)
 
 

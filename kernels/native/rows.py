@@ -40,6 +40,9 @@ def _few(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 # ---- gathers
 
 _gather = function("gather", lambda params, indices, out=None: gathering.gather(np, params, indices, out=out))
+_gather_along = function(
+    "gather", lambda params, indices, out, axis: gathering.gather_v2(np, params, indices, axis, batch_dims=0, out=out)
+)
 
 
 def _rowed(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -57,9 +60,7 @@ def _plain(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 @kernel("GatherV2", device="CPU", dtypes=NUMBERS, library="native", can=_plain)
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int, out: Any = None) -> Any:
-    if not axis:
-        return _gather(params, indices, out)
-    return gathering.gather_v2(np, params, indices, axis, batch_dims=batch_dims, out=out)
+    return _gather_along(params, indices, out, axis)
 
 
 # ---- one-hot vectors

@@ -1,4 +1,4 @@
-"""Softmax along the last dimension, the cross entropy of labels that are numbers of classes, and attention.
+"""Softmax along one dimension, the cross entropy of labels that are numbers of classes, and attention.
 
 Results have numpy's bits for fewer than 1024 elements, and cross entropies for up to 64 classes. Others may differ in the
 last bits. Attention takes queries, keys and values as they lie, whatever order their elements have.
@@ -20,7 +20,7 @@ from ..nn import fused
 from .elementwise import FLOATS
 from .library import function
 
-_softmax = function("softmax", lambda logits, out=None: nn.softmax(np, logits, axis=-1, out=out))
+_softmax = function("softmax", lambda logits, out=None, axis=-1: nn.softmax(np, logits, axis=axis, out=out))
 _cross_entropy = function("cross_entropy", lambda logits, labels: nn.sparse_softmax_cross_entropy(np, logits, labels))
 
 
@@ -32,8 +32,8 @@ _attention = function("attention", _attention_in_python)
 _rotary = function("rotary", lambda x, cosines, sines: fused.rotary(np, x, cosines, sines))
 
 
-def _last(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    return len(shapes[0]) > 0 and attrs["axis"] in (-1, len(shapes[0]) - 1)
+def _ranked(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) > 0
 
 
 def _some(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -47,9 +47,9 @@ def _matrix(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOATS, "library": "native", "pays": _some}
 
 
-@kernel("Softmax", can=_last, **_OPTIONS)
+@kernel("Softmax", can=_ranked, **_OPTIONS)
 def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
-    return _softmax(logits, out)
+    return _softmax(logits, out, axis)
 
 
 @kernel("SparseSoftmaxCrossEntropyWithLogits", can=_matrix, **_OPTIONS)

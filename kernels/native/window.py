@@ -1,12 +1,13 @@
 """Pools of maxima and convolutions of each channel by itself, over images with channels last.
 
-Pools have the bits of the Python kernels. Windows that do not all lie inside of the images, and gradients of windows that
-overlap, are left to oneDNN, or to numpy. Convolutions may differ in the last bits, because their sums are added in another
+Pools have the bits of the Python kernels. Gradients of windows that overlap, or do not lie inside of the images, are left to
+oneDNN, or to numpy. Convolutions may differ in the last bits, because their sums are added in another
 order.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -24,8 +25,8 @@ from ..onednn import conv as _onednn_conv  # noqa: F401 - declared before those 
 from ..onednn import pool as onednn_pool
 from .library import function
 
-Window = tuple[int, int, int, int]
-"""Its height and width, and how far it moves down and to the right."""
+Window = tuple[int, int, int, int, int, int]
+"""Its height and width, how far it moves down and to the right, and how far the first one lies above and left of the image."""
 LEAST = 2048
 """Elements from which on pools pay."""
 _MANY_FLOPS = 1e5
@@ -38,27 +39,50 @@ _pool = function("max_pool")
 _pool_grad = function("max_pool_grad")
 
 
-def _window(shape: Sequence[int], ksize: Any, strides: Any, padding: str) -> tuple[Window, tuple[int, ...]] | None:
-    """The window and the result's shape, where all windows lie inside."""
+def _window(
+    shape: Sequence[int], ksize: Any, strides: Any, padding: str, pads: Sequence[int] = ()
+) -> tuple[Window, tuple[int, ...]] | None:
+    """The window and the result's shape, where each window has elements of the image. `pads` lie around it if they are given."""
+    return _found_window(tuple(shape), tuple(ksize), tuple(strides), padding, tuple(pads))
+
+
+@functools.lru_cache(1024)
+def _found_window(
+    shape: tuple[int, ...], ksize: Any, strides: Any, padding: str, pads: tuple[int, ...]
+) -> tuple[Window, tuple[int, ...]] | None:
     try:
-        spans = pool._spans(shape, ksize, strides, padding)
+        spans = pool._spans(shape, ksize, strides, padding, pads)
     except ValueError:
         return None
     if len(spans) != 4 or spans[0].moves or spans[3].moves or prod(shape) == 0:
         return None
-    if any(s.before or (s.count - 1) * s.stride + s.window > s.size for s in spans[1:3]):
-        return None
     down, right = spans[1:3]
-    return (down.window, right.window, down.stride, right.stride), tuple([s.count for s in spans])
+    if any(s.before >= s.window or (s.count - 1) * s.stride - s.before >= s.size for s in (down, right)):
+        return None
+    moves = down.window, right.window, down.stride, right.stride, down.before, right.before
+    return moves, tuple([s.count for s in spans])
 
 
 def _can_pool(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return _window(shapes[0], attrs["ksize"], attrs["strides"], attrs["padding"]) is not None
 
 
+def _can_pool_padded(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return _window(shapes[0], attrs["ksize"], attrs["strides"], "VALID", attrs["pads"]) is not None
+
+
+def _window_beside(shape: Any, ksize: Any, strides: Any, padding: str) -> tuple[Window, tuple[int, ...]] | None:
+    """The same where windows lie side by side, all of them inside."""
+    found = _window(shape, ksize, strides, padding)
+    if found is None:
+        return None
+    (high, wide, down, right, top, left), (_, rows, columns, _) = found
+    inside = not top and not left and rows * high <= shape[1] and columns * wide <= shape[2]
+    return found if (high, wide) == (down, right) and inside else None
+
+
 def _can_pool_grad(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    found = _window(shapes[0], attrs["ksize"], attrs["strides"], attrs["padding"])
-    return found is not None and found[0][:2] == found[0][2:]
+    return _window_beside(shapes[0], attrs["ksize"], attrs["strides"], attrs["padding"]) is not None
 
 
 def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -78,11 +102,21 @@ def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: An
     return onednn_pool.max_pool(xp, x, ksize=ksize, strides=strides, padding=padding, out=out)
 
 
+@kernel("_PaddedMaxPool", can=_can_pool_padded, **_OPTIONS)
+def padded_max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, pads: Any, out: Any = None) -> Any:
+    found = _window(x.shape, ksize, strides, "VALID", pads)
+    if found is not None:
+        y = np.empty(found[1], np.float32) if out is None else out
+        if _pool(x, y, *found[0]) is not None:
+            return y
+    return pool.padded_max_pool(xp, x, ksize=ksize, strides=strides, pads=pads, out=out)
+
+
 @kernel("MaxPoolGrad", can=_can_pool_grad, pays=_pays, **_OPTIONS)
 def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
-    found = _window(x.shape, ksize, strides, padding)
-    if found is not None and found[0][:2] == found[0][2:] and y.shape == found[1]:
-        (high, wide, _, _), result = found
+    found = _window_beside(x.shape, ksize, strides, padding)
+    if found is not None and y.shape == found[1]:
+        (high, wide, *_), result = found
         dx = np.empty(x.shape, np.float32) if out is None else out
         if (result[1] * high, result[2] * wide) != x.shape[1:3]:
             dx[...] = 0  # between the last windows and the borders

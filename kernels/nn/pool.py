@@ -17,19 +17,23 @@ from .conv.columns import taps_of
 from .conv.functions import widened
 
 
-def _spans(shape: Any, ksize: Any, strides: Any, padding: str) -> tuple[Span, ...]:
-    """How the window moves, in all dimensions. Raises ValueError where the rank is another, or the window too large."""
-    return _found_spans(tuple(shape), tuple(ksize), tuple(strides), padding)
+def _spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any = ()) -> tuple[Span, ...]:
+    """How the window moves, in all dimensions. `pads` are those before and behind each, if they are given. Raises ValueError
+    where the rank is another, or the window too large."""
+    return _found_spans(tuple(shape), tuple(ksize), tuple(strides), padding, tuple(pads))
 
 
 @functools.lru_cache(1024)
-def _found_spans(shape: Any, ksize: Any, strides: Any, padding: str) -> tuple[Span, ...]:
+def _found_spans(shape: Any, ksize: Any, strides: Any, padding: str, pads: Any) -> tuple[Span, ...]:
     if len(shape) != len(ksize):
         raise ValueError(f"This pool takes a tensor of rank {len(ksize)}, but the shape is {tuple(shape)}.")
+    pairs = zip(pads[::2], pads[1::2]) if pads else [(0, 0)] * len(shape)
     return tuple(
         [
-            Span(size, count=size) if (window, stride) == (1, 1) else span(size, window, stride, 1, padding)
-            for size, window, stride in zip(shape, ksize, strides)
+            Span(size, count=size)
+            if (window, stride, *pair) == (1, 1, 0, 0)
+            else span(size, window, stride, 1, padding, pair)
+            for size, window, stride, pair in zip(shape, ksize, strides, pairs)
         ]
     )
 
@@ -85,6 +89,11 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 @kernel("MaxPool", "MaxPool3D", gpu=LAUNCHED)
 def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     return _reduced(xp, x, _spans(x.shape, ksize, strides, padding), xp.maximum, _lowest(xp, x.dtype), out)
+
+
+@kernel("_PaddedMaxPool")
+def padded_max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, pads: Any, out: Any = None) -> Any:
+    return _reduced(xp, x, _spans(x.shape, ksize, strides, "VALID", pads), xp.maximum, _lowest(xp, x.dtype), out)
 
 
 # ---- gradients of maxima

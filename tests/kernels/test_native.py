@@ -318,6 +318,34 @@ def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
     check("top_k", on(sort.top_k), top)
 
 
+def test_rows_are_gathered_along_any_dimension(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for kind in ("f4", "f8", "i4"):
+        params = rng.normal(size=(3, 5, 7, 2)).astype(kind)
+        for axis in (0, 1, 2, 3, -1, -3):
+            numbers_ = rng.integers(0, params.shape[axis], (4, 3)).astype("i8")
+            wanted = params.take(numbers_, axis)
+            for several in (1, 3):
+                assert same(loaded().call("gather", several, params, numbers_, None, axis), wanted), (kind, axis)
+            beyond = numbers_ + params.shape[axis]
+            assert loaded().call("gather", 1, params, beyond, None, axis) is NotImplemented
+        assert loaded().call("gather", 1, params, numbers_, None, 4) is NotImplemented
+
+
+def test_the_softmax_along_another_dimension(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for sizes, axis in (((4, 16, 80), 1), ((3, 7, 129), 1), ((40, 2, 5, 3), 0), ((2, 1, 600), 1), ((1, 9, 5, 64), -3)):
+        x = (rng.normal(size=sizes) * 9).astype("f4")
+        x.reshape(-1)[:3] = -np.inf, np.inf, np.nan
+        with np.errstate(all="ignore"):
+            wanted = nn.softmax(np, x, axis=axis)
+        found = [loaded().call("softmax", several, x, None, axis) for several in (1, 2)]
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-5, atol=1e-6)
+        assert same(*found)
+    assert loaded().call("softmax", 1, x, None, 4) is NotImplemented
+    assert loaded().call("softmax", 1, x.astype("f8"), None, 1) is NotImplemented
+
+
 def test_segments_of_many_rows_are_close() -> None:
     rng = np.random.default_rng(SEED)
     data, ids = rng.normal(size=(900, 40)), np.sort(rng.integers(0, 50, 900)).astype("i4")

@@ -211,3 +211,36 @@ async def test_transposes_between_layouts_are_moved_together() -> None:
     )
     wanted = both.reshape(1, 8, 4, 2, 4, 2).max((3, 5))
     np.testing.assert_allclose((await answers(proto, {"x": x}))["y"], wanted, rtol=1e-4, atol=1e-5)
+
+
+async def test_resizes_and_reductions_take_channels_where_they_lie() -> None:
+    nodes = [
+        node("Conv", "x w", "c"),
+        node(
+            "Resize",
+            "c - scales",
+            "r",
+            mode="nearest",
+            nearest_mode="floor",
+            coordinate_transformation_mode="asymmetric",
+        ),
+        node("ReduceMean", "r space", "m"),
+        node("Mul", "r m", "p"),
+        node("ReduceSum", "p space", "y", keepdims=0),
+    ]
+    rng = np.random.default_rng(1)
+    w = rng.normal(size=(4, 3, 1, 1)).astype(np.float32)
+    arrays = {"w": w, "scales": np.float32([1, 1, 2, 3]), "space": np.int64([2, -1])}
+    proto = model(nodes, {"x": ("float32", (2, 3, 4, 5))}, "y", arrays)
+    with af.Graph().as_default() as made:
+        af.onnx.load(proto)
+    moved = [
+        n
+        for n in made.nodes.values()
+        if n.op == "Transpose" and made.get_operation_by_name(n.name).outputs[0].consumers()
+    ]
+    assert len(moved) == 1, "there is one before the convolution"
+    x = rng.normal(size=(2, 3, 4, 5)).astype(np.float32)
+    wide = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0]).repeat(2, 2).repeat(3, 3)
+    wanted = (wide * wide.mean((2, 3), keepdims=True)).sum((2, 3))
+    np.testing.assert_allclose((await answers(proto, {"x": x}))["y"], wanted, rtol=1e-4, atol=1e-4)

@@ -106,6 +106,49 @@ def test_a_biased_product_takes_what_it_is_added_to_and_then_an_activation(graph
     assert fused(graph, [af.nn.relu(short + convolved, name="z")], [x, short]) == "z = _AddFusedConv2D(short, x, f, o)"
 
 
+def test_pools_and_convolutions_take_the_pads_before_them_in(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
+    around = [[0, 0], [1, 2], [1, 1], [0, 0]]
+    lowest, zeros = af.pad(x, around, constant_values=-np.inf, name="lowest"), af.pad(x, around, name="zeros")
+    filters = af.zeros([3, 3, 3, 3], name="f")
+    pooled = af.nn.max_pool2d(lowest, 3, 2, "VALID", name="y")
+    assert fused(graph, [pooled], [x]) == "y = _PaddedMaxPool(x)"
+    for number, convolved in enumerate(
+        [
+            af.nn.conv2d(zeros, filters, 2, "VALID"),
+            af.nn.conv2d(zeros, filters, 2, [[0, 0], [1, 0], [0, 0], [0, 0]]),
+            af.nn.depthwise_conv2d(zeros, filters, [1, 1, 1, 1], "VALID"),
+        ]
+    ):
+        assert "pad" not in fused(graph, [af.identity(convolved, name=f"c{number}")], [x]).lower().replace(
+            "padding", ""
+        )
+    with Session(graph=graph) as session:
+        value = np.random.default_rng(0).normal(size=(2, 8, 8, 3)).astype(np.float32)
+        wide = np.pad(value, around, constant_values=-np.inf)
+        windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(1, 2))[:, ::2, ::2]
+        np.testing.assert_array_equal(session.run(pooled, {x: value}), windows.max((-2, -1)))
+
+
+def test_pads_stay_where_they_are_more_than_those_of_a_window(graph: af.Graph) -> None:
+    """Zeros before a pool, minus infinity before a convolution, pads as wide as the window, or around channels, or fed."""
+    x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
+    widths = af.constant([[0, 0], [1, 1], [1, 1], [0, 0]], name="widths")
+    feeds, lowest = [x], -np.inf
+    wide, deep = [[0, 0], [3, 0], [0, 0], [0, 0]], [[0, 0], [1, 0], [0, 0], [0, 1]]
+    for y in (
+        af.nn.max_pool2d(af.pad(x, widths), 3, 2, "VALID"),
+        af.nn.max_pool2d(af.pad(x, widths, constant_values=lowest), 3, 2, "SAME"),
+        af.nn.max_pool2d(af.pad(x, wide, constant_values=lowest), 3, 2, "VALID"),
+        af.nn.max_pool2d(af.pad(x, deep, constant_values=lowest), 3, 2, "VALID"),
+        af.nn.conv2d(af.pad(x, widths, constant_values=lowest), af.zeros([3, 3, 3, 3]), 1, "VALID"),
+        af.nn.conv2d(af.pad(x, widths), af.zeros([3, 3, 3, 3]), 1, "SAME"),
+    ):
+        assert "Pad" in fused(graph, [y], feeds).replace("_PaddedMaxPool", "")
+    pooled = af.nn.max_pool2d(af.pad(x, widths, constant_values=lowest), 3, 2, "VALID")
+    assert "_PaddedMaxPool" not in fused(graph, [pooled], [x, widths])
+
+
 def test_a_convolution_of_each_channel_takes_bias_and_activation_in(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
     w, b = af.zeros([3, 3, 3, 1], name="w"), af.zeros([3], name="b")

@@ -9,8 +9,9 @@ import numpy as np
 
 import actorflow as af
 from actorflow.onnx.builders.common import known, number, positive, rank_of, widened
+from actorflow.onnx.builders.nn.layout import channels_first, last_place, within
 from actorflow.onnx.nodes import Node, onnx_op
-from actorflow.onnx.values import dtype_of, shape_of
+from actorflow.onnx.values import dtype_of, ints, shape_of
 
 
 def _log_sum(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -48,6 +49,13 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
             axes = np.zeros(0, np.int64)  # the function of each element: the sum of one square, say
         elif none_given:
             axes = None
+        inner, listed = within(x), None if axes is None else ints(axes)
+        if inner is not None and listed:  # reduced where the dimensions lie, with the transpose behind
+            rank = rank_of(x)
+            places = [positive(axis, rank) for axis in listed]
+            if dtype_of(x).is_floating and (keepdims or sorted(places) == list(range(2, rank))):
+                made = function(inner, sorted(last_place(place, rank) for place in places), keepdims=keepdims)
+                return channels_first(made) if keepdims else made
         if dtype_of(x).is_bool:
             return af.cast(function(af.cast(x, af.uint8), axes, keepdims=keepdims), af.bool)
         return function(x, axes, keepdims=keepdims)

@@ -8,6 +8,7 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import RefLike, T, op
+from actorflow.ops.nn.conv.geometry import output_size
 from actorflow.ops.nn.normalization import denormalized_shapes, kind_of, normalized_shapes
 from actorflow.ops.shape_rules import unchanged
 from actorflow.registry import opdef
@@ -159,6 +160,33 @@ def add_fused_conv2d(
     name: str | None = None,
 ) -> Tensor:
     """activation(conv2d(input, filter) + bias + c), with the channels last."""
+
+
+def _pooled(c: Inference) -> Shape:
+    shape, pads = c.shapes[0], c.attrs["pads"]
+    if shape is None:
+        return None
+    if not len(shape) == len(c.attrs["ksize"]) == len(c.attrs["strides"]) == len(pads) // 2:
+        raise ValueError(f"There are windows, strides and pads for each dimension of a tensor of shape {show(shape)}.")
+    each = zip(shape, c.attrs["ksize"], c.attrs["strides"], zip(pads[::2], pads[1::2], strict=True), strict=True)
+    return tuple(
+        [
+            size if (window, stride, pair) == (1, 1, (0, 0)) else output_size(size, window, stride, 1, "EXPLICIT", pair)
+            for size, window, stride, pair in each
+        ]
+    )
+
+
+@op("_PaddedMaxPool", shape=_pooled, dtypes=_FUSED, gradient=None, work=300)
+def padded_max_pool(
+    input: TensorLike,
+    *,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of each window over images with channels last, which has `pads` before and behind each dimension."""
 
 
 _NORM_TYPES = {name: _FUSED for name in ("scale", "offset", "mean", "variance")}

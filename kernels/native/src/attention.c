@@ -36,8 +36,21 @@ static void copy_rows(const float *from, int64_t row, int64_t inner, int64_t row
             memcpy(into + i * wide, from + i * row, (size_t)columns * sizeof(float));
         else
             for (int64_t k = 0; k < columns; k++) into[i * wide + k] = from[i * row + k * inner];
-        for (int64_t k = columns; k < wide; k++) into[i * wide + k] = 0;
+        for (int64_t k = columns; k < whole_lanes(columns); k++) into[i * wide + k] = 0;
     }
+}
+
+/* The same for rows that become columns: `columns` of them, with `rows` elements that lie together. */
+static void turn_rows(const float *from, int64_t step, int64_t rows, int64_t columns, float *into, int64_t wide) {
+    int64_t done = columns / LANE * LANE;
+    for (int64_t k = 0; k < done; k += LANE) {
+        const float *block = from + k * step;
+        int64_t i = 0;
+        for (; i + LANE <= rows; i += LANE) turn_block(block + i, step, into + i * wide + k, wide);
+        for (; i < rows; i++)
+            for (int j = 0; j < LANE; j++) into[i * wide + k + j] = block[j * step + i];
+    }
+    if (done < wide) copy_rows(from + done * step, 1, step, rows, columns - done, into + done, wide);
 }
 
 /* Turns scores into shares that are not yet divided by their sum, and gives one over that. */
@@ -70,7 +83,11 @@ static void attention_blocks(int64_t begin, int64_t count, const void *given) {
         int64_t rows = a->rows - first < ATTENTION_ROWS ? a->rows - first : ATTENTION_ROWS;
         const float *value = of_head(&a->value, batch, head / a->shared);
         if (held != both / a->shared) {
-            copy_rows(of_head(&a->key, batch, head / a->shared), a->key.inner, a->key.row, a->size, a->keys, packed, keys);
+            const float *key = of_head(&a->key, batch, head / a->shared);
+            if (a->key.inner == 1 && a->key.row != 1)
+                turn_rows(key, a->key.row, a->size, a->keys, packed, keys);
+            else
+                copy_rows(key, a->key.inner, a->key.row, a->size, a->keys, packed, keys);
             if (copies) copy_rows(value, a->value.row, a->value.inner, a->keys, a->width, values, width);
             held = both / a->shared;
         }

@@ -126,7 +126,7 @@ static void multiplied(const Product *p) {
         rows[i] = __builtin_shufflevector(one, other, PLACES(STAYS_AT, s));                                                        \
         rows[i + (s)] = __builtin_shufflevector(one, other, PLACES(MOVES_TO, s));                                                  \
     }
-static void turn_block(const float *from, int64_t step, float *into) {
+static void turn_block(const float *from, int64_t step, float *into, int64_t line) {
     Lane rows[LANE];
     _Pragma("GCC unroll 16") for (int i = 0; i < LANE; i++) rows[i] = *(const Lane *)(from + i * step);
     EXCHANGED(1)
@@ -137,12 +137,12 @@ static void turn_block(const float *from, int64_t step, float *into) {
 #if LANE > 8
     EXCHANGED(8)
 #endif
-    _Pragma("GCC unroll 16") for (int i = 0; i < LANE; i++) *(Lane *)(into + i * PANEL) = rows[i];
+    _Pragma("GCC unroll 16") for (int i = 0; i < LANE; i++) *(Lane *)(into + i * line) = rows[i];
 }
 #else
-static void turn_block(const float *from, int64_t step, float *into) {
+static void turn_block(const float *from, int64_t step, float *into, int64_t line) {
     for (int i = 0; i < LANE; i++)
-        for (int j = 0; j < LANE; j++) into[j * PANEL + i] = from[i * step + j];
+        for (int j = 0; j < LANE; j++) into[j * line + i] = from[i * step + j];
 }
 #endif
 
@@ -157,7 +157,7 @@ static void pack(const Product *p, int64_t column, int64_t count, float *packed)
     for (; i + LANE <= count; i += LANE) {
         const float *b = p->b + (column + i) * p->k;
         int64_t k = 0;
-        for (; k + LANE <= p->k; k += LANE) turn_block(b + k, p->k, packed + k * PANEL + i);
+        for (; k + LANE <= p->k; k += LANE) turn_block(b + k, p->k, packed + k * PANEL + i, PANEL);
         for (; k < p->k; k++)
             for (int j = 0; j < LANE; j++) packed[k * PANEL + i + j] = b[j * p->k + k];
     }

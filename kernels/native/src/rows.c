@@ -6,35 +6,44 @@
 enum { AHEAD = 8, LINES = 4, FEW_ELEMENTS = 2000, MOST_KEPT = 32, COPY_PIECE = 1 << 14 };
 static const int64_t LARGEST = 1 << 24;
 
-/* ---- gather(rows, numbers, out or nothing) */
+/* ---- gather(rows, numbers, out or nothing, axis or nothing) */
 
 typedef struct {
     const char *rows;
     const void *numbers;
     char *out;
-    int64_t bytes; /* of a row */
+    int64_t bytes;         /* of a row */
+    int64_t count, plane; /* the numbers; and the bytes of all rows among which they choose. There may be several such planes. */
     bool wide;
 } Gather;
 
-static void gather_rows(int64_t begin, int64_t count, const void *given) {
-    const Gather *g = given;
-    int64_t end = begin + count;
+static void gather_some(const Gather *g, const char *rows, char *out, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         /* Rows lie anywhere: a later one is asked for while this one is copied. */
-        const char *later = g->rows + number(g->numbers, g->wide, i + AHEAD < end ? i + AHEAD : end - 1) * g->bytes;
+        const char *later = rows + number(g->numbers, g->wide, i + AHEAD < end ? i + AHEAD : end - 1) * g->bytes;
         for (int64_t line = 0; line < LINES && line * 64 < g->bytes; line++) __builtin_prefetch(later + line * 64);
-        memcpy(g->out + i * g->bytes, g->rows + number(g->numbers, g->wide, i) * g->bytes, g->bytes);
+        memcpy(out + i * g->bytes, rows + number(g->numbers, g->wide, i) * g->bytes, g->bytes);
     }
 }
 
 #define GATHER_ONE(name, T)                                                                                                        \
-    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
-        const Gather *g = given;                                                                                                   \
-        for (int64_t i = begin; i < begin + count; i++)                                                                            \
-            ((T *)g->out)[i] = ((const T *)g->rows)[number(g->numbers, g->wide, i)];                                               \
+    static void name(const Gather *g, const char *rows, char *out, int64_t begin, int64_t end) {                                   \
+        for (int64_t i = begin; i < end; i++) ((T *)out)[i] = ((const T *)rows)[number(g->numbers, g->wide, i)];                   \
     }
 GATHER_ONE(gather_4, uint32_t)
 GATHER_ONE(gather_8, uint64_t)
+
+static void gather_rows(int64_t begin, int64_t count, const void *given) {
+    const Gather *g = given;
+    for (int64_t i = begin, end = begin + count; i < end;) {
+        int64_t plane = i / g->count, from = i - plane * g->count, upto = end - plane * g->count;
+        if (upto > g->count) upto = g->count;
+        const char *rows = g->rows + plane * g->plane;
+        char *out = g->out + plane * g->count * g->bytes;
+        (g->bytes == 4 ? gather_4 : g->bytes == 8 ? gather_8 : gather_some)(g, rows, out, from, upto);
+        i += upto - from;
+    }
+}
 
 static bool all_below(const void *numbers, bool wide, int64_t count, int64_t length) {
     uint64_t bad = 0;
@@ -49,14 +58,18 @@ static PyObject *k_gather(const Call *call) {
     PyArrayObject *rows = array_at(call, 0), *numbers = indices_at(call, 1);
     if (!rows || !numbers || !PyArray_ISNUMBER(rows)) return NULL;
     int rank = PyArray_NDIM(rows), deep = PyArray_NDIM(numbers);
-    if (!rank || !deep || rank + deep > DEEPEST) return NULL;
+    int64_t axis = 0;
+    if (!rank || !deep || rank + deep > DEEPEST || (call->count > 3 && !whole_at(call, 3, &axis))) return NULL;
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank) return NULL;
     npy_intp sizes[DEEPEST];
-    int64_t width = PyArray_ITEMSIZE(rows), count = PyArray_SIZE(numbers);
-    for (int i = 0; i < deep; i++) sizes[i] = PyArray_DIM(numbers, i);
-    for (int i = 1; i < rank; i++) width *= sizes[deep + i - 1] = PyArray_DIM(rows, i);
-    int64_t work = count * width / PyArray_ITEMSIZE(rows);
-    Gather g = {PyArray_BYTES(rows), PyArray_DATA(numbers), NULL, width, is_wide(numbers)};
-    if (left_to_governor(call, work) || !all_below(g.numbers, g.wide, count, PyArray_DIM(rows, 0))) return NULL;
+    int64_t width = PyArray_ITEMSIZE(rows), count = PyArray_SIZE(numbers), planes = 1;
+    for (int i = 0; i < axis; i++) planes *= sizes[i] = PyArray_DIM(rows, i);
+    for (int i = 0; i < deep; i++) sizes[axis + i] = PyArray_DIM(numbers, i);
+    for (int i = (int)axis + 1; i < rank; i++) width *= sizes[deep + i - 1] = PyArray_DIM(rows, i);
+    int64_t work = planes * count * width / PyArray_ITEMSIZE(rows), length = PyArray_DIM(rows, (int)axis);
+    Gather g = {PyArray_BYTES(rows), PyArray_DATA(numbers), NULL, width, count, length * width, is_wide(numbers)};
+    if (left_to_governor(call, work) || !all_below(g.numbers, g.wide, count, length)) return NULL;
     PyArrayObject *made = result_at(call, 2, PyArray_TYPE(rows), rank + deep - 1, sizes);
     if (!made) return NULL;
     if (call->count > 2 && share_memory(made, rows)) {
@@ -64,8 +77,7 @@ static PyObject *k_gather(const Call *call) {
         return NULL;
     }
     g.out = PyArray_BYTES(made);
-    Part part = width == 4 ? gather_4 : width == 8 ? gather_8 : gather_rows;
-    work_through(call, part, &g, count, 4 * COPY_PIECE / (width + 1) + 1, work);
+    work_through(call, gather_rows, &g, planes * count, 4 * COPY_PIECE / (width + 1) + 1, work);
     return (PyObject *)made;
 }
 

@@ -1,11 +1,11 @@
-/* Softmax and cross entropies, row by row, so that each row stays in the cache.
+/* Softmax and cross entropies, row by row, so that each row stays in the cache; softmax along another dimension by columns.
  *
  * Few classes (up to 64) and small matrices: with numpy's own exponential and logarithm and in the order of the Python kernels, so the
  * results are the same bits. Long rows of many: exponentials of float32 are a polynomial, right to one or two units in the last
  * place, denormal results too, and sums are in lanes, so results may differ from numpy's in the last bits.
  */
 
-enum { FEW_CLASSES = 64, MANY_ELEMENTS = 1 << 12, FEWEST_CLASSES = 32, ENTROPY_BLOCK = 512 };
+enum { FEW_CLASSES = 64, MANY_ELEMENTS = 1 << 12, FEWEST_CLASSES = 32, ENTROPY_BLOCK = 512, COLUMNS = 64 };
 
 /* e to the power of x, where x <= 0, or NaN: 2ⁿ eʳ with n = x / log 2 rounded, and a polynomial of r, the rest. The coefficients
  * are those of Cephes. */
@@ -139,14 +139,63 @@ static bool rows_of(PyArrayObject *x, Rows *r) {
     return true;
 }
 
-/* softmax(logits, out or None), along the last dimension. */
+/* ---- along another dimension: columns of planes, some side by side */
+
+typedef struct {
+    const float *x;
+    float *out;
+    int64_t along, columns, blocks; /* rows and columns of a plane; blocks of columns */
+} Planes;
+
+INLINED void softmax_columns(const float *x, float *out, int64_t along, int64_t step, const int64_t some) {
+    float largest[COLUMNS], totals[COLUMNS] = {0};
+    memcpy(largest, x, some * sizeof(float));
+    for (int64_t i = 1; i < along; i++)
+        for (int64_t k = 0; k < some; k++) largest[k] = LARGER(largest[k], x[i * step + k]);
+    for (int64_t i = 0; i < along; i++)
+        for (int64_t k = 0; k < some; k++) {
+            float found = power(x[i * step + k] - largest[k]);
+            out[i * step + k] = found;
+            totals[k] += found;
+        }
+    for (int64_t k = 0; k < some; k++) totals[k] = 1 / totals[k];
+    for (int64_t i = 0; i < along; i++)
+        for (int64_t k = 0; k < some; k++) out[i * step + k] *= totals[k];
+}
+
+static void softmax_planes(int64_t begin, int64_t count, const void *given) {
+    const Planes *p = given;
+    for (int64_t i = begin; i < begin + count; i++) {
+        int64_t first = i % p->blocks * COLUMNS, at = i / p->blocks * p->along * p->columns + first, rest = p->columns - first;
+        if (rest >= COLUMNS)
+            softmax_columns(p->x + at, p->out + at, p->along, p->columns, COLUMNS);
+        else
+            softmax_columns(p->x + at, p->out + at, p->along, p->columns, rest);
+    }
+}
+
+/* softmax(logits, out or nothing, axis or nothing): along the last dimension, or for many numbers of float32 along another one. */
 static PyObject *k_softmax(const Call *call) {
     PyArrayObject *x = array_at(call, 0);
     Rows r = {0};
-    if (!rows_of(x, &r)) return NULL;
+    int64_t axis = -1;
+    if ((call->count > 2 && !whole_at(call, 2, &axis)) || !rows_of(x, &r)) return NULL;
+    int rank = PyArray_NDIM(x);
     int64_t size = r.rows * r.width;
     r.bits = size < SMALL_SUM;
+    axis = axis < 0 ? axis + rank : axis;
+    bool last = axis == rank - 1;
+    if (axis < 0 || axis >= rank || (!last && (r.bits || PyArray_TYPE(x) != NPY_FLOAT32))) return NULL;
     if (left_to_governor(call, 4 * size)) return NULL;
+    if (!last) {
+        Planes p = {r.x, NULL, PyArray_DIM(x, (int)axis), 1, 0};
+        for (int i = (int)axis + 1; i < rank; i++) p.columns *= PyArray_DIM(x, i);
+        PyArrayObject *out = result_at(call, 1, NPY_FLOAT32, rank, PyArray_DIMS(x));
+        if (!out) return NULL;
+        p.out = PyArray_DATA(out), p.blocks = (p.columns + COLUMNS - 1) / COLUMNS;
+        work_through(call, softmax_planes, &p, size / (p.along * p.columns) * p.blocks, (1 << 13) / (p.along * COLUMNS) + 1, 8 * size);
+        return (PyObject *)out;
+    }
     PyArrayObject *out = result_at(call, 1, PyArray_TYPE(x), PyArray_NDIM(x), PyArray_DIMS(x));
     if (!out) return NULL;
     r.out = PyArray_DATA(out);

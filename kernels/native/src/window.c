@@ -6,9 +6,9 @@
 
 enum { CHANNELS = 16, WINDOW_PIECE = 1 << 15 };
 
-/* max_pool(x, y, ...), max_pool_grad(x, y, dy, dx, ...): images, windows that lie inside of them, and how far they move. */
+/* max_pool(x, y, ...), max_pool_grad(x, y, dy, dx, ...): images, windows, how far they move, and how far the first ones lie outside. */
 typedef struct {
-    int64_t height, width, rows, columns, channels, high, wide, down, right;
+    int64_t height, width, rows, columns, channels, high, wide, down, right, top, left;
     const float *x, *y, *dy;
     float *out;
 } Pool;
@@ -20,11 +20,11 @@ static inline const float *window_at(const Pool *p, int64_t row, int64_t column)
 
 #define STAYS(a, b) ((a) >= (b) || (a) != (a) ? (a) : (b))
 
-INLINED void maxima(const Pool *p, const float *x, float *y, const int64_t some) {
+INLINED void maxima(const Pool *p, const float *x, float *y, int64_t high, int64_t wide, const int64_t some) {
     float best[CHANNELS];
     memcpy(best, x, some * sizeof(float));
-    for (int64_t i = 0; i < p->high; i++)
-        for (int64_t j = 0; j < p->wide; j++) {
+    for (int64_t i = 0; i < high; i++)
+        for (int64_t j = 0; j < wide; j++) {
             const float *other = x + (i * p->width + j) * p->channels;
             for (int64_t k = 0; k < some; k++) best[k] = STAYS(best[k], other[k]);
         }
@@ -35,10 +35,10 @@ INLINED void maxima(const Pool *p, const float *x, float *y, const int64_t some)
 typedef float Lanes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t Bits __attribute__((vector_size(64), aligned(4), may_alias));
 
-INLINED void group_maxima(const Pool *p, const float *x, float *y) {
+INLINED void group_maxima(const Pool *p, const float *x, float *y, int64_t high, int64_t wide) {
     Lanes best = *(const Lanes *)x;
-    for (int64_t i = 0; i < p->high; i++)
-        for (int64_t j = i ? 0 : 1; j < p->wide; j++) {
+    for (int64_t i = 0; i < high; i++)
+        for (int64_t j = i ? 0 : 1; j < wide; j++) {
             Lanes other = *(const Lanes *)(x + (i * p->width + j) * p->channels);
             Bits stays = (Bits)(best >= other) | (Bits)(best != best);
             best = (Lanes)((stays & (Bits)best) | (~stays & (Bits)other));
@@ -46,16 +46,26 @@ INLINED void group_maxima(const Pool *p, const float *x, float *y) {
     *(Lanes *)y = best;
 }
 
+/* The part of a window that lies inside: its first element, and how many follow. */
+static inline int64_t clipped(int64_t first, int64_t window, int64_t size, int64_t *count) {
+    int64_t begin = first < 0 ? 0 : first, end = first + window < size ? first + window : size;
+    *count = end - begin;
+    return begin;
+}
+
 static void pool_rows(int64_t begin, int64_t count, const void *given) {
     const Pool *p = given;
-    for (int64_t row = begin; row < begin + count; row++)
+    for (int64_t row = begin; row < begin + count; row++) {
+        int64_t image = row / p->rows, high, wide;
+        int64_t top = clipped((row - image * p->rows) * p->down - p->top, p->high, p->height, &high);
         for (int64_t column = 0; column < p->columns; column++) {
-            const float *x = window_at(p, row, column);
+            int64_t left = clipped(column * p->right - p->left, p->wide, p->width, &wide), c = 0;
+            const float *x = p->x + ((image * p->height + top) * p->width + left) * p->channels;
             float *y = p->out + (row * p->columns + column) * p->channels;
-            int64_t c = 0;
-            for (; c + CHANNELS <= p->channels; c += CHANNELS) group_maxima(p, x + c, y + c);
-            if (c < p->channels) maxima(p, x + c, y + c, p->channels - c);
+            for (; c + CHANNELS <= p->channels; c += CHANNELS) group_maxima(p, x + c, y + c, high, wide);
+            if (c < p->channels) maxima(p, x + c, y + c, high, wide, p->channels - c);
         }
+    }
 }
 
 INLINED void slopes(const Pool *p, const float *x, float *dx, const float *y, const float *dy, const int64_t some) {
@@ -109,21 +119,27 @@ static bool numbers_at(const Call *call, int index, int count, int64_t *into) {
     return true;
 }
 
+/* The window's height and width, how far it moves, and how far the first one lies outside. A part of each window lies inside. */
 static bool pool_of(PyArrayObject *x, PyArrayObject *y, const int64_t *window, Pool *p) {
     for (int i = 0; i < 4; i++)
         if (window[i] < 1) return false;
-    *p = (Pool){PyArray_DIM(x, 1), PyArray_DIM(x, 2), PyArray_DIM(y, 1), PyArray_DIM(y, 2), PyArray_DIM(x, 3),
-                window[0], window[1], window[2], window[3], PyArray_DATA(x), PyArray_DATA(y), NULL, NULL};
+    *p = (Pool){PyArray_DIM(x, 1), PyArray_DIM(x, 2), PyArray_DIM(y, 1), PyArray_DIM(y, 2), PyArray_DIM(x, 3), window[0], window[1],
+                window[2], window[3], window[4], window[5], PyArray_DATA(x), PyArray_DATA(y), NULL, NULL};
     if (PyArray_DIM(y, 0) != PyArray_DIM(x, 0) || PyArray_DIM(y, 3) != p->channels) return false;
+    if (p->top < 0 || p->left < 0 || p->top >= p->high || p->left >= p->wide) return false;
+    return (p->rows - 1) * p->down - p->top < p->height && (p->columns - 1) * p->right - p->left < p->width;
+}
+
+static bool lie_inside(const Pool *p) {
     return (p->rows - 1) * p->down + p->high <= p->height && (p->columns - 1) * p->right + p->wide <= p->width;
 }
 
-/* max_pool(x, y, high, wide, down, right): fills `y`. */
+/* max_pool(x, y, high, wide, down, right, top, left): fills `y`. */
 static PyObject *k_max_pool(const Call *call) {
     PyArrayObject *x = images_at(call, 0), *y = images_at(call, 1);
-    int64_t window[4];
+    int64_t window[6];
     Pool p;
-    if (!x || !y || !PyArray_ISWRITEABLE(y) || !numbers_at(call, 2, 4, window) || !pool_of(x, y, window, &p)) return NULL;
+    if (!x || !y || !PyArray_ISWRITEABLE(y) || !numbers_at(call, 2, 6, window) || !pool_of(x, y, window, &p)) return NULL;
     int64_t size = PyArray_SIZE(x), rows = PyArray_DIM(x, 0) * p.rows;
     if (left_to_governor(call, 2 * size)) return NULL;
     p.out = PyArray_DATA(y);
@@ -135,14 +151,14 @@ static PyObject *k_max_pool(const Call *call) {
 /* max_pool_grad(x, y, dy, dx, high, wide): windows side by side; the caller has filled what lies outside of them. */
 static PyObject *k_max_pool_grad(const Call *call) {
     PyArrayObject *x = images_at(call, 0), *y = images_at(call, 1), *dy = images_at(call, 2), *dx = images_at(call, 3);
-    int64_t window[4];
+    int64_t window[6] = {0};
     Pool p;
     if (!x || !y || !dy || !dx || !same_shape(y, dy) || !same_shape(x, dx) || !PyArray_ISWRITEABLE(dx)) return NULL;
     if (!numbers_at(call, 4, 2, window) || share_memory(x, dx)) return NULL;
     window[2] = window[0];
     window[3] = window[1];
     int64_t size = PyArray_SIZE(x);
-    if (!pool_of(x, y, window, &p) || left_to_governor(call, 2 * size)) return NULL;
+    if (!pool_of(x, y, window, &p) || !lie_inside(&p) || left_to_governor(call, 2 * size)) return NULL;
     p.dy = PyArray_DATA(dy);
     p.out = PyArray_DATA(dx);
     int64_t rows = PyArray_DIM(x, 0) * p.rows;

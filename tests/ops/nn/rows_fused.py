@@ -489,8 +489,35 @@ def rotations() -> list[Case]:
     ]
 
 
+def padded_pools() -> list[Case]:
+    attrs: dict[str, Any] = {"ksize": (1, 3, 2, 1), "strides": (1, 2, 1, 1), "pads": (0, 0, 1, 2, 0, 1, 0, 0)}
+
+    def reference(x: Any) -> Any:
+        windows = Windows(x.shape[1:3], (3, 2), (2, 1), (1, 1), "EXPLICIT", ((1, 2), (0, 1)))
+        y = np.full((len(x), *windows.places, x.shape[3]), -np.inf, x.dtype)
+        for place, pairs in windows:
+            for _, at in pairs:
+                y[:, *place] = np.maximum(y[:, *place], x[:, *at])
+        return y
+
+    literal = Literal(([[[[1.0], [-2.0]], [[3.0], [4.0]]]],), [[[[4.0], [4.0]], [[4.0], [4.0]]]])
+    return [
+        Case(
+            "_PaddedMaxPool",
+            lambda x: fused.padded_max_pool(x, **attrs, name="fused"),
+            reference,
+            [((2, 5, 6, 3),), ((1, 4, 3, 17),), ((0, 4, 3, 1),)],
+            literal,
+            dtypes="float32 float64",
+            gradient=None,
+            rejects=[Reject(EITHER, ([[1.0]],)), Reject(EITHER, (np.ones((1, 2, 0, 1)).tolist(),))],
+        )
+    ]
+
+
 CASES = [
     *rotations(),
+    *padded_pools(),
     *products(),
     *sums(),
     *sums_with_bias(),

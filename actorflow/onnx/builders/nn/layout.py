@@ -1,8 +1,8 @@
 """Channels last within, channels first without: transposes between layouts moved together.
 
 ONNX's images have their channels first, and kernels are faster with channels last. So a convolution or a pool goes between
-two transposes. A transpose that meets the one before it leaves nothing behind, and elementwise ops move the transpose before
-them behind them. A chain of such ops so has one transpose at its begin and one at its end.
+two transposes. A transpose that meets the one before it leaves nothing behind. Elementwise ops, resizes and reductions move the
+transpose before them behind them. A chain of such ops so has one transpose at its begin and one at its end.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ def _last(rank: int) -> list[int]:
 
 def _first(rank: int) -> list[int]:
     return [0, rank - 1, *range(1, rank - 1)]
+
+
+def last_place(axis: int, rank: int) -> int:
+    """The dimension that lies at `axis` with channels first, with channels last."""
+    return _last(rank).index(axis)
 
 
 def within(x: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import known, number, positive, rank_of, size_of, vector
+from actorflow.onnx.builders.nn.layout import channels_first, last_place, within
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import NotKnownError, dtype_of, static
 
@@ -47,6 +48,15 @@ _ROUNDED: dict[str, Callable[[Any], Any]] = {
 def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
     rank = rank_of(x)
     axes = [positive(axis, rank) for axis in node.attr("axes") or range(rank)]
+    inner = within(x)
+    if inner is not None:  # the dimensions are resized where they lie, and the transpose goes behind
+        x, axes = inner, [last_place(axis, rank) for axis in axes]
+    made = _resized(node, x, axes, roi, scales, sizes)
+    return made if inner is None else channels_first(made)
+
+
+def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: Any) -> Any:
+    rank = rank_of(x)
     factors, targets = _targets(node, x, axes, scales, sizes)
     region = np.array([0.0] * len(axes) + [1.0] * len(axes))
     if node.attr("coordinate_transformation_mode") == "tf_crop_and_resize" and roi is not None:
