@@ -154,6 +154,19 @@ def test_elementwise_functions_of_two_tensors(name: str) -> None:
     check(name, on(BINARY[name]), make)
 
 
+def test_short_rows_that_repeat_are_as_those_of_numpy() -> None:
+    """Rows of a few columns, of which one operand has fewer: they are computed several at a time."""
+
+    def make(rng: Rng) -> tuple[Any, ...]:
+        high, wide, few = int(rng.integers(1, 9)), int(rng.integers(1, 130)), int(rng.integers(1, 20))
+        one = tuple(n if rng.random() < 0.7 else 1 for n in (high, wide, few))
+        other = tuple(n if rng.random() < 0.5 else 1 for n in (high, wide, few))
+        dtype = str(rng.choice(["f4", "f8"]))
+        return numbers(rng, one, dtype), numbers(rng, other, dtype)
+
+    check("sub", on(arithmetic.subtract), make)
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_numbers_wrap_around(name: str) -> None:
     def make(rng: Rng) -> tuple[Any, ...]:
@@ -269,7 +282,18 @@ def test_cumulative_sums_have_the_bits_of_numpys() -> None:
 def test_long_sums_are_close_and_do_not_depend_on_threads(dtype: str) -> None:
     rng = np.random.default_rng(SEED)
     exact = {"f4": 2e-6, "f8": 1e-14}[dtype]
-    for sizes in ((300, 300), (1, 1031), (1500,), (40, 50, 60), (7, 65_536), (700, 400), (300_001,), (3, 90, 1000)):
+    for sizes in (
+        (300, 300),
+        (1, 1031),
+        (1500,),
+        (40, 50, 60),
+        (7, 65_536),
+        (700, 400),
+        (300_001,),
+        (900, 2),
+        (3, 701, 5),
+        (3, 90, 1000),
+    ):
         x = rng.uniform(0.5, 1.5, sizes).astype(dtype)
         for axes in {(0,), (x.ndim - 1,), tuple(range(x.ndim))}:
             wanted = x.astype(np.longdouble).sum(axes)

@@ -5,7 +5,7 @@
  * zeros the second does.
  */
 
-enum { PIECE = 1 << 15, BLOCK = 512, MANY_ROOTS = 1 << 14 };
+enum { PIECE = 1 << 15, BLOCK = 512, MANY_ROOTS = 1 << 14, FEW_COLUMNS = 16, MANY_COLUMNS = 64, WORTH_WIDENING = 1 << 10 };
 
 /* What a loop works on. Each operand moves by its `step` (0 for a number) from column to column, by `pitch` from row to row, and where
  * `high` rows are a plane, by `plane` from plane to plane. */
@@ -16,17 +16,29 @@ typedef struct {
     char *out;
 } Walk;
 
-/* Where a row of an operand begins. */
-static inline int64_t row_of(const Walk *w, int k, int64_t row) {
-    return w->high ? row / w->high * w->plane[k] + row % w->high * w->pitch[k] : row * w->pitch[k];
+/* Where the rows of the operands begin. To divide for each of them takes longer than a short row. */
+typedef struct {
+    int64_t at[2], low; /* `low`: the row's number in its plane */
+} Cursor;
+
+static inline Cursor row_at(const Walk *w, int64_t row) {
+    int64_t plane = w->high ? row / w->high : 0, low = row - plane * w->high;
+    return (Cursor){{plane * w->plane[0] + low * w->pitch[0], plane * w->plane[1] + low * w->pitch[1]}, low};
 }
 
-#define OPERAND(w, k, T, row) ((const T *)(w)->operand[k] + row_of(w, k, row))
+static inline void next_row(const Walk *w, Cursor *rows) {
+    bool ends = ++rows->low == w->high;
+    for (int k = 0; k < 2; k++) rows->at[k] += ends ? w->plane[k] - (w->high - 1) * w->pitch[k] : w->pitch[k];
+    if (ends) rows->low = 0;
+}
+
+#define OPERAND(w, k, T) ((const T *)(w)->operand[k] + rows.at[k])
 
 /* A loop is divided over columns where there is one row, else over rows. */
 #define EACH_ROW(w)                                                                                                                \
     int64_t from = (w)->rows == 1 ? begin : 0, to = (w)->rows == 1 ? begin + count : (w)->columns;                                 \
-    for (int64_t r = (w)->rows == 1 ? 0 : begin, last = (w)->rows == 1 ? 1 : begin + count; r < last; r++)
+    int64_t r = (w)->rows == 1 ? 0 : begin, last = (w)->rows == 1 ? 1 : begin + count;                                             \
+    for (Cursor rows = row_at(w, r); r < last; r++, next_row(w, &rows))
 
 #define LOOP(...)                                                                                                                  \
     _Pragma("GCC ivdep") for (int64_t i = from; i < to; i++) { __VA_ARGS__; }
@@ -35,7 +47,7 @@ static inline int64_t row_of(const Walk *w, int k, int64_t row) {
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Walk *w = given;                                                                                                     \
         EACH_ROW(w) {                                                                                                              \
-            const T *x = OPERAND(w, 0, T, r);                                                                                      \
+            const T *x = OPERAND(w, 0, T);                                                                                      \
             R *out = (R *)w->out + r * w->columns;                                                                                 \
             LOOP(T a = x[i]; out[i] = (R)(expression))                                                                             \
         }                                                                                                                          \
@@ -45,7 +57,7 @@ static inline int64_t row_of(const Walk *w, int k, int64_t row) {
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Walk *w = given;                                                                                                     \
         EACH_ROW(w) {                                                                                                              \
-            const T *x = OPERAND(w, 0, T, r), *y = OPERAND(w, 1, T, r);                                                            \
+            const T *x = OPERAND(w, 0, T), *y = OPERAND(w, 1, T);                                                            \
             T *out = (T *)w->out + r * w->columns;                                                                                 \
             if (!w->step[0]) {                                                                                                     \
                 const T a = x[0];                                                                                                  \
@@ -231,14 +243,42 @@ static PyObject *compute(const Call *call, Part part, Walk *w, int rank, const n
     return (PyObject *)out;
 }
 
+/* A loop over few columns costs more before it begins than it does. Where the rows of one operand repeat, it gets a copy in which each
+ * of them stands several times, so that several rows are one. The copy is the caller's to free; NULL where there is none. */
+static char *widen(Walk *w, int64_t item) {
+    int64_t repeated = w->high ? w->high : w->rows, times = MANY_COLUMNS / (w->columns ? w->columns : 1);
+    if (w->columns > FEW_COLUMNS || w->rows * w->columns < WORTH_WIDENING || !w->step[0] || !w->step[1]) return NULL;
+    while (times > 1 && repeated % times) times--;
+    int k = w->pitch[0] ? 1 : 0;
+    int64_t count = w->plane[k] ? w->rows / w->high : 1, size = w->columns * item, wide = size * times;
+    char *copy = times > 3 ? PyMem_Malloc(count * wide) : NULL;
+    if (!copy) return NULL;
+    for (int64_t row = 0; row < count; row++) {
+        char *into = copy + row * wide;
+        memcpy(into, w->operand[k] + row * size, size);
+        for (int64_t done = size; done < wide; done *= 2) memcpy(into + done, into, done < wide - done ? done : wide - done);
+    }
+    w->operand[k] = copy;
+    w->columns *= times;
+    w->rows /= times;
+    w->high /= times;
+    w->pitch[1 - k] = w->columns;
+    if (w->plane[k]) w->plane[k] = w->columns;
+    return copy;
+}
+
 static PyObject *binary(const Call *call, const Loops *loops) {
     PyArrayObject *x = array_at(call, 0), *y = array_at(call, 1);
     if (!x || !y || PyArray_TYPE(x) != PyArray_TYPE(y)) return NULL;
     npy_intp sizes[DEEPEST];
     int rank;
     Walk w;
-    if (!broadcast(x, y, &w, &rank, sizes) || !rank) return NULL;
-    return compute(call, loop_for(loops, PyArray_TYPE(x)), &w, rank, sizes, PyArray_TYPE(x), 2);
+    Part part = loop_for(loops, PyArray_TYPE(x));
+    if (!part || !broadcast(x, y, &w, &rank, sizes) || !rank || left_to_governor(call, w.rows * w.columns)) return NULL;
+    char *copy = widen(&w, PyArray_ITEMSIZE(x));
+    PyObject *found = compute(call, part, &w, rank, sizes, PyArray_TYPE(x), 2);
+    PyMem_Free(copy);
+    return found;
 }
 
 static PyObject *unary_of(const Call *call, PyArrayObject *x, Part part, int type) {

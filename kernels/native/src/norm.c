@@ -50,41 +50,30 @@ INLINED void slopes_of(const float *dy, const float *y, const int activation, La
 #define KEPT(into, sums)                                                                                                           \
     for (int k = 0; k < VECTORS; k++) *(Lanes *)(into + piece * n->channels + c + k * IN_VECTOR) = sums[k];
 
-static void channel_sums(int64_t begin, int64_t count, const void *given) {
+/* The sums of each piece, and those of the squares around the piece's own mean, while its rows are in the cache. */
+static void channel_moments(int64_t begin, int64_t count, const void *given) {
     const Norm *n = given;
     EACH_PIECE {
         int64_t c = 0;
+        float share = 1 / (float)(piece_end(n, piece) - piece * n->piece);
         EACH_GROUP {
-            Lanes sums[VECTORS] = {{0}};
+            Lanes sums[VECTORS] = {{0}}, squares[VECTORS] = {{0}};
             EACH_OF_PIECE for (int k = 0; k < VECTORS; k++) sums[k] += *(const Lanes *)(n->x + row * n->channels + c + k * IN_VECTOR);
             KEPT(n->sums, sums)
-        }
-        if (c == n->channels) continue;
-        float *rest = n->sums + piece * n->channels;
-        for (int64_t i = c; i < n->channels; i++) rest[i] = 0;
-        EACH_OF_PIECE for (int64_t i = c; i < n->channels; i++) rest[i] += n->x[row * n->channels + i];
-    }
-}
-
-static void channel_squares(int64_t begin, int64_t count, const void *given) {
-    const Norm *n = given;
-    EACH_PIECE {
-        int64_t c = 0;
-        EACH_GROUP {
-            Lanes sums[VECTORS] = {{0}}, mean[VECTORS];
-            memcpy(mean, n->mean + c, sizeof(mean));
+            for (int k = 0; k < VECTORS; k++) sums[k] *= share;
             EACH_OF_PIECE for (int k = 0; k < VECTORS; k++) {
-                Lanes centred = *(const Lanes *)(n->x + row * n->channels + c + k * IN_VECTOR) - mean[k];
-                sums[k] += centred * centred;
+                Lanes centred = *(const Lanes *)(n->x + row * n->channels + c + k * IN_VECTOR) - sums[k];
+                squares[k] += centred * centred;
             }
-            KEPT(n->sums, sums)
+            KEPT(n->others, squares)
         }
         if (c == n->channels) continue;
-        float *rest = n->sums + piece * n->channels;
-        for (int64_t i = c; i < n->channels; i++) rest[i] = 0;
+        float *rest = n->sums + piece * n->channels, *other = n->others + piece * n->channels;
+        for (int64_t i = c; i < n->channels; i++) rest[i] = other[i] = 0;
+        EACH_OF_PIECE for (int64_t i = c; i < n->channels; i++) rest[i] += n->x[row * n->channels + i];
         EACH_OF_PIECE for (int64_t i = c; i < n->channels; i++) {
-            float centred = n->x[row * n->channels + i] - n->mean[i];
-            rest[i] += centred * centred;
+            float centred = n->x[row * n->channels + i] - rest[i] * share;
+            other[i] += centred * centred;
         }
     }
 }
@@ -161,6 +150,22 @@ static void add_pieces(const Norm *n, const float *sums, float *into) {
             for (int64_t c = 0; c < own; c++) into[c] += sums[piece * n->channels + r * own + c];
 }
 
+/* The sums of squares around the mean of all rows: those of each piece, and what its own mean is off. */
+static void add_squares(const Norm *n, const float *mean, float *into) {
+    int64_t own = n->channels / n->repeats;
+    memset(into, 0, (size_t)own * sizeof(float));
+    for (int64_t piece = 0; piece < pieces_of(n); piece++) {
+        float rows = (float)(piece_end(n, piece) - piece * n->piece);
+        for (int64_t r = 0; r < n->repeats; r++) {
+            const float *sums = n->sums + piece * n->channels + r * own, *squares = n->others + piece * n->channels + r * own;
+            for (int64_t c = 0; c < own; c++) {
+                float off = sums[c] / rows - mean[c];
+                into[c] += squares[c] + off * off * rows;
+            }
+        }
+    }
+}
+
 /* A number of each channel, for all rows of a group. */
 static void repeated(const Norm *n, const float *from, float *into) {
     int64_t own = n->channels / n->repeats;
@@ -224,14 +229,13 @@ static PyObject *k_batch_norm(const Call *call) {
     int64_t size = PyArray_SIZE(x), own = n.channels / n.repeats;
     if (left_to_governor(call, 4 * size)) return NULL;
     float *mean = vectors[2], *variance = vectors[3], count = (float)(n.rows * n.repeats);
-    n.sums = PyMem_Malloc(pieces_of(&n) * n.channels * sizeof(float));
+    n.sums = PyMem_Malloc(2 * pieces_of(&n) * n.channels * sizeof(float));
     if (!n.sums) return PyErr_NoMemory();
-    work_through(call, channel_sums, &n, pieces_of(&n), 1, size);
+    n.others = n.sums + pieces_of(&n) * n.channels;
+    work_through(call, channel_moments, &n, pieces_of(&n), 1, 2 * size);
     add_pieces(&n, n.sums, mean);
     for (int64_t c = 0; c < own; c++) mean[c] /= count;
-    repeated(&n, mean, n.mean);
-    work_through(call, channel_squares, &n, pieces_of(&n), 1, size);
-    add_pieces(&n, n.sums, variance);
+    add_squares(&n, mean, variance);
     for (int64_t c = 0; c < own; c++) variance[c] /= count;
     n.out = PyArray_DATA(y);
     normalize(call, &n, vectors[0], vectors[1], mean, variance, (float)PyFloat_AsDouble(call->args[6]), size);

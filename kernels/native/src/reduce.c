@@ -5,7 +5,7 @@
  * up, so a sum does not depend on threads; it may differ from numpy's in the last bits.
  */
 
-enum { SMALL_SUM = 1024, SUM_PIECE = 1 << 14, LANES = 64, DEEP = 64, ROWS_AT_ONCE = 4, SUM_COLUMNS = 1 << 16 };
+enum { SMALL_SUM = 1024, SUM_PIECE = 1 << 14, LANES = 64, DEEP = 64, ROWS_AT_ONCE = 4, NARROW = 16, SUM_COLUMNS = 1 << 16 };
 
 /* An array as `before` groups of `along` rows of `after` elements, of which the rows become one. */
 typedef struct {
@@ -87,7 +87,7 @@ typedef struct {
         const Reduction *r = given;                                                                                                \
         for (int64_t row = begin; row < begin + count; row++) {                                                                    \
             const T *x = (const T *)r->x + row * r->along;                                                                         \
-            if (r->few) {                                                                                                          \
+            if (r->few || r->along < LANES) {                                                                                      \
                 ((T *)r->out)[row] = pairwise_##kind(x, r->along) + 0;                                                             \
                 continue;                                                                                                          \
             }                                                                                                                      \
@@ -106,6 +106,15 @@ typedef struct {
         }                                                                                                                          \
     }                                                                                                                              \
     static void add_rows_##kind(const T *x, T *restrict into, int64_t rows, int64_t columns, bool in_order) {                      \
+        if (!in_order && columns <= NARROW && rows * columns >= NARROW * LANES) { /* several rows are one, whose parts are added */ \
+            T wide[LANES];                                                                                                         \
+            int64_t times = LANES / columns, whole = rows / times;                                                                 \
+            add_rows_##kind(x, wide, whole, times * columns, false);                                                               \
+            memcpy(into, wide, columns * sizeof(T));                                                                               \
+            for (int64_t i = columns; i < times * columns; i++) into[i % columns] += wide[i];                                      \
+            for (int64_t i = whole * times * columns; i < rows * columns; i++) into[i % columns] += x[i];                          \
+            return;                                                                                                                \
+        }                                                                                                                          \
         for (int64_t i = 0; i < columns; i++) into[i] = x[i] + 0;                                                                  \
         int64_t row = 1;                                                                                                           \
         for (; !in_order && row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) {                                                     \
