@@ -84,8 +84,15 @@ def _governed(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+
+def _blas(name: str, x: Any) -> Any:
+    return getattr(importlib.import_module("scipy.linalg.blas"), _LETTERS[x.dtype.char] + name)
+
+
 def _routine(name: str, x: Any) -> Any:
-    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[x.dtype.char]
+    letter = _LETTERS[x.dtype.char]
     if letter in "cz" and name in ("syevd", "syevd_lwork"):
         name = name.replace("sy", "he")
     return getattr(_library(), letter + name)
@@ -125,9 +132,11 @@ def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> A
         found, info = _routine("trtrs", triangle)(triangle, right, lower=lower, trans=2)
         _checked(info)
         return np.ascontiguousarray(found)
+    if right.shape[1] == 1:
+        found = _blas("trsv", triangle)(triangle.T, right[:, 0], lower=not lower, trans=not adjoint)
+        return found.reshape(right.shape)
     # The transposes of both sides have the columns' order, so the triangle's transpose stands to the right of the unknown.
-    trsm = importlib.import_module("scipy.linalg.blas").get_blas_funcs("trsm", dtype=triangle.dtype)
-    return trsm(
+    return _blas("trsm", triangle)(
         1, triangle.T, np.array(right, order="C").T, side=1, lower=not lower, trans_a=adjoint, overwrite_b=True
     ).T
 

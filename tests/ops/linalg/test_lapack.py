@@ -25,8 +25,8 @@ def positive(x: Any) -> Any:
     return x @ x.conj().swapaxes(-1, -2)
 
 
-def triangular(lower: bool, adjoint: bool) -> Callable[[Any], Any]:
-    return lambda x: af.matrix_triangular_solve(x, x[..., :3], lower=lower, adjoint=adjoint)
+def triangular(lower: bool, adjoint: bool, columns: int = 3) -> Callable[[Any], Any]:
+    return lambda x: af.matrix_triangular_solve(x, x[..., :columns], lower=lower, adjoint=adjoint)
 
 
 def projected(x: Any) -> list[Any]:
@@ -50,6 +50,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "upper": triangular(False, False),
     "lower, adjoint": triangular(True, True),
     "upper, adjoint": triangular(False, True),
+    "lower, one column": triangular(True, False, 1),
+    "upper, one column": triangular(False, False, 1),
+    "lower, adjoint, one column": triangular(True, True, 1),
     "svd": projected,
     "singular values": lambda x: af.svd(x, compute_uv=False),
     "qr": lambda x: af.matmul(*af.qr(x)),
