@@ -131,9 +131,14 @@ class Region:
 
     def states(self) -> list[Any]:
         """The variables whose handles are members."""
-        handles = [m for m in self.members if any(d.is_ref for d in m.dtypes)]
-        found = [bind(m, kernel_of(m, self._device, ()), self._device, self._context_of)() for m in handles]
+        found = [handle() for handle in self._handles]
         return [state for state in found if hasattr(state, "writer")]  # a table has none
+
+    @functools.cached_property
+    def _handles(self) -> list[Callable[[], Any]]:
+        """The kernels of the handles: bound once, since each run of a thread asks for the variables."""
+        handles = [m for m in self.members if any(d.is_ref for d in m.dtypes)]
+        return [bind(m, kernel_of(m, self._device, ()), self._device, self._context_of) for m in handles]
 
     def locate(self, traceback: TracebackType | None) -> tuple[Node, list[Given] | None] | None:
         """The member at whose line an exception passed through the generated code, and what it was given."""
