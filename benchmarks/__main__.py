@@ -111,9 +111,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     machines = {family: environment.machine(family) for family in families}
     for family in list(families):
         if "peer" in sides and machines[family]["peer"] is None and wants_peer(families[family]):
-            variable = environment.ESTIMATORS_PYTHON if family == environment.ESTIMATORS else environment.PEER_PYTHON
+            peer, variable, _ = environment.OTHER_PEERS.get(family, ("TensorFlow", environment.PEER_PYTHON, ""))
             print(
-                f"{family}: {environment.interpreter('peer', family)} has no TensorFlow, so what is compared with it is left "
+                f"{family}: {environment.interpreter('peer', family)} has no {peer}, so what is compared with it is left "
                 f"out. Use `make bench`, or name another interpreter in {variable}, or measure `--alone ours`.",
                 file=sys.stderr,
             )

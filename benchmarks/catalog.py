@@ -15,6 +15,7 @@ FAMILIES = (
     "estimators",
     "steps",
     "models",
+    "torch_steps",
     "ops",
     "control",
     "remote",

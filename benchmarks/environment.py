@@ -19,11 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PEER_PYTHON = "BENCH_PEER_PYTHON"
 """Names the interpreter of the peer's workers, for a peer that is installed in an environment of its own."""
 
-ESTIMATORS_PYTHON = "BENCH_ESTIMATORS_PYTHON"
-"""Names the interpreter of the peer with Estimators, which TensorFlow has up to 2.15."""
-
-ESTIMATORS = "estimators"
-"""The family whose peer that is."""
+OTHER_PEERS = {
+    "estimators": ("TensorFlow 2.15", "BENCH_ESTIMATORS_PYTHON", ".venv-bench-estimators/bin/python"),
+    "torch_steps": ("PyTorch", "BENCH_TORCH_PYTHON", ".venv/bin/python"),
+}
+"""Families with a peer of their own: what it is, what names its interpreter, and which one that is by default."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -39,8 +39,9 @@ def interpreter(side: Side, family: str = "") -> str:
     """The Python that runs a side's workers for a family of benchmarks."""
     if side != "peer":
         return sys.executable
-    if family == ESTIMATORS:
-        return os.environ.get(ESTIMATORS_PYTHON, str(ROOT / ".venv-bench-estimators/bin/python"))
+    if family in OTHER_PEERS:
+        _, variable, path = OTHER_PEERS[family]
+        return os.environ.get(variable, str(ROOT / path))
     return os.environ.get(PEER_PYTHON, sys.executable)
 
 
@@ -80,6 +81,7 @@ def versions() -> dict[str, str | None]:
         "python": platform.python_version(),
         "numpy": _version("numpy"),
         "peer": _version("tensorflow-cpu", "tensorflow"),
+        "torch": _version("torch"),
     }
 
 
@@ -87,7 +89,7 @@ def versions() -> dict[str, str | None]:
 def _versions_of(python: str) -> dict[str, str | None]:
     """The versions that an interpreter has; without one there is no peer."""
     if not os.path.exists(python):
-        return {"python": None, "numpy": None, "peer": None}
+        return {"python": None, "numpy": None, "peer": None, "torch": None}
     code = "import json; from benchmarks.environment import versions; print(json.dumps(versions()))"
     done = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, str | None] = json.loads(done.stdout)
@@ -105,7 +107,7 @@ def machine(family: str = "") -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": ours["python"],
         "numpy": ours["numpy"],
-        "peer": peer["peer"],
+        "peer": peer["torch" if family == "torch_steps" else "peer"],
         "peer_python": peer["python"],
         "peer_numpy": peer["numpy"],
         "extras": extras(),

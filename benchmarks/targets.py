@@ -141,6 +141,7 @@ WITH_EXTRAS: Mapping[str, Target] = {
     "models/training_geometric_mean": Target(0.75),
     "models/training_worst": Target(1),
     "models/inference_geometric_mean": Target(0.5),
+    **{f"torch_steps/{name}": Target(1) for name in ("mlp", "cnn", "lstm", "transformer")},
     "steps/mlp128": Target(0.45),
     "steps/mlp512": Target(0.7),
     "steps/lenet": Target(0.9),
