@@ -1,7 +1,7 @@
 """Training steps beside PyTorch's eager mode on the CPU: four models with the same weights, batches and optimizers.
 
-Both sides run as their users write them. PyTorch's are modules, `backward`, a step of the optimizer, and the loss as a number; ours
-are the models of `benchmarks.models`, by a callable that gives the loss. Losses are compared after twenty steps.
+Both sides run as their users write them. PyTorch's are modules, `backward`, a step of the optimizer, and the loss as a number.
+Ours are the models of `benchmarks.models`, by a callable that gives the loss. Losses are compared after twenty steps.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def lstm(m: Modules, batch: int, steps: int, units: int) -> tuple[Any, list[Any]
     kernel = m.drawn.weights(2 * units, 4 * units, scale=(2 * units) ** -0.5)
     inner, candidate, forget, outer = np.split(kernel, 4, 1)
     gates = np.concatenate([inner, forget, candidate, outer], 1).T
-    bias = np.repeat(np.float32([0, 1, 0, 0]), units)
+    bias = np.repeat(np.array([0, 1, 0, 0], np.float32), units)
     cell = m.filled(
         m.torch.nn.LSTM(units, units),
         weight_ih_l0=gates[:, :units],
