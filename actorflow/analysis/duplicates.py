@@ -66,7 +66,7 @@ def _key(node: Node, definition: opdef.OpDef) -> Hashable:
 def _hashable(value: Any) -> Hashable:
     if isinstance(value, np.ndarray):
         content = tuple(value.flat) if value.dtype.hasobject else value.tobytes()
-        return value.shape, str(value.dtype), content
+        return value.shape, value.dtype, content
     if isinstance(value, float):
         return "float", np.float64(value).tobytes()  # 0.0 and -0.0 differ, and nan is itself
     if isinstance(value, (list, tuple)):

@@ -121,7 +121,10 @@ def _check_loops(graph: Subgraph, context: GraphOptions) -> Subgraph:
 def _devices(graph: Subgraph, context: GraphOptions) -> Subgraph:
     placed = context.placed
     return graph.with_nodes(
-        [replace(node, device=placed.get(node.name, node.device)) for node in yielding(graph.nodes.values())]
+        [
+            node if (device := placed.get(node.name, node.device)) == node.device else replace(node, device=device)
+            for node in yielding(graph.nodes.values())
+        ]
     )
 
 

@@ -59,7 +59,7 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
     for node in yielding(nodes.values()):
         here = parts.setdefault(node.device, {})
         inputs = list(node.inputs)
-        for i, tensor_id in enumerate(inputs):
+        for i, tensor_id in enumerate(node.inputs):
             if tensor_id in fed or (source := nodes[tensor_id.node]).device == node.device:
                 continue
             if is_here(source, node):
@@ -72,7 +72,9 @@ def partition(graph: Subgraph, first: str, *, lossy: bool = False, copy_constant
                 controls.append(name)
             elif not is_here(source, node):  # it is done from the start
                 controls.append(receive(source, None, node.device))
-        here[node.name] = replace(node, inputs=tuple(inputs), controls=tuple(controls))
+        edges = tuple(inputs), tuple(controls)
+        changed = edges != (node.inputs, node.controls)
+        here[node.name] = replace(node, inputs=edges[0], controls=edges[1]) if changed else node
     if not parts or any(tensor_id in fed for tensor_id in graph.fetches):
         parts.setdefault(first, {})
     loops = bool(frames.parent)
