@@ -24,7 +24,7 @@ from actorflow.serving.measures import Measures
 from actorflow.serving.model import Model
 from actorflow.serving.protocols.answers import JSON, Answer, internal_error, refused
 from actorflow.serving.protocols.bodies import TooLargeError, dump_json, unpacked
-from actorflow.serving.protocols.inference import Inference, inference
+from actorflow.serving.protocols.inference import Inference, InferenceHead, inference
 from actorflow.serving.protocols.questions import HEALTH, index, named, nothing_at, question
 from actorflow.serving.protocols.routes import Route, route
 from actorflow.serving.versions import Served, VersionPolicy, models_in
@@ -242,10 +242,10 @@ class Application:
         if self._tasks is None:
             await self.__aenter__()
         if method == "POST":
-            asked = route(path)
-            if asked is not None and asked.is_inference:
-                return await self._infer(asked, path, headers, body)
-            return await self._control_models(asked, path, headers, body)
+            head = self.inference_head(path, headers)
+            if head is not None:
+                return await self._infer(head, headers, body)
+            return await self._control_models(route(path), path, headers, body)
         if method not in ("GET", "HEAD"):
             error = dump_json({"error": f"The method {method} is not known here."})
             return 405, JSON, error, ((b"allow", b"GET, HEAD, POST"),)
@@ -276,60 +276,68 @@ class Application:
 
     # ---- inference
 
-    def begin(
-        self, asked: Route, path: str, headers: Mapping[bytes, bytes], body: bytes, done: Callable[[Answer], None]
-    ) -> Exchange:
+    def inference_head(self, path: str, headers: Mapping[bytes, bytes]) -> InferenceHead | None:
+        """The meaning of the path and headers of a POST; None where it asks no model.
+
+        Args:
+            path: the path, decoded.
+            headers: the headers; names in lower case.
+        """
+        asked = route(path)
+        if asked is None or not asked.is_inference:
+            return None
+        return InferenceHead.of(path, asked, headers, self._timeout)
+
+    def begin(self, head: InferenceHead, body: bytes, done: Callable[[Answer], None]) -> Exchange:
         """Begins to answer a request for inference that has not been refused. There is no task for it.
 
         Args:
-            asked: the thing that the path asks for.
-            path: the path.
-            headers: the headers; names in lower case.
-            body: the body.
+            head: its path and headers.
+            body: its body.
             done: is called with the answer, perhaps before this returns.
         """
-        exchange = Exchange(self, asked, path, done)
-        exchange.begin(headers, body)
+        exchange = Exchange(self, head, done)
+        exchange.begin(body)
         return exchange
 
-    def inference(self, asked: Route, headers: Mapping[bytes, bytes], body: bytes) -> Inference:
+    def inference(self, head: InferenceHead, body: bytes) -> Inference:
         """The call of a model that a request asks for.
 
         Args:
-            asked: the thing that its path asks for.
-            headers: the headers; names in lower case.
-            body: the body.
+            head: its path and headers.
+            body: its body.
 
         Raises:
             OpError: see `protocols.inference.inference`; or the body can't be unpacked.
         """
-        if b"content-encoding" in headers:
-            body = self._unpacked(headers, body)
-        return inference(asked, named(self.served, asked.model), headers, body, self._timeout)
+        if head.encoding:
+            body = unpacked(body, head.encoding, self.max_body)
+        return inference(head, named(self.served, head.route.model), body)
 
-    async def _infer(self, asked: Route, path: str, headers: Mapping[bytes, bytes], given: bytes | Receive) -> Answer:
+    async def _infer(self, head: InferenceHead, headers: Mapping[bytes, bytes], given: bytes | Receive) -> Answer:
         begun, status = time.perf_counter(), 499
         try:
-            found = self.inference(asked, headers, await self._body(headers, given))
+            found = self.inference(head, await self._body(headers, given))
             work = found.model.run(found.call, found.timeout)
             answer = found.answer(await (work if isinstance(given, bytes) else self._unless_gone(given, work)))
             status = answer[0]
             return answer
         except Exception as error:
-            answer = self.failure(path, error)
+            answer = self.failure(head.path, error)
             status = answer[0]
             return answer
         finally:
-            self.count(asked, status, time.perf_counter() - begun)
+            self.count(head, status, time.perf_counter() - begun)
 
-    def count(self, asked: Route, status: int, seconds: float) -> None:
+    def count(self, head: InferenceHead, status: int, seconds: float) -> None:
         """Counts an answer of a model that there is.
 
         Args:
-            asked: the thing that the request's path asked for.
+            head: the path and headers of the request.
             status: the status of the answer.
             seconds: from the request's body to the answer.
         """
+        asked = head.route
         if asked.model in self.served:
             self.measures.request(asked.model, asked.protocol, status, seconds)
 
@@ -356,9 +364,6 @@ class Application:
             if not message.get("more_body"):
                 break
         return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def _unpacked(self, headers: Mapping[bytes, bytes], body: bytes) -> bytes:
-        return unpacked(body, headers[b"content-encoding"].decode("latin-1").lower(), self.max_body)
 
     async def _unless_gone(self, receive: Receive, work: Awaitable[Sequence[Any]]) -> Sequence[Any]:
         """The outputs that `work` gives. It is cancelled when the client goes away."""

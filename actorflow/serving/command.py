@@ -63,9 +63,9 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     tls = _tls(arguments.tls_cert, arguments.tls_key)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    from actorflow.serving import http
     from actorflow.serving.application import Application
     from actorflow.serving.batching import Batching
+    from actorflow.serving.http import server
 
     application = Application(
         _models(arguments.models),
@@ -83,7 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
     scheme = "https" if arguments.tls_cert else "http"
     print(f"{scheme}://{host}:{listening.getsockname()[1]}", flush=True)
     with _quiet_interrupt():
-        http.run(application, [listening], tls)
+        server.run(application, [listening], tls)
     return 0
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorflow.serving.batcher import Pending
 from actorflow.serving.protocols.answers import Answer
-from actorflow.serving.protocols.inference import Inference
-from actorflow.serving.protocols.routes import Route
+from actorflow.serving.protocols.inference import Inference, InferenceHead
 
 if TYPE_CHECKING:
     from actorflow.serving.application import Application
@@ -20,23 +19,22 @@ class Exchange:
 
     Args:
         application: the application.
-        asked: what its path asks for.
-        path: the path.
+        head: what its path and headers ask for.
         done: is called with the answer.
     """
 
-    __slots__ = ("_application", "_asked", "_begun", "_done", "_inference", "_path", "_pending")
+    __slots__ = ("_application", "_begun", "_done", "_head", "_inference", "_pending")
 
-    def __init__(self, application: Application, asked: Route, path: str, done: Callable[[Answer], None]) -> None:
-        self._application, self._asked, self._path, self._done = application, asked, path, done
+    def __init__(self, application: Application, head: InferenceHead, done: Callable[[Answer], None]) -> None:
+        self._application, self._head, self._done = application, head, done
         self._begun = time.perf_counter()
         self._inference: Inference | None = None
         self._pending: Pending | None = None
 
-    def begin(self, headers: Mapping[bytes, bytes], body: bytes) -> None:
+    def begin(self, body: bytes) -> None:
         """Puts it into the queue of its model, or answers with the reason why not."""
         try:
-            found = self._inference = self._application.inference(self._asked, headers, body)
+            found = self._inference = self._application.inference(self._head, body)
             self._pending = found.model.begin(found.call, found.timeout, self._ended)
         except Exception as error:
             self._ended(None, error)
@@ -47,12 +45,12 @@ class Exchange:
                 raise error.with_traceback(None)  # the requests of one step may share it
             answer = self._inference.answer(outputs)  # type: ignore[union-attr,arg-type]
         except Exception as failed:
-            answer = self._application.failure(self._path, failed)
-        self._application.count(self._asked, answer[0], time.perf_counter() - self._begun)
+            answer = self._application.failure(self._head.path, failed)
+        self._application.count(self._head, answer[0], time.perf_counter() - self._begun)
         self._done(answer)
 
     def give_up(self) -> None:
         """The client has left: nothing is answered."""
         if self._pending is not None and self._pending.done is not None:
             self._pending.batcher.give_up(self._pending)
-            self._application.count(self._asked, 499, time.perf_counter() - self._begun)
+            self._application.count(self._head, 499, time.perf_counter() - self._begun)

@@ -41,10 +41,15 @@ class Call(NamedTuple):
     names: tuple[str, ...]
     wanted: tuple[str, ...]
 
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """The places of the outputs that were asked for among those of the step; None where they are the same."""
+        return None if self.names == self.wanted else tuple([self.names.index(name) for name in self.wanted])
+
     def named(self, found: Sequence[Any]) -> dict[str, Any]:
         """The outputs of a step by the names that were asked for."""
-        answers = dict(zip(self.names, found))
-        return answers if self.names == self.wanted else {name: answers[name] for name in self.wanted}
+        order = self.order
+        return dict(zip(self.wanted, found if order is None else [found[place] for place in order]))
 
 
 @public("af.serving")
@@ -88,7 +93,7 @@ class Model:
         self._closing = anyio.Lock()
         self._calls: OrderedDict[tuple[str, tuple[str, ...]], Any] = OrderedDict()
         self.forms: dict[bytes, Any] = {}
-        """The forms of requests that were found to fit, by their JSON; kept by the protocol."""
+        """The forms of requests that were found to fit, by their JSON; kept by the protocol (`forms.py`)."""
         self.observe: Callable[[int], None] = lambda rows: None
         """Called with the number of rows of each step."""
 

@@ -21,7 +21,7 @@ from patience import PATIENCE
 from served import application, outputs, write_line
 
 pytest.importorskip("httptools")
-from actorflow.serving.http import Server
+from actorflow.serving.http.server import Server
 
 ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
 PREDICT = "/v1/models/line:predict"
@@ -143,7 +143,7 @@ async def test_a_head_that_is_known_is_not_parsed_again_and_binds_to_nothing_els
             writer.write(asked(body))
             assert json.loads((await read(reader))[2])["predictions"][0]["total"] == 2 * number
         (connection,) = at.server.connections
-        assert connection._begun == 1 and connection._known is not None
+        assert connection.reader.begun == 1 and connection.reader.known is not None
         longer = asked(b'{"instances": [[1, 0, 0]]}' + b" " * 8)
         writer.write(asked(bodies[0]) + longer)  # the known one, and another behind it
         assert [(await read(reader))[0] for _ in range(2)] == [200, 200]
@@ -248,7 +248,7 @@ async def test_a_client_that_takes_no_answers_is_closed(tmp_path: Path) -> None:
     async with running(tmp_path) as at:
         _, writer = await at.open()
         cast(Any, writer.transport).pause_reading()
-        while not any(connection._is_full for connection in at.server.connections):
+        while not any(connection.is_full for connection in at.server.connections):
             writer.write(asked(b"", "/metrics", method="GET") * 100)
             await anyio.lowlevel.checkpoint()
         at.server._sweep(asyncio.get_running_loop().time() + 65)
@@ -272,7 +272,7 @@ async def test_bodies_that_wait_are_bounded(tmp_path: Path) -> None:
             writer.write(asked(large))
         (connection,) = at.server.connections
         with anyio.fail_after(PATIENCE):
-            while not connection._is_paused:
+            while not connection.is_paused:
                 await anyio.lowlevel.checkpoint()
         assert len(connection._waiting) == 1
         gate.set()
@@ -339,12 +339,12 @@ async def test_an_answer_to_a_late_refusal_may_be_read(tmp_path: Path) -> None:
     async with running(tmp_path, max_body=1000) as at:
         reader, writer = await at.open()
         writer.write(CHUNKED)
-        while not any(connection._in_body for connection in at.server.connections):
+        while not any(connection.reader.in_body for connection in at.server.connections):
             await anyio.lowlevel.checkpoint()
         (connection,) = at.server.connections
         connection._since -= 50.0  # the request has been on its way for long
         writer.write(b"7d0\r\n" + b" " * 2000)
-        while not connection._is_ended:
+        while not connection.reader.is_ended:
             await anyio.lowlevel.checkpoint()
         at.server._sweep(asyncio.get_running_loop().time())
         assert not connection.transport.is_closing()
@@ -405,7 +405,7 @@ async def test_connections_on_which_nothing_comes_are_closed(tmp_path: Path) -> 
         quiet, quiet_writer = await at.open()
         slow, slow_writer = await at.open()
         slow_writer.write(asked()[:20])
-        while sum(connection._head_bytes > 0 for connection in at.server.connections) != 1:
+        while sum(connection.reader.head_bytes > 0 for connection in at.server.connections) != 1:
             await anyio.lowlevel.checkpoint()
         now = asyncio.get_running_loop().time()
         at.server._sweep(now + 65)

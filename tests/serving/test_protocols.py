@@ -232,6 +232,37 @@ async def test_a_form_that_is_remembered_does_not_keep_the_body(client: Client) 
     assert answer[0] == 200 and list(model.forms) == [head] and sys.getrefcount(body) == users
 
 
+async def test_requests_that_differ_in_their_ids_are_of_one_form_and_have_their_own_ids(client: Client) -> None:
+    content = {"inputs": [tensor(parameters={"binary_data_size": 24})], "parameters": {"binary_data_output": True}}
+    rest = json.dumps(content)[1:]
+    ids = {f'"id": "{name}"': name for name in ("a", "other", "-" * 200)}
+    ids |= {'"id": "\\u00e9\\""': 'é"', '"id": "first", "id": "last"': "last", '"id": "first", "id": ""': ""}
+    for number, (told, wanted) in enumerate(ids.items()):
+        head, rows = f"{{{told}, {rest}".encode(), np.full((2, 3), number, "<f4")
+        sizes = {"inference-header-content-length": str(len(head))}
+        status, headers, data = await client.call("POST", "/v2/models/line/infer", head + rows.tobytes(), sizes)
+        at = int(headers["inference-header-content-length"])
+        assert status == 200 and json.loads(data[:at]).get("id", "") == wanted
+        np.testing.assert_array_equal(np.frombuffer(data[at:], "<f4")[2:], [2.0 * number] * 6)
+    model = client._app.served["line"].find()[1]
+    assert list(model.forms) == [json.dumps(content).replace("{", "{ ", 1).encode()]
+
+
+async def test_a_model_remembers_a_bounded_number_of_forms(client: Client) -> None:
+    model = client._app.served["line"].find()[1]
+    most = 0
+    for number in range(300):
+        content = {"inputs": [tensor(shape=[number, 3], parameters={"binary_data_size": 12 * number})]}
+        head = json.dumps(content).encode()
+        sizes = {"inference-header-content-length": str(len(head))}
+        assert (await client.call("POST", "/v2/models/line/infer", head + bytes(12 * number), sizes))[0] == 200
+        most = max(most, len(model.forms))
+    long = json.dumps({"inputs": [tensor(parameters={"binary_data_size": 24})], "unknown": "-" * 2048}).encode()
+    before, sizes = set(model.forms), {"inference-header-content-length": str(len(long))}
+    assert (await client.call("POST", "/v2/models/line/infer", long + bytes(24), sizes))[0] == 200
+    assert most <= 128 and set(model.forms) == before
+
+
 async def test_texts_as_bytes(client: Client) -> None:
     raw = b"".join(struct.pack("<I", len(word)) + word for word in (b"ab", b"\xff"))
     content = {
@@ -316,7 +347,7 @@ async def test_an_error_that_is_not_foreseen_is_told_without_its_text(
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(kserve, "answer", broken)
+    monkeypatch.setattr(kserve.AnswerForm, "body", broken)
     answer = await client.post("/v2/models/line/infer", {"inputs": [tensor(data=ROWS)]})
     assert answer == (500, {"error": "internal error"})
 

@@ -2,6 +2,7 @@
 
 answers.py     `Answer`, and the answers to errors
 bodies.py      bodies of requests and answers: bounds, compression, JSON
+forms.py       `Form`: requests that differ in ids and tensors alone are checked once
 inference.py   `Inference`: what a request asks a model, and how its outputs become the answer
 kserve.py      the Open Inference Protocol
 questions.py   status, metadata, statistics

@@ -4,23 +4,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from actorflow.errors import InvalidArgumentError
 from actorflow.serving.model import Call, Model
-from actorflow.serving.protocols import kserve, rest
+from actorflow.serving.protocols import forms, kserve, rest
 from actorflow.serving.protocols.answers import JSON, Answer, ok
 from actorflow.serving.protocols.bodies import load_json
 from actorflow.serving.protocols.routes import Route
 from actorflow.serving.versions import Served
 
 _BYTES = b"application/octet-stream"
-_MOST_REMEMBERED = 2 << 10
-"""Bytes of the JSON of requests whose form is remembered: clients that send tensors as bytes send the same JSON before them."""
-_MOST_FORMS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceHead:
+    """The path and headers of a request for inference, in the form in which each request needs them.
+
+    path, route: the path, and the thing that it asks for.
+    seconds: after how many seconds the answer has no use any more; None for never.
+    json_length: the header that says how much of the body is JSON, where tensors follow.
+    json_size: that as a number, where it is one.
+    encoding: the compression of the body; empty for none.
+    error: why no request with these headers is answered.
+    """
+
+    path: str
+    route: Route
+    seconds: float | None
+    json_length: str | None
+    json_size: int | None
+    encoding: str
+    error: InvalidArgumentError | None
+
+    @staticmethod
+    def of(path: str, route: Route, headers: Mapping[bytes, bytes], most_seconds: float | None) -> InferenceHead:
+        """The head of a request.
+
+        Args:
+            path: the path, decoded.
+            route: the thing that it asks for.
+            headers: the headers; names in lower case.
+            most_seconds: the most time for an answer; None for any. A request may ask for less.
+        """
+        error: InvalidArgumentError | None = None
+        seconds = most_seconds
+        try:
+            seconds = _limit(headers, most_seconds)
+        except InvalidArgumentError as refusal:
+            error = refusal
+        given = headers.get(b"inference-header-content-length")
+        length = None if given is None else given.decode("latin-1")
+        size = None if length is None else kserve.json_size(length)
+        encoding = headers.get(b"content-encoding", b"").decode("latin-1").lower()
+        return InferenceHead(path, route, seconds, length, size, encoding, error)
 
 
 class Inference(NamedTuple):
@@ -38,26 +77,24 @@ class Inference(NamedTuple):
     answer: Callable[[Sequence[Any]], Answer]
 
 
-def inference(
-    route: Route, served: Served, headers: Mapping[bytes, bytes], body: bytes, timeout: float | None
-) -> Inference:
+def inference(head: InferenceHead, served: Served, body: bytes) -> Inference:
     """The call of a model that a request asks for.
 
     Args:
-        route: the path, one of inference.
+        head: its path and headers.
         served: the model that it names.
-        headers: the headers; names in lower case.
-        body: the body, without compression.
-        timeout: the most seconds for an answer; None for any number. A request may ask for less.
+        body: its body, without compression.
 
     Raises:
         OpError: the request does not fit, or there is no such version, signature or output.
     """
+    route = head.route
     version, model = served.find(route.number, route.label)
-    limit = _limit(headers, timeout)
+    if head.error is not None:
+        raise head.error.with_traceback(None)
     if route.protocol == "kserve":
-        return _of_kserve(served.name, version, model, headers, body, limit)
-    content = load_json(body)
+        return _of_kserve(head, served.name, version, model, body)
+    content, limit = load_json(body), head.seconds
     signature = model.signature(rest.signature_name(content))
     if route.view == ":predict":
         inputs, by_rows = rest.predict_inputs(content, signature)
@@ -69,19 +106,18 @@ def inference(
     return Inference(model, call, limit, lambda found: ok(rest.results(call.named(found), method, rows)))
 
 
-def _of_kserve(
-    name: str, version: int, model: Model, headers: Mapping[bytes, bytes], body: bytes, limit: float | None
-) -> Inference:
-    length = headers.get(b"inference-header-content-length")
-    head, at = kserve.split(body, None if length is None else length.decode("latin-1"))
-    known = model.forms.get(head) if length is not None else None
-    if known is not None and known.fits(body):
-        arrays = [
-            np.frombuffer(body, dtype, count, at + begin).reshape(shape) for dtype, count, begin, shape in known.inputs
-        ]
-        call = known.call._replace(arrays=arrays)
-        return Inference(model, call, _least(limit, known.timeout), known.answer)
-    request = kserve.read(head, body, at)
+def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body: bytes) -> Inference:
+    size = head.json_size
+    if size is not None:
+        content, identifier = forms.without_id(body[:size])
+        form = model.forms.get(content)
+        if form is not None and len(body) == size + form.size:
+            timeout = _least(head.seconds, form.timeout)
+            return Inference(
+                model, form.call(body, size), timeout, partial(_answer, form.answers, form.order, identifier)
+            )
+    content, at = kserve.split(body, head.json_length)
+    request = kserve.read(content, body, at)
     asked = request.parameters.get("signature_name", "")
     signature = model.signature(asked) if asked and isinstance(asked, str) else model.default
     micros = request.parameters.get("timeout")
@@ -89,61 +125,19 @@ def _of_kserve(
         raise InvalidArgumentError("The parameter 'timeout' has to be a number of microseconds.")
     timeout = min(micros, 10**18) / 1e6 if micros else None  # what is longer has no float
     call = model.call(signature, request.inputs, request.outputs)
-    named, heads = call._replace(arrays=[]).named, dict[Any, bytes]()  # the answer may be remembered, the arrays not
-    inputs, request = request.inputs, replace(request, inputs={})
-
-    def answer(found: Sequence[Any]) -> Answer:
-        data, size = kserve.answer(request, name, version, signature, named(found), heads)
-        if size is None:
-            return 200, JSON, data, ()
-        return 200, _BYTES, data, ((b"inference-header-content-length", b"%d" % size),)
-
-    if length is not None and len(head) <= _MOST_REMEMBERED and not request.id:
-        _remember(model, head, len(body), inputs, call, timeout, answer)
-    return Inference(model, call, _least(limit, timeout), answer)
+    answers = kserve.AnswerForm.of(request, name, version, signature, call.wanted)
+    order = call.order
+    if head.json_length is not None:
+        forms.remember(model.forms, content, request, call, timeout, answers)
+    return Inference(model, call, _least(head.seconds, timeout), partial(_answer, answers, order, request.id))
 
 
-class _Known(NamedTuple):
-    """Requests of one form: the same JSON, with the bytes of tensors behind it. They were found to fit.
-
-    size: how long their bodies are.
-    inputs: type, count, place and shape of each tensor, in the order of the signature.
-    call: the call of one of them, without its arrays.
-    timeout, answer: see `Inference`.
-    """
-
-    size: int
-    inputs: list[tuple[Any, int, int, tuple[int, ...]]]
-    call: Call
-    timeout: float | None
-    answer: Callable[[Sequence[Any]], Answer]
-
-    def fits(self, body: bytes) -> bool:
-        """Whether a body has this form, where its JSON has."""
-        return len(body) == self.size
-
-
-def _remember(
-    model: Model,
-    head: bytes,
-    size: int,
-    inputs: Mapping[str, Any],
-    call: Call,
-    timeout: float | None,
-    answer: Callable[[Sequence[Any]], Answer],
-) -> None:
-    """Remembers the form of a request whose tensors are taken just as they lie in its body."""
-    places, begin = {}, 0
-    for array in inputs.values():
-        if array.flags.writeable:  # it is a copy
-            return
-        places[id(array)] = array.dtype, array.size, begin, array.shape
-        begin += array.nbytes
-    if all(id(array) in places for array in call.arrays):
-        known = _Known(size, [places[id(array)] for array in call.arrays], call._replace(arrays=[]), timeout, answer)
-        if len(model.forms) >= _MOST_FORMS:
-            model.forms.clear()
-        model.forms[head] = known
+def _answer(form: kserve.AnswerForm, order: Sequence[int] | None, identifier: str, found: Sequence[Any]) -> Answer:
+    """The answer from the outputs of a step, which are in another order, where one is given."""
+    data, size = form.body(found if order is None else [found[place] for place in order], identifier)
+    if size is None:
+        return 200, JSON, data, ()
+    return 200, _BYTES, data, ((b"inference-header-content-length", b"%d" % size),)
 
 
 def _least(one: float | None, other: float | None) -> float | None:

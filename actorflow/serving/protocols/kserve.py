@@ -30,7 +30,7 @@ _BY_TYPE = {dtype: name for name, dtype in _NAMES.items()}
 _BINARY_ONLY = ("FP16", "BF16")
 _MOST = 1 << 31
 _MOST_HEADS = 64
-"""Heads of answers that are kept for requests of one form."""
+"""The JSON of answers that is kept for requests of one form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,11 @@ def datatype(port: Port) -> str:
     return "BF16" if port.dtype.name == "bfloat16" else _BY_TYPE.get(port.dtype, port.dtype.name.upper())
 
 
+def json_size(json_length: str) -> int | None:
+    """The number of bytes that a header says to be JSON; None where it is no such number."""
+    return int(json_length) if json_length.isdecimal() and len(json_length) <= 18 else None
+
+
 def split(body: bytes, json_length: str | None) -> tuple[bytes, int]:
     """The JSON of a request, and where the bytes of tensors begin.
 
@@ -101,9 +106,9 @@ def split(body: bytes, json_length: str | None) -> tuple[bytes, int]:
     """
     if json_length is None:
         return body, len(body)
-    if not json_length.isdecimal() or len(json_length) > 18 or int(json_length) > len(body):
+    at = json_size(json_length)
+    if at is None or at > len(body):
         raise InvalidArgumentError(f"Inference-Header-Content-Length is {json_length[:20]!r} for {len(body)} bytes.")
-    at = int(json_length)
     return body[:at], at
 
 
@@ -257,48 +262,63 @@ def _strings(what: str, shape: list[int], count: int, data: bytes) -> Any:
     return made.reshape(shape)
 
 
-def answer(
-    request: Request,
-    name: str,
-    version: int,
-    signature: Signature,
-    outputs: Mapping[str, Any],
-    heads: dict[Any, bytes] | None = None,
-) -> tuple[bytes, int | None]:
-    """The body of an answer, and how much of it is JSON where tensors follow.
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """The form of the answers to a request: it is that of all requests which ask for the same outputs in the same way.
 
-    Args:
-        request: the request.
-        name: the model's name.
-        version: its version.
-        signature: the signature that answered.
-        outputs: the arrays by name.
-        heads: the JSON of former answers to such requests, by the shapes and sizes of tensors that were sent as bytes.
+    content: the JSON without outputs.
+    outputs: the name and the type of each output, and whether it goes as bytes.
+    is_binary: whether all of them do.
+    heads: where all of them do, the JSON that was written for outputs of some shapes and sizes, to be written again.
     """
-    arrays, kinds = [], []
-    tails: list[bytes | None] = []
-    for key, value in outputs.items():
-        kind = datatype(signature.outputs[key])
-        array = np.asarray(value)
-        arrays.append(array)
-        kinds.append(kind)
-        if request.is_binary(key) or kind in _BINARY_ONLY:
-            tails.append(_to_bytes(array, kind))
+
+    content: Mapping[str, Any]
+    outputs: tuple[tuple[str, str, bool], ...]
+    is_binary: bool
+    heads: dict[Any, bytes] = field(default_factory=dict)
+
+    @staticmethod
+    def of(request: Request, name: str, version: int, signature: Signature, wanted: Sequence[str]) -> AnswerForm:
+        """The form of the answers to a request.
+
+        Args:
+            request: the request.
+            name: the model's name.
+            version: its version.
+            signature: the signature that answers.
+            wanted: the names of the outputs.
+        """
+        kinds = {key: datatype(signature.outputs[key]) for key in wanted}
+        ports = tuple([(key, kind, request.is_binary(key) or kind in _BINARY_ONLY) for key, kind in kinds.items()])
+        content = {"model_name": name, "model_version": str(version)}
+        return AnswerForm(content, ports, all([binary for _, _, binary in ports]))
+
+    def body(self, outputs: Sequence[Any], identifier: str) -> tuple[bytes, int | None]:
+        """The body of an answer, and how much of it is JSON where tensors follow.
+
+        Args:
+            outputs: the outputs in their order.
+            identifier: the id of the request; empty for none.
+        """
+        arrays = [np.asarray(value) for value in outputs]
+        tails = [_to_bytes(array, kind) if binary else None for array, (_, kind, binary) in zip(arrays, self.outputs)]
+        if self.is_binary:
+            known = tuple([(array.shape, len(tail)) for array, tail in zip(arrays, tails)])  # type: ignore[arg-type]
+            head = self.heads.get(known)
+            if head is None:
+                head = self._written(arrays, tails)
+                if len(self.heads) < _MOST_HEADS:
+                    self.heads[known] = head
         else:
-            tails.append(None)
-            heads = None
-    known = tuple([(array.shape, len(tail)) for array, tail in zip(arrays, tails)]) if heads is not None else ()  # type: ignore[arg-type]
-    head = None if heads is None else heads.get(known)
-    if head is None:
-        entries = [_output(*parts) for parts in zip(outputs, kinds, arrays, tails)]
-        content: dict[str, Any] = {"model_name": name, "model_version": str(version), "outputs": entries}
-        if request.id:
-            content["id"] = request.id
-        head = dump_json(content, plain=None not in tails)
-        if heads is not None and len(heads) < _MOST_HEADS:
-            heads[known] = head
-    parts = [tail for tail in tails if tail is not None]
-    return (b"".join([head, *parts]), len(head)) if parts else (head, None)
+            head = self._written(arrays, tails)
+        if identifier:
+            head = b'%b,"id":%b}' % (head[:-1], dump_json(identifier, plain=True))
+        parts = [tail for tail in tails if tail is not None]
+        return (b"".join([head, *parts]), len(head)) if parts else (head, None)
+
+    def _written(self, arrays: Sequence[Any], tails: Sequence[bytes | None]) -> bytes:
+        entries = [_output(key, kind, array, tail) for (key, kind, _), array, tail in zip(self.outputs, arrays, tails)]
+        return dump_json({**self.content, "outputs": entries}, plain=self.is_binary)
 
 
 def _output(key: str, kind: str, array: Any, tail: bytes | None) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""`run`, and `Server`: the connections of an application on sockets that listen, until the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.serving.application import Application
+from actorflow.serving.http.connection import Connection
+
+_LOOKS = 5.0
+_HANDSHAKE = 10.0
+_SWITCH_INTERVAL = 0.0005
+"""Seconds for which a thread of Python, such as one that reads a graph, may hold the event loop up."""
+
+
+class Server:
+    """The connections of an application.
+
+    Args:
+        application: what answers; its models are loaded.
+        idle_seconds: after how long a connection without a request is closed.
+        arrival_seconds: how long a request may take to arrive, and an answer to be taken.
+        most_connections: how many there may be; one more is closed at once.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        idle_seconds: float = 75.0,
+        arrival_seconds: float = 60.0,
+        most_connections: int = 4096,
+    ) -> None:
+        self.application = application
+        self.idle_seconds, self.arrival_seconds = idle_seconds, arrival_seconds
+        self.most_connections = most_connections
+        self.loop = asyncio.get_running_loop()
+        self.now = self.loop.time
+        self.connections: set[Connection] = set()
+        self.tasks = BackgroundTasks()
+        self.handshakes: set[asyncio.Task[Any]] = set()
+        """Clients that have not shaken hands for TLS: a loop's server would not know them, nor close them at the end."""
+        self.is_ending = False
+        self.has_lost = asyncio.Event()
+        """Set when a connection has ended."""
+
+    async def serve(self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None, end: asyncio.Event) -> None:
+        """Answers on sockets that listen, until `end` is set; then it ends what it has begun, for ten seconds at most."""
+        loop = asyncio.get_running_loop()
+        listeners: list[Any] = []
+        try:
+            for one in sockets:
+                if tls is None:
+                    listeners.append(await loop.create_server(lambda: Connection(self), sock=one))
+                else:
+                    listeners.append(self.tasks.start(self._accept(one, tls)))
+            while not end.is_set():
+                with anyio.move_on_after(_LOOKS):
+                    await end.wait()
+                self._sweep(loop.time())
+        finally:
+            for listener in listeners:
+                (listener.cancel if tls else listener.close)()
+            for handshake in self.handshakes:
+                handshake.cancel()
+            self.is_ending = True
+            for connection in list(self.connections):
+                connection.end_when_idle()
+            with anyio.CancelScope(shield=True):
+                with anyio.move_on_after(10):
+                    while self.connections:
+                        self.has_lost.clear()
+                        await self.has_lost.wait()
+                for connection in list(self.connections):
+                    connection.transport.abort()
+                await self.tasks.close()
+
+    async def _accept(self, listening: socket.socket, tls: ssl.SSLContext) -> None:
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
+        with listening:
+            while True:
+                try:
+                    accepted, _ = await loop.sock_accept(listening)
+                except OSError:  # the client has left, or there are no more files for now
+                    await anyio.sleep(0.1)
+                    continue
+                if len(self.connections) + len(self.handshakes) >= self.most_connections:
+                    accepted.close()
+                elif (task := self.tasks.start(self._shake_hands(accepted, tls))) is not None:
+                    self.handshakes.add(task)
+                    task.add_done_callback(self.handshakes.discard)
+
+    async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
+        with contextlib.suppress(OSError):  # a client that speaks no TLS, or says nothing
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: Connection(self), accepted, ssl=tls, ssl_handshake_timeout=_HANDSHAKE
+            )
+
+    def _sweep(self, now: float) -> None:
+        for connection in list(self.connections):
+            connection.end_when_late(now)
+
+
+def run(application: Application, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None) -> None:
+    """Loads the models of an application, and answers until SIGINT or SIGTERM.
+
+    Args:
+        application: the application.
+        sockets: sockets that listen. Clients that come while models are loaded wait.
+        tls: certificate and key; HTTP without encryption unless given.
+    """
+
+    async def serve() -> None:
+        end, loading, loop = asyncio.Event(), anyio.CancelScope(), asyncio.get_running_loop()
+
+        def stop() -> None:
+            end.set()
+            loading.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        with loading:
+            await application.__aenter__()
+        if not loading.cancelled_caught:
+            try:
+                await Server(application).serve(sockets, tls, end)
+            finally:
+                await application.__aexit__(None, None, None)
+
+    factory = None
+    with contextlib.suppress(ImportError):
+        factory = importlib.import_module("uvloop").new_event_loop
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(serve())
+    finally:
+        sys.setswitchinterval(before)
