@@ -6,6 +6,7 @@ They stand beside numpy's, and are chosen where the library is there (extra `one
 batch.py          batches of products of float32 matrices, each a primitive of its own for all of them, or for parts of them
                   where threads share the work
 binding.py        oneDNN's C interface: where the library is, how it is loaded, and what its calls are
+constants.py      constants in the library's layouts, which all programs share
 conv.py           convolutions of images with channels last, also with what is fused behind them
 conv_program.py   programs of convolutions: forward, to the images and to the weights, and those of single channels
 int8.py           products and convolutions with weights of int8

@@ -45,6 +45,7 @@ int dnnl_primitive_attr_create(void **attr);
 int dnnl_primitive_attr_destroy(void *attr);
 int dnnl_primitive_attr_set_scratchpad_mode(void *attr, int mode);
 int dnnl_primitive_attr_set_post_ops(void *attr, const void *ops);
+int dnnl_primitive_attr_set_scales_mask(void *attr, int arg, int mask);
 int dnnl_post_ops_create(void **ops);
 int dnnl_post_ops_destroy(void *ops);
 int dnnl_post_ops_append_eltwise(void *ops, int alg, float alpha, float beta);

@@ -63,7 +63,7 @@ def _are_images(*shapes: Any) -> bool:
     return all(len(shape) == 4 for shape in shapes)
 
 
-def _shares(geometry: Geometry) -> Sequence[prepared.Share]:
+def shares_of(geometry: Geometry) -> Sequence[prepared.Share]:
     """Images for each thread, or rows of images where there are fewer than threads."""
     images, threads = geometry.images[0], most_threads()
     size, outcome = prod(geometry.images[1:]), prod(geometry.result[1:])
@@ -115,7 +115,7 @@ def _prepared(op: str) -> Prepare:
         return prepared.kernel_of(
             weighted,
             whole,
-            lambda: _shares(geometry),
+            lambda: shares_of(geometry),
             geometry.flops,
             shapes,
             geometry.result,

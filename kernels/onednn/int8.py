@@ -1,27 +1,45 @@
 """Products and convolutions with weights of int8. Sums are exact, so results differ from numpy's in the last bits at most.
 
-The library has its own layout for the weights. They are brought into it once, because the
-constants of a graph never change.
+The library has its own layout for the weights. They are brought into it once, because the constants of a graph never change.
+
+With a range that is known before, all of it is one program: the input in steps, the product, its scales, bias and activation.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
+from actorflow.registry.kernel import Prepare, kernel
 
 from ..nn.conv import functions as conv
 from ..quantize import int8
 from ..quantize.int8 import finished, steps
-from .binding import Binding, loaded
-from .conv_program import DIRECT, TRAINING, Geometry, geometry_of
-from .program import DST, INT8, SRC, UINT8, WEIGHTS, Builder, Cache, Governed, Program, contiguous
+from .binding import Binding, Unsupported, loaded
+from .constants import copied, packed
+from .conv import shares_of
+from .conv_program import DIRECT, INFERENCE, TRAINING, Geometry, geometry_of
+from .prepared import Share, Work, shares_of_rows
+from .program import (
+    BIAS,
+    DST,
+    INT8,
+    SCALES,
+    SRC,
+    UINT8,
+    WEIGHTS,
+    Builder,
+    Cache,
+    Governed,
+    Program,
+    contiguous,
+    destination,
+)
 
 _WORTH_PRODUCTS = 1 << 15
 """Multiplications: numpy computes fewer of them before the library is called."""
@@ -36,42 +54,8 @@ class _Work:
     builder: Builder
 
     def __call__(self, x: Any, weights: Any, y: Any) -> None:
-        self.program(x, _packed.get(self.builder, weights), y)
-
-
-class _Packed:
-    """Weights in the library's layouts, as long as the arrays are there that they come from."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, list[tuple[Builder, Any]]] = {}
-
-    def get(self, builder: Builder, weights: Any) -> Any:
-        """The weights in the layout of a builder's program."""
-        equal, layout = builder.binding.lib.dnnl_memory_desc_equal, builder.layouts["weights"]
-        for other, packed in self._known.get(id(weights), ()):
-            if equal(other.layouts["weights"], layout):
-                return packed
-        packed = self._made(builder, weights)
-        if not weights.flags.writeable:
-            if id(weights) not in self._known:
-                self._known[id(weights)] = []
-                weakref.finalize(weights, self._known.pop, id(weights), None).atexit = False
-            self._known[id(weights)].append((builder, packed))
-        return packed
-
-    @staticmethod
-    def _made(builder: Builder, weights: Any) -> Any:
-        own = Builder(builder.binding)
-        own.layouts = {name: builder.layouts[name] for name in ("w", "weights")}
-        if own.reordered("w", "weights") == "w":
-            return weights
-        packed = np.empty(builder.binding.lib.dnnl_memory_desc_get_size(own.layouts["weights"]) + 64, np.uint8)
-        packed = packed[-packed.ctypes.data % 64 :]
-        Program(own, ("w", "weights"))(weights, packed)
-        return packed
-
-
-_packed = _Packed()
+        layout = copied if weights.flags.writeable else packed
+        self.program(x, layout(self.builder, weights, "w", "weights"), y)
 
 
 def _described(builder: Builder, pd: Any) -> _Work:
@@ -130,10 +114,138 @@ def _run(
     return y, factor
 
 
+# ---- with a range that is known
+
+
+def _scaled(library: Binding, *masks: tuple[int, int]) -> Any:
+    """Attributes of a primitive whose arguments have scales: for each the bits of the dimensions along which those differ."""
+    attr = library.attributes()
+    for arg, mask in masks:
+        library.check(library.lib.dnnl_primitive_attr_set_scales_mask(attr, arg, mask), "scales")
+    return attr
+
+
+def _whole(
+    builder: Builder, constants: Sequence[Any], attrs: Mapping[str, Any], mask: int, described: Callable[[Any], Any]
+) -> Program:
+    """The program from floats to floats.
+
+    Args:
+        builder: has the layouts of x, of its steps, of w and y, and of the bias.
+        constants: the weights, their scales and the bias.
+        attrs: those of the node.
+        mask: the bit of the dimension of the weights along which scales differ.
+        described: describes the primitive for these attributes.
+    """
+    library, layouts = builder.binding, builder.layouts
+    weights, scales, bias = constants
+    limit, most = np.array([attrs["limit"]], np.float32), np.float32(127 if attrs["signed"] else 255)
+    layouts["factor"], layouts["scales"] = builder.strided((1,), (1,)), builder.strided(scales.shape, (1,))
+    layouts["inverse"] = layouts["factor"]
+    steps = builder.copy("x", "steps", _scaled(library, (SRC, 0)))
+    pd = described(_scaled(library, (SRC, 0), (WEIGHTS, mask)))
+    layouts["weights"] = builder.chosen(pd, WEIGHTS)
+    builder.kept = {
+        "weights": packed(builder, weights, "w", "weights"),
+        "scales": contiguous(scales),
+        "bias": contiguous(bias),
+        "factor": limit / most,
+        "inverse": most / limit,  # numpy multiplies by it as well: values in the middle of two steps become the same
+    }
+    builder.step(steps, {SRC: "x", DST: "steps", SCALES | SRC: "inverse"})
+    ends = {BIAS: "bias", DST: "y", SCALES | SRC: "factor", SCALES | WEIGHTS: "scales"}
+    builder.step(pd, {SRC: "steps", WEIGHTS: "weights", **ends})
+    builder.after = attrs["activation"]
+    return Program(builder, ("x", "y"))
+
+
+def _whole_product(library: Binding, m: int, constants: Sequence[Any], attrs: Mapping[str, Any]) -> Program:
+    k, n = constants[0].shape
+    builder = Builder(library)
+    builder.layouts = layouts = {
+        "x": builder.strided((m, k), (k, 1)),
+        "steps": builder.strided((m, k), (k, 1), INT8 if attrs["signed"] else UINT8),
+        "w": builder.strided((k, n), (n, 1), INT8),
+        "bias": builder.strided((1, n), (n, 1)),
+        "y": builder.strided((m, n), (n, 1)),
+    }
+    create, free = library.lib.dnnl_matmul_primitive_desc_create, builder.any((k, n), INT8)
+    given = (layouts["steps"], free, layouts["bias"], layouts["y"])
+    return _whole(builder, constants, attrs, 2, lambda attr: builder.describe("a product", create, *given, attr=attr))
+
+
+def _whole_convolution(
+    library: Binding, geometry: Geometry, constants: Sequence[Any], attrs: Mapping[str, Any]
+) -> Program:
+    builder = Builder(library)
+    layouts = builder.layouts
+    layouts["x"], layouts["y"] = builder.images(geometry.images), builder.images(geometry.result)
+    layouts["steps"] = builder.images(geometry.images, INT8 if attrs["signed"] else UINT8)
+    layouts["w"], free = geometry.filters(builder, INT8)
+    layouts["bias"] = builder.strided(constants[2].shape, (1,))
+    create = library.lib.dnnl_convolution_forward_primitive_desc_create
+    given = (INFERENCE, DIRECT, layouts["steps"], free, layouts["bias"], layouts["y"], *geometry.moves)
+    return _whole(
+        builder, constants, attrs, 1, lambda attr: builder.describe("a convolution", create, *given, attr=attr)
+    )
+
+
+def _prepared(op: str) -> Prepare:
+    """Kernels of `op` where all but the input is constant, and the range of that is known."""
+
+    def prepare(attrs: Mapping[str, Any], shapes: Sequence[Any], given: Sequence[Any]) -> Callable[..., Any] | None:
+        library, constants = _exact(), given[1:]
+        if library is None or not attrs["limit"] or any(value is None for value in constants):
+            return None
+        expected, weights = tuple(shapes[0]), constants[0]
+        result: Sequence[int]
+        if any(value.shape != weights.shape[-1:] for value in constants[1:]):
+            return None
+        if op == "Int8MatMul":
+            (rows, k), n = expected, weights.shape[1]
+            whole: Any = rows
+            result, flops = (rows, n), 2.0 * rows * k * n
+            shares: Callable[[], Sequence[Share]] = lambda: shares_of_rows(rows, k, n)  # noqa: E731
+        else:
+            moves = (attrs["strides"], attrs["padding"], "NHWC", attrs["dilations"], attrs["explicit_paddings"])
+            found = geometry_of(expected, weights.shape, conv.attributes(*moves))
+            if found is None or not found.known or found.images[3] != weights.shape[2]:
+                return None
+            whole, result, flops = found, found.result, found.flops
+            shares = lambda: [] if found.is_product else shares_of(found)  # noqa: E731
+        made = _whole_product if op == "Int8MatMul" else _whole_convolution
+        plain = _KERNELS[op]
+        named = {name: attrs[name] for name in inspect.signature(plain).parameters if name in attrs}
+
+        def program_for(piece: Any) -> Program:
+            own = library.set_threads(1)
+            try:
+                return made(library, piece, constants, attrs)
+            finally:
+                library.set_threads(own)
+
+        try:
+            work = Work(program_for, ("int8", op, *expected, *weights.shape), ("x", "y"), whole, shares, flops)
+        except Unsupported:
+            return None
+
+        def run(xp: Any, x: Any, *others: Any, out: Any = None) -> Any:
+            flat = x.reshape(-1)
+            if x.shape != expected or not isfinite(np.dot(flat, flat)):  # whole numbers hold no NaN
+                return plain(xp, x, *others, **named)
+            y = destination(out, result)
+            work(contiguous(x), y)
+            return y
+
+        return run
+
+    return prepare
+
+
 _OPTIONS: dict[str, Any] = {"device": "CPU", "library": "onednn", "can": _can, "pays": _pays}
 
 
-@kernel("Int8MatMul", **_OPTIONS)
+@kernel("Int8MatMul", **_OPTIONS, prepare=_prepared("Int8MatMul"))
 def int8_matmul(
     xp: Any, a: Any, weights: Any, scales: Any, bias: Any, *, limit: float, signed: bool, activation: str
 ) -> Any:
@@ -148,7 +260,7 @@ def int8_matmul(
     return int8.int8_matmul(xp, a, weights, scales, bias, limit=limit, signed=signed, activation=activation)
 
 
-@kernel("Int8Conv2D", **_OPTIONS)
+@kernel("Int8Conv2D", **_OPTIONS, prepare=_prepared("Int8Conv2D"))
 def int8_conv2d(
     xp: Any,
     x: Any,
@@ -177,3 +289,6 @@ def int8_conv2d(
     attrs = {key: value for key, value in attrs.items() if key != "data_format"}
     given: dict[str, Any] = {**attrs, "limit": limit, "signed": signed, "activation": activation}
     return int8.int8_conv2d(xp, x, weights, scales, bias, **given)
+
+
+_KERNELS: Mapping[str, Callable[..., Any]] = {"Int8MatMul": int8_matmul, "Int8Conv2D": int8_conv2d}

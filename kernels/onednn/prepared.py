@@ -1,14 +1,12 @@
 """Convolutions and products whose weights are constants: the library gets them in its own layout, once, as a plan is made.
 
-The bias and the activation are parts of the primitive. Copies of a constant are shared by all that are made of it, whatever
-plans they belong to, and go with the last.
+The bias and the activation are parts of the primitive.
 """
 
 from __future__ import annotations
 
 import inspect
 import struct
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +15,9 @@ from ..native.library import function
 from ..native.library import loaded as native
 from ..shared.threads import governed, most_threads
 from .binding import Binding, Unsupported, loaded
+from .constants import packed
 from .parts import part_size
-from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, aligned, contiguous, destination
+from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, contiguous, destination
 
 ACTIVATIONS: Mapping[str, tuple[int, float, float]] = {
     "Elu": (0x22, 1.0, 0.0),
@@ -33,44 +32,6 @@ ALL = frozenset((*AFTER, *ACTIVATIONS))
 _SUM = 0x1FFF0
 _WORTH_SHARING = 2e6
 """The work that threads of the pool share. They are awake where other such work has come just before."""
-
-# ---- constants in other layouts
-
-
-class _Copies:
-    """The copies of one constant: for each the layouts that it has and had, and what keeps those."""
-
-    __slots__ = ("found", "of")
-
-    def __init__(self, of: weakref.ref[Any]) -> None:
-        self.of = of
-        self.found: list[tuple[Any, Any, Builder, Any]] = []
-
-
-_copies: dict[int, _Copies] = {}
-
-
-def packed(builder: Builder, constant: Any, own: str, wanted: str) -> Any:
-    """The bytes of a constant, whose layout is `own`, in the layout `wanted` (both by name)."""
-    b, layouts = builder.binding, builder.layouts
-    equal = b.lib.dnnl_memory_desc_equal
-    if equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
-        return constant
-    known = _copies.get(id(constant))
-    if known is None or known.of() is not constant:
-        number = id(constant)
-        known = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
-    for before, after, _, found in known.found:
-        if equal(before, layouts[own]) and equal(after, layouts[wanted]):
-            return found
-    made = aligned(b.lib.dnnl_memory_desc_get_size(layouts[wanted]))
-    copying = Builder(b)
-    copying.layouts = {"own": layouts[own], "wanted": layouts[wanted]}
-    copying.kept["wanted"] = made
-    copying.reordered("own", "wanted")
-    Program(copying, ("own",))(contiguous(constant))
-    known.found.append((layouts[own], layouts[wanted], builder, made))
-    return made
 
 
 def finish(builder: Builder, activation: str, adds: bool) -> Any:
@@ -172,7 +133,7 @@ def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
     return [Share(min(size, count - begin), begin * x, begin * y) for begin in range(0, count, size)]
 
 
-class _Work:
+class Work:
     """Some work: a program for all of it, and one for each part, where threads of the pool share it."""
 
     __slots__ = ("_key", "_parts", "_places", "_whole")
@@ -262,7 +223,7 @@ def kernel_of(
 
     key = ("prepared", *map(tuple, shapes), *result)
     try:
-        work = _Work(program_for, key, weighted.given, whole, shares, flops)
+        work = Work(program_for, key, weighted.given, whole, shares, flops)
     except Unsupported:
         return None
     biased = "bias" in weighted.given

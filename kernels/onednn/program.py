@@ -27,6 +27,8 @@ SRC, DST, WEIGHTS, BIAS, WORKSPACE, SCRATCHPAD = 1, 17, 33, 41, 64, 80
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 ADDED = 0x8000 | 2
 """The argument that the first operation behind a primitive adds."""
+SCALES = 0x1000
+"""With the number of an argument: what its elements are multiplied by."""
 QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, WORKSPACE: 135}
 _QUERY_SCRATCHPAD = 136
 
@@ -98,10 +100,14 @@ class Builder:
         b, layouts = self.binding, self.layouts
         if b.lib.dnnl_memory_desc_equal(layouts[source], layouts[target]):
             return source
-        create = b.lib.dnnl_reorder_primitive_desc_create
-        pd = self._described("a reorder", create, layouts[source], b.engine, layouts[target], b.engine)
-        self.step(pd, {SRC: source, DST: target})
+        self.step(self.copy(source, target), {SRC: source, DST: target})
         return target
+
+    def copy(self, source: str, target: str, attr: Any = None) -> Any:
+        """The description of a copy from one layout to another."""
+        b, layouts = self.binding, self.layouts
+        create = b.lib.dnnl_reorder_primitive_desc_create
+        return self._described("a reorder", create, layouts[source], b.engine, layouts[target], b.engine, attr=attr)
 
 
 class Program:

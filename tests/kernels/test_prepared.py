@@ -12,7 +12,7 @@ import pytest
 import actorflow as af
 from actorflow.blocking import Session
 from actorflow.dtypes import float32
-from actorflow.kernels.onednn import binding, conv, parts, prepared
+from actorflow.kernels.onednn import binding, constants, conv, parts, prepared
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.registry import kernel, plugins
 
@@ -139,6 +139,52 @@ def test_threads_share_the_rows_of_few_images(
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
 
 
+INT8_CONV = {name: value for name, value in CONV.items() if name != "data_format"}
+
+
+def in_int8(draw: Any, op: str, signed: bool, inner: int, outer: int) -> tuple[list[Any], dict[str, Any]]:
+    """Inputs whose values lie between the middles of two steps, some of them out of their range; and the attributes."""
+    step = np.float32(2**-5)
+    x = (np.rint(draw(*((33, inner) if op == "Int8MatMul" else (5, 9, 10, inner))) * 80) + np.float32(0.25)) * step
+    weights = np.rint(draw(*((inner, outer) if op == "Int8MatMul" else (3, 3, inner, outer))) * 40).clip(-127, 127)
+    given = [x, weights.astype(np.int8), np.abs(draw(outer)) / 100, draw(outer)]
+    attrs = {"limit": float(step) * (127 if signed else 255), "signed": signed}
+    return given, attrs if op == "Int8MatMul" else {**INT8_CONV, **attrs}
+
+
+@pytest.mark.parametrize("op", ["Int8MatMul", "Int8Conv2D"])
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("activation", ["", "Relu", "Relu6"])
+def test_weights_of_int8_with_a_range_that_is_known(
+    op: str, signed: bool, activation: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, attrs = in_int8(drawn(seed), op, signed, 24, 40)
+    attrs["activation"] = activation
+    found, wanted = both(op, attrs, given, (1, 2, 3))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+    divide_always(monkeypatch, 3)
+    np.testing.assert_allclose(both(op, attrs, given, (1, 2, 3))[0], wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("op", ["Int8MatMul", "Int8Conv2D"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
+def test_values_that_are_no_steps_are_as_without_constants(op: str, value: float, seed: int) -> None:
+    given, attrs = in_int8(drawn(seed), op, True, 24, 40)
+    given[0].flat[0] = value
+    found, wanted = both(op, {**attrs, "activation": ""}, given, (1, 2, 3))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.0])
+def test_a_range_or_a_scale_that_comes_with_a_run_is_not_prepared(limit: float, seed: int) -> None:
+    given, attrs = in_int8(drawn(seed), "Int8MatMul", True, 24, 40)
+    entry = next(k for k in kernel.from_libraries("Int8MatMul") if k.library == "onednn")
+    assert entry.prepare is not None
+    constants = [None, given[1], given[2] if limit == 0 else None, given[3]]
+    attrs = {**attrs, "limit": limit, "activation": ""}
+    assert entry.prepare(attrs, [value.shape for value in given], constants) is None
+
+
 def test_nan_and_infinity_go_through_activations(seed: int) -> None:
     draw = drawn(seed)
     x = draw(32, 64)
@@ -169,7 +215,7 @@ def test_plans_of_one_graph_share_a_copy_which_goes_with_the_last(batch: int | N
     draw = drawn(seed)
     w, inputs = draw(96, 80), [draw(32, 96), draw(48, 96)]
     gc.collect()
-    before = len(prepared._copies)
+    before = len(constants._copies)
     with af.Graph().as_default() as graph:
         x, y = model(w, batch)
         more = y + 1.0
@@ -179,10 +225,10 @@ def test_plans_of_one_graph_share_a_copy_which_goes_with_the_last(batch: int | N
                 expected = np.maximum(given @ w + 1, 0)
                 np.testing.assert_allclose(session.run(y, {x: given}), expected, rtol=1e-4, atol=1e-4)
                 np.testing.assert_allclose(session.run([more], {x: given})[0], expected + 1, rtol=1e-4, atol=1e-4)
-    assert len(prepared._copies) == before + 1
+    assert len(constants._copies) == before + 1
     del graph, x, y, more, session
     gc.collect()
-    assert len(prepared._copies) == before
+    assert len(constants._copies) == before
 
 
 def test_what_is_fed_in_the_place_of_a_constant_counts(seed: int) -> None:

@@ -1,0 +1,62 @@
+"""`packed`: constants in the library's layouts.
+
+Copies of a constant are shared by all programs that want it in one layout, whatever plans they belong to. They go with the
+constant.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .program import Builder, Program, aligned, contiguous
+
+
+class _Copies:
+    """The copies of one constant: for each the layouts that it has and had, and what keeps those."""
+
+    __slots__ = ("found", "of")
+
+    def __init__(self, of: weakref.ref[Any]) -> None:
+        self.of = of
+        self.found: list[tuple[Any, Any, Builder, Any]] = []
+
+
+_copies: dict[int, _Copies] = {}
+
+
+def packed(builder: Builder, constant: Any, own: str, wanted: str) -> Any:
+    """The bytes of a constant in another layout.
+
+    Args:
+        builder: has both layouts, by name.
+        constant: an array, which never changes.
+        own: its layout.
+        wanted: the other one.
+    """
+    layouts, equal = builder.layouts, builder.binding.lib.dnnl_memory_desc_equal
+    if equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
+        return constant
+    known = _copies.get(id(constant))
+    if known is None or known.of() is not constant:
+        number = id(constant)
+        known = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
+    for before, after, _, found in known.found:
+        if equal(before, layouts[own]) and equal(after, layouts[wanted]):
+            return found
+    made = copied(builder, constant, own, wanted)
+    known.found.append((layouts[own], layouts[wanted], builder, made))
+    return made
+
+
+def copied(builder: Builder, array: Any, own: str, wanted: str) -> Any:
+    """The same for an array that may change: a copy for this call."""
+    binding, layouts = builder.binding, builder.layouts
+    made = aligned(binding.lib.dnnl_memory_desc_get_size(layouts[wanted]))
+    copying = Builder(binding)
+    copying.layouts = {"own": layouts[own], "wanted": layouts[wanted]}
+    copying.kept["wanted"] = made
+    if copying.reordered("own", "wanted") == "own":
+        return contiguous(array)
+    Program(copying, ("own",))(contiguous(array))
+    return made
