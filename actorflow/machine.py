@@ -283,12 +283,18 @@ def taking(share: float) -> Iterator[None]:
         _SHARE.reset(token)
 
 
+def takes_share() -> bool:
+    """Whether the caller's block is to take a share of a processor's time only (`taking`): its pieces of work should be short,
+    because others wait for each of them, and one thread should do them all."""
+    return _SHARE.get() < 1 and current().is_real
+
+
 def breather() -> Callable[[], None]:
     """The function to call between two pieces of work, on whatever thread. It sleeps where the caller's block is to take a share
     only (`taking`)."""
-    share = _SHARE.get()
-    if share >= 1 or not current().is_real:
+    if not takes_share():
         return lambda: None
+    share = _SHARE.get()
     begun: dict[int, float] = {}
 
     def breathe() -> None:
