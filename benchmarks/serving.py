@@ -6,7 +6,7 @@ Each server has one core, and the clients another one. `BENCH_SERVING_PYTHON` na
 uvicorn, httptools and uvloop for the peer; without it only our side is measured. Our side should have the extra `serving`.
 "binary, ids" are requests whose JSON has another `id` each time, so that it is parsed each time.
 
-Then p99 of other requests is measured while a version of 500 MB is loaded: from its renaming to the moment at which it answers.
+Then p99 of other requests is measured while versions of 500 MB are reloaded, in turns with quiet phases (`--reloads`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import importlib
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -136,7 +137,7 @@ class _Client(asyncio.Protocol):
 
 async def load(port: int, request: Request, clients: int, seconds: float, until: str = "") -> list[float]:
     """The times of all requests that clients made one after the other, in seconds: for some seconds, or until a path answers
-    with status 200."""
+    with status 200 and half a second more."""
     times: list[float] = []
     end, loop = [time.perf_counter() + seconds], asyncio.get_running_loop()
     made = [
@@ -147,7 +148,7 @@ async def load(port: int, request: Request, clients: int, seconds: float, until:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {until} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
         if b" 200 " in await reader.readline():
-            end[0] = 0.0
+            end[0], until = time.perf_counter() + 0.5, ""
         writer.close()
     await asyncio.gather(*(client.ended for _, client in made))
     return times
@@ -198,25 +199,45 @@ def row(name: str, times: list[float], seconds: float) -> str:
     return f"{name:<28}{len(times) / seconds:>8.0f} /s  p50 {p50:>7.2f} ms  p99 {p99:>7.2f} ms"
 
 
-def reload(ours: int, folder: Path, seconds: float, megabytes: int) -> None:
-    """p99 of requests for one model, while a version of another one is loaded."""
-    request = requests("binary")[0]
-    usual = run(load(ours, request, 8, seconds))
-    write_large(folder / "large", megabytes)
-    os.makedirs(folder / "models" / "big", exist_ok=True)
-    (folder / "large").rename(folder / "models" / "big" / "1")
-    begun = time.perf_counter()
-    loading = run(load(ours, request, 8, 60, "/v2/models/big/ready"))
-    print(row("usual, 8 clients", usual, seconds))
-    took = time.perf_counter() - begun
-    print(row(f"while {megabytes} MB are loaded", loading, took), f" for {took:.1f} s")
-    print(f"{'ratio of p99':<28}{np.percentile(loading, 99) / np.percentile(usual, 99):>10.2f}")
+def reload(port: int, folder: Path, rounds: int, seconds: float, megabytes: int) -> None:
+    """p99 of requests for one model while versions of another one come and go, beside p99 in between.
+
+    Each round has a quiet phase, and one in which a version is loaded, begins to answer, and the version before it is drained and
+    closed. So what slows the machine for a while is in both.
+    """
+    request, large = requests("binary")[0], folder / "large"
+    write_large(large, megabytes)
+    (folder / "models" / "big").mkdir()
+    phases: list[tuple[list[float], list[float]]] = []
+    for version in range(1, rounds + 2):
+        quiet = run(load(port, request, 8, seconds))
+        fresh = folder / "fresh"
+        shutil.copytree(large, fresh, copy_function=os.link)  # the same files, which lie in memory
+        begun = time.perf_counter()
+        fresh.rename(folder / "models" / "big" / str(version))
+        reloading = run(load(port, request, 8, 60, f"/v2/models/big/versions/{version}/ready"))
+        took = time.perf_counter() - begun
+        if version == 1:
+            continue  # nothing was closed, and much has run for the first time
+        print(row(f"quiet, 8 clients, {version - 1}", quiet, seconds))
+        print(row(f"a reload of {megabytes} MB, {version - 1}", reloading, took), f" in {took:.1f} s", flush=True)
+        phases.append((quiet, reloading))
+    quiets = [float(np.percentile(quiet, 99)) for quiet, _ in phases]
+    ratios = [float(np.percentile(reloading, 99)) / quiet for (_, reloading), quiet in zip(phases, quiets)]
+    pooled = [np.percentile(np.concatenate([phase[side] for phase in phases]), 99) for side in range(2)]
+    print(f"{'ratio of p99, each round':<28}{np.median(ratios):>10.2f}  ({min(ratios):.2f} to {max(ratios):.2f})")
+    print(f"{'ratio of p99, all rounds':<28}{pooled[1] / pooled[0]:>10.2f}")
+    spread = [quiet / np.median(quiets) for quiet in quiets]
+    print(f"{'quiet p99 by its median':<28}{'':>10}  ({min(spread):.2f} to {max(spread):.2f})")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Requests a second of a served MLP.")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each load lasts (5)")
     parser.add_argument("--rounds", type=int, default=3, help="how many rounds, ours and the peer's in turns (3)")
+    parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="of requests (all)")
+    parser.add_argument("--clients", nargs="*", type=int, default=[1, 8, 64], help="how many there are (1 8 64)")
+    parser.add_argument("--reloads", type=int, default=8, help="how many reloads; 0 for none (8)")
     parser.add_argument("--megabytes", type=int, default=500, help="how large the version is that is loaded (500)")
     options = parser.parse_args()
     cores: list[Any] = sorted(os.sched_getaffinity(0))
@@ -239,8 +260,8 @@ def main() -> None:
             )
         sides = ["ours", *(["peer"] if peer else [])]
         try:
-            for kind in KINDS:
-                for clients in (1, 8, 64) if kind != "binary, ids" else (64,):
+            for kind in options.kinds:
+                for clients in options.clients:
                     times: dict[str, list[float]] = {side: [] for side in sides}
                     for _ in range(options.rounds):
                         for side, request in zip(sides, requests(kind)):
@@ -251,7 +272,8 @@ def main() -> None:
                         print(row(what, times[side], options.seconds * options.rounds), flush=True)
                     if peer:
                         print(f"{'ratio':<28}{len(times['ours']) / len(times['peer']):>10.2f}")
-            reload(ports["ours"], folder, options.seconds, options.megabytes)
+            if options.reloads:
+                reload(ports["ours"], folder, options.reloads, options.seconds, options.megabytes)
         finally:
             for server in servers:
                 stop(server)

@@ -91,6 +91,8 @@ TARGETS: Mapping[str, Target] = {
     "checkpoint/restore_ms": Target(0.7),
     "checkpoint/held_up": _value(10),
     "importing/import_ms": Target(0.15),
+    "importing/standalone_ms": _value(200),
+    "importing/standalone_mb": _value(45),
     "watching/add_plan": _value(1.3),
     "watching/chain_plan": _value(1.3),
     "watching/digits_plan": _value(1.3),
