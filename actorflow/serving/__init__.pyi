@@ -12,8 +12,11 @@ A model comes from a saved model (TensorFlow's or ours), a frozen graph, a check
 target it lives on a cluster.
 
 A request becomes a call of a model by functions without I/O (`protocols/`), and the call's outputs become its answer. Two faces
-are over that: a plain ASGI application, which awaits the outputs in the task of its request, and `http.py`, where a request is
+are over that: a plain ASGI application, which awaits the outputs in the task of its request, and `http/`, where a request is
 put into its model's queue as its bytes arrive, and the end of the step writes the answer.
+
+Work that repeats is done once. The head of a connection's requests is parsed once. The JSON before tensors is checked once for
+all requests that differ in ids and tensors alone, and the JSON of their answers is written once (`protocols/forms.py`).
 
 application.py  `Application` and `app`: the models, refusals, and the answers to all requests
 batcher.py      `Batcher`: requests that wait together go through one step together
@@ -21,7 +24,7 @@ batching.py     `Batching`: sizes and bounds; the rows of a batch
 command.py      `actorflow serve`
 exchange.py     `Exchange`: a request and its answer by callbacks
 guard.py        addresses, tokens, hosts: which requests are refused before they are read
-http.py         `run`: HTTP/1.1 for an application
+http/           HTTP/1.1 for an application: `run`
 measures.py     counters and times of requests, in the form of Prometheus
 model.py        `Model`: a model with its values in a session
 protocols/      TensorFlow Serving's REST interface and the Open Inference Protocol, as functions
