@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from list_schedulers import PUBLISHED
 from workloads import LINKS, Record, posed, random_problem, step
 
 from actorflow import errors
@@ -66,6 +67,21 @@ def test_f47_a_search_finds_what_a_greedy_walk_does_not_see() -> None:
         falling = [seconds for _, seconds in found.improvements]
         assert falling == sorted(falling, reverse=True) and falling[-1] == found.seconds
     assert statistics.geometric_mean(ratios) < 0.9, ratios
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_f47_a_search_is_better_than_published_placements(link: str) -> None:
+    """HEFT, Baechi's m-ETF and PipeDream's stages, by the simulator that also judges the search, on thirty graphs of 20 to 49
+    nodes and two or four devices. In the mean it is better by far, and on no graph 1 % worse after 300 trials."""
+    ratios: dict[str, list[float]] = {name: [] for name in PUBLISHED}
+    for number in range(30):
+        problem = random_problem(number, 20 + number, (2, 4)[number % 2], LINKS[link])
+        simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
+        found = search(problem, trials=300, seed=number)
+        for name, placed in PUBLISHED.items():
+            ratios[name].append(found.seconds / simulator.run(placed(problem), keep=False).seconds)
+    for name, some in ratios.items():
+        assert statistics.geometric_mean(some) < 0.95 and max(some) < 1.01, f"{name}: {some}"
 
 
 def test_f47_the_same_seed_gives_the_same_placement() -> None:

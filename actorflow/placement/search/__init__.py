@@ -6,6 +6,7 @@ the critical path of the present schedule. Pure and seeded: the same problem, nu
 annealing.py    simulated annealing over placements, by proposals and a number of trials or seconds
 apart.py        `search_apart`: a search in a process of its own, so that steps and the event loop go on undisturbed
                 meanwhile
+by_rank.py      placement by rank: the heterogeneous earliest finish time of Topcuoglu, Hariri and Wu (2002)
 codec.py        problems of searches as bytes
 memory.py       `MemoryRule`: a placement fits into the devices' memory, or it is none
 moves.py        proposals of changes: what lies on the critical path goes to other devices

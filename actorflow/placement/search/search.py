@@ -1,4 +1,4 @@
-"""`search`: enumeration or annealing, from the greedy placement, single devices, splits and the present one."""
+"""`search`: enumeration or annealing, from the greedy placement, one by rank, single devices, splits and the present one."""
 
 from __future__ import annotations
 

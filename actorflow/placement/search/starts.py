@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from actorflow.placement.search.by_rank import by_rank
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.greedy import greedy
 
 
 def starts(problem: SearchProblem) -> Iterator[tuple[str, list[int]]]:
-    """Placements with their names: the present one, the greedy one, all on each device, and contiguous splits."""
+    """Placements with their names: the present one, the greedy one, one by rank, all on each device, and contiguous splits."""
     if problem.present:
         yield "present", list(problem.present)
     walked = greedy(problem.work, problem.machine, problem.grouping)
     yield "greedy", list(walked.at)
+    yield "by rank", by_rank(problem)
     names = problem.machine.names
     free = problem.free
     devices = sorted({device for g in free for device in problem.grouping.options[g]})

@@ -58,7 +58,7 @@ class Grouping:
     used: Sequence[float]
 
 
-class _Queue:
+class WorkQueue:
     """A resource whose pieces of work run one after the other. While it waits for something to arrive, a shorter piece
     of work may go before."""
 
@@ -107,7 +107,7 @@ class _Simulation:
         for g, device in enumerate(self.at):
             if device >= 0:
                 self.used[device] += self.held[g]
-        self.queues = [_Queue() for _ in range(machine.queues)]
+        self.queues = [WorkQueue() for _ in range(machine.queues)]
         self.starts = machine.begin
         self.now = 0.0
         self.committed = [0.0] * len(machine.names)
