@@ -167,6 +167,54 @@ def test_short_rows_that_repeat_are_as_those_of_numpy() -> None:
     check("sub", on(arithmetic.subtract), make)
 
 
+def view(rng: Rng, dtype: str, sizes: tuple[int, ...]) -> Any:
+    """An array of this shape that does not lie in order, most of the time: it has other columns beside it, its outer dimensions
+    are exchanged, it is backwards, or its rows are the same number again and again."""
+    high, wide, few = sizes
+    kind = int(rng.integers(5))
+    if kind == 0:
+        return numbers(rng, (high, wide, few + 3), dtype)[..., 1 : few + 1]
+    if kind == 1:
+        return numbers(rng, (wide, high, few), dtype).swapaxes(0, 1)
+    if kind == 2:
+        return numbers(rng, (high, wide, few), dtype)[::-1, ::-1]
+    if kind == 3:
+        return np.broadcast_to(numbers(rng, (wide, 1), dtype), sizes)
+    return numbers(rng, sizes, dtype)
+
+
+def test_arrays_that_do_not_lie_in_order_are_computed_where_they_lie() -> None:
+    def shapes(rng: Rng) -> tuple[int, ...]:
+        return tuple(int(n) for n in rng.integers(1, (6, 40, 20)))
+
+    def two(rng: Rng) -> tuple[Any, ...]:
+        dtype, sizes = str(rng.choice(["f4", "f8"])), shapes(rng)
+        return (
+            view(rng, dtype, sizes),
+            view(rng, dtype, sizes),
+            *([np.empty(sizes, dtype)] if rng.random() < 0.5 else []),
+        )
+
+    def terms(rng: Rng) -> tuple[Any, ...]:
+        dtype, sizes = str(rng.choice(["f4", "f8"])), shapes(rng)
+        return [view(rng, dtype, sizes) for _ in range(int(rng.integers(2, 30)))], np.empty(sizes, dtype)
+
+    for name in ("sub", "mul", "sigmoid_grad"):
+        check(name, lambda x, y, *out, base=BINARY[name]: base(np, x, y), two)
+    for name in UNARY:
+        check(name, on(UNARY[name]), lambda rng: two(rng)[:1])
+    check("add_n", lambda list_, out: arithmetic.add_n(np, list_), terms)
+
+
+def test_a_result_that_lies_among_an_operands_elements_is_numpys() -> None:
+    memory = np.arange(12, dtype="f4")
+    out, turned = memory.reshape(2, 6)[:1].reshape(2, 3), memory.reshape(4, 3)[2::-2]
+    given = memory.copy()
+    turned_given = given.reshape(4, 3)[2::-2]
+    found = elementwise._add(turned, turned, out)
+    assert found is out and same(found, turned_given + turned_given)
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_numbers_wrap_around(name: str) -> None:
     def make(rng: Rng) -> tuple[Any, ...]:

@@ -4,7 +4,8 @@
  * order of elements, a value that is an error) it returns NULL and sets no exception: the call goes, untouched, to the
  * Python kernel that it stands for. With an exception set, NULL is an error, as everywhere in C extensions.
  *
- * Arrays are exactly numpy's class, of its own types, in C's order, aligned and of native byte order.
+ * Arrays are exactly numpy's class, of its own types, in C's order, aligned and of native byte order. Elementwise kernels of one or two
+ * operands take others as well, as long as neighbours within a row are neighbours in memory.
  */
 #ifndef ACTORFLOW_CALL_H
 #define ACTORFLOW_CALL_H

@@ -122,8 +122,9 @@ static void estimated_root_f4(int64_t begin, int64_t count, const void *given) {
 #define OF_NUMPY(name, T, which, kind)                                                                                             \
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Walk *w = given;                                                                                                     \
-        numpy_call(&numpy_loops[which][kind], (const T *)w->operand[0] + begin, (T *)w->out + begin, count, sizeof(T));            \
-    }                                                                                                                              \
+        EACH_ROW(w)                                                                                                                \
+        numpy_call(&numpy_loops[which][kind], OPERAND(w, 0, T) + from, (T *)w->out + r * w->columns + from, to - from, sizeof(T)); \
+    }
 
 OF_NUMPY(exp_f4, float, NUMPY_EXP, 0)
 OF_NUMPY(exp_f8, double, NUMPY_EXP, 1)
@@ -135,13 +136,16 @@ OF_NUMPY(tanh_f8, double, NUMPY_TANH, 1)
 #define SIGMOID(name, T, kind)                                                                                                     \
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Walk *w = given;                                                                                                     \
-        const T *x = (const T *)w->operand[0] + begin;                                                                             \
-        T *out = (T *)w->out + begin, powers[BLOCK];                                                                               \
-        for (int64_t done = 0; done < count; done += BLOCK) {                                                                      \
-            int64_t some = count - done < BLOCK ? count - done : BLOCK;                                                            \
-            for (int64_t i = 0; i < some; i++) powers[i] = -x[done + i];                                                           \
-            numpy_call(&numpy_loops[NUMPY_EXP][kind], powers, powers, some, sizeof(T));                                            \
-            for (int64_t i = 0; i < some; i++) out[done + i] = 1 / (powers[i] + 1);                                                \
+        T powers[BLOCK];                                                                                                           \
+        EACH_ROW(w) {                                                                                                              \
+            const T *x = OPERAND(w, 0, T);                                                                                         \
+            T *out = (T *)w->out + r * w->columns;                                                                                 \
+            for (int64_t done = from; done < to; done += BLOCK) {                                                                  \
+                int64_t some = to - done < BLOCK ? to - done : BLOCK;                                                              \
+                for (int64_t i = 0; i < some; i++) powers[i] = -x[done + i];                                                       \
+                numpy_call(&numpy_loops[NUMPY_EXP][kind], powers, powers, some, sizeof(T));                                        \
+                for (int64_t i = 0; i < some; i++) out[done + i] = 1 / (powers[i] + 1);                                            \
+            }                                                                                                                      \
         }                                                                                                                          \
     }
 
@@ -189,39 +193,62 @@ static inline Part loop_for(const Loops *loops, int type) {
     }
 }
 
-/* Fills `out` with the result's sizes, and says how to walk to them: neighbouring dimensions that both operands have, or one of them
- * alone, are one. False where the operands do not fit, or there are more than three dimensions then. */
+/* An array of any strides, if it is one. */
+static inline PyArrayObject *strided(PyObject *given) {
+    if (Py_TYPE(given) != &PyArray_Type) return NULL;
+    PyArrayObject *array = (PyArrayObject *)given;
+    return PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) ? array : NULL;
+}
+
+static inline PyArrayObject *strided_at(const Call *call, Py_ssize_t index) {
+    return index < call->count ? strided(call->args[index]) : NULL;
+}
+
+/* Whether an array that does not lie in order may have an element in memory of another one, which does. */
+static bool tangled(PyArrayObject *x, PyArrayObject *out) {
+    if (PyArray_IS_C_CONTIGUOUS(x)) return false;
+    const char *low = PyArray_BYTES(x), *high = low + PyArray_ITEMSIZE(x);
+    for (int i = 0; i < PyArray_NDIM(x); i++) {
+        int64_t span = PyArray_STRIDE(x, i) * (PyArray_DIM(x, i) - 1);
+        *(span < 0 ? &low : &high) += span;
+    }
+    return low < PyArray_BYTES(out) + PyArray_NBYTES(out) && PyArray_BYTES(out) < high;
+}
+
+/* The step of an operand, in elements, along the dimension with this number from the end; 0 where it has one element there. */
+static inline int64_t step_of(PyArrayObject *x, int dimension) {
+    int place = PyArray_NDIM(x) - dimension;
+    return place < 0 || PyArray_DIM(x, place) == 1 ? 0 : PyArray_STRIDE(x, place) / PyArray_ITEMSIZE(x);
+}
+
+/* Fills `sizes` with the result's, and says how to walk to them: dimensions along which both operands go on as they do along the one
+ * within are one with it. False where the operands do not fit, where there are more than three dimensions then, and where neighbours
+ * within a row are not neighbours in memory. */
 static bool broadcast(PyArrayObject *x, PyArrayObject *y, Walk *w, int *rank, npy_intp *sizes) {
     enum { MOST = 3 };
     PyArrayObject *operands[2] = {x, y};
-    int ranks[2] = {PyArray_NDIM(x), PyArray_NDIM(y)}, has[MOST] = {0}, found = 0;
+    int ranks[2] = {PyArray_NDIM(x), PyArray_NDIM(y)}, found = 0;
     int64_t counts[MOST] = {1, 1, 1}, strides[2][MOST] = {{0}};
     *rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
     if (*rank > DEEPEST) return false;
     for (int i = 1; i <= *rank; i++) {
         int64_t a = i <= ranks[0] ? PyArray_DIM(x, ranks[0] - i) : 1, b = i <= ranks[1] ? PyArray_DIM(y, ranks[1] - i) : 1;
         if (a != b && a != 1 && b != 1) return false;
-        int64_t size = sizes[*rank - i] = a == 1 ? b : a;
-        int mine = (a == size ? 1 : 0) | (b == size ? 2 : 0);
+        int64_t size = sizes[*rank - i] = a == 1 ? b : a, steps[2] = {step_of(x, i), step_of(y, i)};
         if (size == 1) continue;
-        if (found && has[found - 1] == mine)
-            counts[found - 1] *= size;
-        else if (found == MOST)
-            return false;
-        else {
-            has[found] = mine;
-            counts[found++] = size;
+        int last = found - 1;
+        if (found && steps[0] == strides[0][last] * counts[last] && steps[1] == strides[1][last] * counts[last]) {
+            counts[last] *= size;
+            continue;
         }
+        if (found == MOST || (!found && (steps[0] | steps[1]) != 1)) return false;
+        counts[found] = size;
+        for (int k = 0; k < 2; k++) strides[k][found] = steps[k];
+        found++;
     }
-    if (!found) has[found++] = 3;
+    if (!found) strides[0][0] = strides[1][0] = 1;
     *w = (Walk){.columns = counts[0], .rows = counts[1] * counts[2], .high = found == MOST ? counts[1] : 0};
     for (int k = 0; k < 2; k++) {
-        int64_t length = 1;
-        for (int i = 0; i < found; i++)
-            if (has[i] & 1 << k) {
-                strides[k][i] = length;
-                length *= counts[i];
-            }
         w->operand[k] = PyArray_DATA(operands[k]);
         w->step[k] = strides[k][0];
         w->pitch[k] = strides[k][1];
@@ -247,15 +274,16 @@ static PyObject *compute(const Call *call, Part part, Walk *w, int rank, const n
  * of them stands several times, so that several rows are one. The copy is the caller's to free; NULL where there is none. */
 static char *widen(Walk *w, int64_t item) {
     int64_t repeated = w->high ? w->high : w->rows, times = MANY_COLUMNS / (w->columns ? w->columns : 1);
-    if (w->columns > FEW_COLUMNS || w->rows * w->columns < WORTH_WIDENING || !w->step[0] || !w->step[1]) return NULL;
-    while (times > 1 && repeated % times) times--;
     int k = w->pitch[0] ? 1 : 0;
+    if (w->columns > FEW_COLUMNS || w->rows * w->columns < WORTH_WIDENING || !w->step[0] || !w->step[1]) return NULL;
+    if (w->pitch[k] || w->pitch[1 - k] != w->columns) return NULL;
+    while (times > 1 && repeated % times) times--;
     int64_t count = w->plane[k] ? w->rows / w->high : 1, size = w->columns * item, wide = size * times;
     char *copy = times > 3 ? PyMem_Malloc(count * wide) : NULL;
     if (!copy) return NULL;
     for (int64_t row = 0; row < count; row++) {
         char *into = copy + row * wide;
-        memcpy(into, w->operand[k] + row * size, size);
+        memcpy(into, w->operand[k] + row * w->plane[k] * item, size);
         for (int64_t done = size; done < wide; done *= 2) memcpy(into + done, into, done < wide - done ? done : wide - done);
     }
     w->operand[k] = copy;
@@ -268,8 +296,8 @@ static char *widen(Walk *w, int64_t item) {
 }
 
 static PyObject *binary(const Call *call, const Loops *loops) {
-    PyArrayObject *x = array_at(call, 0), *y = array_at(call, 1);
-    if (!x || !y || PyArray_TYPE(x) != PyArray_TYPE(y)) return NULL;
+    PyArrayObject *x = strided_at(call, 0), *y = strided_at(call, 1), *into = array_at(call, 2);
+    if (!x || !y || PyArray_TYPE(x) != PyArray_TYPE(y) || (into && (tangled(x, into) || tangled(y, into)))) return NULL;
     npy_intp sizes[DEEPEST];
     int rank;
     Walk w;
@@ -304,10 +332,17 @@ static PyObject *of_transposed(const Call *call, const Loops *loops) {
     return (PyObject *)out;
 }
 
+/* An array that does not lie in order is walked through as an operand. */
 static PyObject *unary(const Call *call, const Loops *loops) {
-    PyArrayObject *x = array_at(call, 0);
-    if (!x) return of_transposed(call, loops);
-    return unary_of(call, x, loop_for(loops, PyArray_TYPE(x)), PyArray_TYPE(x));
+    PyArrayObject *x = strided_at(call, 0), *into = array_at(call, 1);
+    if (!x) return NULL;
+    if (PyArray_IS_C_CONTIGUOUS(x)) return unary_of(call, x, loop_for(loops, PyArray_TYPE(x)), PyArray_TYPE(x));
+    PyObject *found = of_transposed(call, loops);
+    npy_intp sizes[DEEPEST];
+    int rank;
+    Walk w;
+    if (found || PyErr_Occurred() || (into && tangled(x, into)) || !broadcast(x, x, &w, &rank, sizes)) return found;
+    return compute(call, loop_for(loops, PyArray_TYPE(x)), &w, rank, sizes, PyArray_TYPE(x), 1);
 }
 
 #define KERNEL(name, how, ...)                                                                                                     \
@@ -351,7 +386,7 @@ static PyObject *k_bias_add(const Call *call) {
 
 /* The operands of gradients have one shape. */
 static PyObject *gradient(const Call *call, const Loops *loops) {
-    PyArrayObject *x = array_at(call, 0), *y = array_at(call, 1);
+    PyArrayObject *x = strided_at(call, 0), *y = strided_at(call, 1);
     return x && y && same_shape(x, y) ? binary(call, loops) : NULL;
 }
 
@@ -389,7 +424,7 @@ CAST_TO(b1, NPY_BOOL)
 
 /* ---- sums of a list of tensors, left to right */
 
-enum { MOST_TERMS = 16 };
+enum { MOST_TERMS = 64 };
 
 typedef struct {
     int64_t count;
@@ -418,6 +453,39 @@ ADD_N(add_n_f8, double, double)
 ADD_N(add_n_i4, int32_t, uint32_t)
 ADD_N(add_n_i8, int64_t, uint64_t)
 
+/* Terms that do not all lie in order: one after the other is added to the result. */
+static PyObject *add_walking(const Call *call, Part add) {
+    PyObject *list = call->args[0];
+    int64_t count = PyList_Size(list);
+    npy_intp sizes[DEEPEST];
+    int rank;
+    Walk w;
+    PyArrayObject *first = strided(PyList_GetItem(list, 0)), *out;
+    if (!add || count < 2 || !first || PyArray_NDIM(first) < 1 || PyArray_NDIM(first) > DEEPEST) return NULL;
+    for (int64_t k = 1; k < count; k++) {
+        PyArrayObject *one = strided(PyList_GetItem(list, k));
+        if (!one || PyArray_TYPE(one) != PyArray_TYPE(first) || !same_shape(one, first)) return NULL;
+    }
+    int64_t size = PyArray_SIZE(first);
+    if (!size || left_to_governor(call, size)) return NULL;
+    out = result_at(call, 1, PyArray_TYPE(first), PyArray_NDIM(first), PyArray_DIMS(first));
+    bool fits = out != NULL;
+    for (int64_t k = 0; fits && k < count; k++) {
+        PyArrayObject *one = (PyArrayObject *)PyList_GetItem(list, k);
+        fits = !tangled(one, out) && (k < 2 || !share_memory(one, out)) && broadcast(k > 1 ? out : first, one, &w, &rank, sizes);
+    }
+    if (!fits) {
+        Py_XDECREF((PyObject *)out);
+        return NULL;
+    }
+    for (int64_t k = 1; k < count; k++) {
+        broadcast(k > 1 ? out : first, (PyArrayObject *)PyList_GetItem(list, k), &w, &rank, sizes);
+        w.out = PyArray_DATA(out);
+        work_through(call, add, &w, w.rows == 1 ? w.columns : w.rows, w.rows == 1 ? PIECE : PIECE / w.columns, size);
+    }
+    return (PyObject *)out;
+}
+
 static PyObject *k_add_n(const Call *call) {
     static const Loops loops = {FOUR(add_n)};
     if (call->count < 1 || !PyList_CheckExact(call->args[0])) return NULL;
@@ -426,6 +494,11 @@ static PyObject *k_add_n(const Call *call) {
     PyArrayObject *first = NULL;
     for (int64_t k = 0; k < t.count; k++) {
         PyArrayObject *one = as_array(PyList_GetItem(call->args[0], k));
+        if (!one) {
+            static const Loops adds = {FOUR(add)};
+            PyArrayObject *any = strided(PyList_GetItem(call->args[0], 0));
+            return any ? add_walking(call, loop_for(&adds, PyArray_TYPE(any))) : NULL;
+        }
         if (!one || (first && (PyArray_TYPE(one) != PyArray_TYPE(first) || !same_shape(one, first)))) return NULL;
         if (!first) first = one;
         t.terms[k] = PyArray_DATA(one);
