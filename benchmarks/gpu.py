@@ -98,8 +98,8 @@ async def training(cupy: Any, rounds: int) -> dict[str, float]:
     return {"ms": mine * 1e3, "by hand, ms": other * 1e3, "ratio": mine / other}
 
 
-async def launches(cupy: Any, rounds: int) -> dict[str, float]:
-    """A chain of 200 small kernels, of which a fetch takes the sum."""
+async def chained(cupy: Any, rounds: int, **options: Any) -> tuple[float, float]:
+    """The seconds of a chain of 200 small kernels, of which a fetch takes the sum, and of CuPy's calls one by one."""
     graph = af.Graph()
     with graph.as_default(), af.device("/gpu:0"):
         x = af.placeholder(af.float32, [128, 128])
@@ -108,7 +108,7 @@ async def launches(cupy: Any, rounds: int) -> dict[str, float]:
             y = af.tanh(y) + np.float32(i)
         total = af.reduce_sum(y)
     value = np.ones((128, 128), np.float32)
-    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}) as session:
+    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}, **options) as session:
 
         async def ours() -> Any:
             return await session.run(total, {x: value})
@@ -119,35 +119,21 @@ async def launches(cupy: Any, rounds: int) -> dict[str, float]:
                 z = cupy.tanh(z) + np.float32(i)
             return z.sum().get()
 
-        mine, other = await paired(ours, theirs, rounds)
+        return await paired(ours, theirs, rounds)
+
+
+async def launches(cupy: Any, rounds: int) -> dict[str, float]:
+    """A chain of 200 small kernels, of which a fetch takes the sum."""
+    mine, other = await chained(cupy, rounds)
     return {"us a kernel": mine * 1e6 / 201, "by hand, us": other * 1e6 / 201, "ratio": mine / other}
 
 
 async def coalesced(cupy: Any, rounds: int) -> dict[str, float]:
     """The time until all is launched, of a chain of 200 small elementwise nodes: as one region whose groups are one kernel
     each, beside CuPy's calls one by one; and that region without groups."""
-    graph = af.Graph()
-    with graph.as_default(), af.device("/gpu:0"):
-        x = af.placeholder(af.float32, [128, 128])
-        y = x
-        for i in range(100):
-            y = af.tanh(y) + np.float32(i)
-        total = af.reduce_sum(y)
-    value = np.ones((128, 128), np.float32)
     found: dict[str, float] = {}
     for name, jit in (("grouped", True), ("one by one", False)):
-        async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}, jit=jit) as session:
-
-            async def ours(session: af.Session = session) -> Any:
-                return await session.run(total, {x: value})
-
-            async def theirs() -> Any:
-                z = cupy.asarray(value)
-                for i in range(100):
-                    z = cupy.tanh(z) + np.float32(i)
-                return z.sum().get()
-
-            mine, other = await paired(ours, theirs, rounds)
+        mine, other = await chained(cupy, rounds, jit=jit)
         found |= {f"{name}, us": mine * 1e6, f"{name}: by hand, us": other * 1e6, f"{name}: ratio": mine / other}
     return found
 

@@ -104,40 +104,37 @@ async def _page(options: Options) -> Mapping[str, float]:
     return {"page_ms": took["median"] / 1000}
 
 
+def _scalars(writer: Any, add: Callable[[int], object]) -> Mapping[str, float]:
+    """How long a writer takes for a scalar that `add` gives it, until it is in its file."""
+
+    def write(count: int) -> float:
+        begun = time.perf_counter()
+        for step in range(count):
+            add(step)
+        writer.flush()
+        return time.perf_counter() - begun
+
+    write(_SCALARS // 10)
+    seconds = write(_SCALARS)
+    writer.close()
+    return {"scalars_per_s": _SCALARS / seconds, "scalar_us": 1e6 * seconds / _SCALARS}
+
+
 def _our_scalars(options: Options) -> Mapping[str, float]:
     af = our_library()
     with tempfile.TemporaryDirectory() as folder:
         writer = af.summary.Writer(folder)
-
-        def write(count: int) -> float:
-            begun = time.perf_counter()
-            for step in range(count):
-                writer.scalar("loss", 0.5, step)
-            writer.flush()
-            return time.perf_counter() - begun
-
-        write(_SCALARS // 10)
-        seconds = write(_SCALARS)
-        writer.close()
-    return {"scalars_per_s": _SCALARS / seconds, "scalar_us": 1e6 * seconds / _SCALARS}
+        return _scalars(writer, lambda step: writer.scalar("loss", 0.5, step))
 
 
 def _peer_scalars(options: Options) -> Mapping[str, float]:
     tf = peer_library()
     with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default():
         writer = tf.summary.FileWriter(folder)
-
-        def write(count: int) -> float:
-            begun = time.perf_counter()
-            for step in range(count):
-                writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=0.5)]), step)
-            writer.flush()
-            return time.perf_counter() - begun
-
-        write(_SCALARS // 10)
-        seconds = write(_SCALARS)
-        writer.close()
-    return {"scalars_per_s": _SCALARS / seconds, "scalar_us": 1e6 * seconds / _SCALARS}
+        return _scalars(
+            writer,
+            lambda step: writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=0.5)]), step),
+        )
 
 
 BENCHMARKS = (
