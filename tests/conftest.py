@@ -32,6 +32,7 @@ from patience import MachineTime, watch
 from poison import PoisonAllocator
 from progress import register
 
+import actorflow as af
 from actorflow.devices import cpu
 from actorflow.runtime.codegen import jit
 
@@ -272,6 +273,13 @@ def poisoned_memory(request: pytest.FixtureRequest) -> Iterator[None]:
         cpu.make_allocator = PoisonAllocator
     yield
     cpu.make_allocator = real
+
+
+@pytest.fixture
+def graph() -> Iterator[af.Graph]:
+    """A fresh graph, which is the default one in the test."""
+    with af.Graph().as_default() as made:
+        yield made
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,6 @@ import actorflow as af
 from actorflow import blocking
 
 LAYERS, ROWS, UNITS = 36, 64, 64
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 def _chain(x: Any, layers: int, block: int | None) -> Any:

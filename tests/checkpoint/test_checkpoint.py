@@ -27,13 +27,6 @@ from actorflow.train.saving import saver as saver_module
 Run = Callable[..., Any]
 
 
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
-
-
 def opened(graph: af.Graph, **options: Any) -> Any:
     return af.blocking.Session(graph=graph, **options)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import actorflow as af
 
@@ -40,13 +38,6 @@ def test_f68_a_killed_program_goes_on_from_its_last_checkpoint_bit_for_bit(tmp_p
         assert resumed[str(step)][0] == whole[str(step)][0]  # the loss, of lines, noise and weights
     for step in range(51, 58):
         assert resumed[str(step)] == killed[str(step)]  # also numbers of no seed, which each program draws for itself
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def draws(session: Any, fetches: Any, count: int) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,6 @@ from actorflow.transports.protocol.heartbeats import Heartbeats
 MS = 1_000_000
 S = 1_000_000_000
 PPM = 1e-6
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 # ---- which processes share a clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -53,12 +53,6 @@ async def nearby() -> AsyncIterator[list[Server]]:
     """The same in-process only."""
     async with servers({"ps": 1, "worker": 2}) as found:
         yield found
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 def on(task: str) -> AbstractContextManager[Any]:

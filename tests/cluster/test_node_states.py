@@ -3,8 +3,6 @@ so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import actorflow as af
@@ -13,12 +11,6 @@ from actorflow.errors import AbortedError
 from actorflow.graph.node import Node
 
 PLACE = "/job:worker/task:1"
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 def nodes(graph: af.Graph, *wanted: str) -> list[Node]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,6 @@ from actorflow.cluster.server import Server
 @pytest.fixture(scope="module", autouse=True)
 def _collector() -> None:
     start_zmq_collector()
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture(params=["local", "zmq", "auto"])

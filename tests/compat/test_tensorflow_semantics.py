@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -13,12 +12,6 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with (made := af.Graph()).as_default():
-        yield made
 
 
 def run(fetches: Any, feeds: Any = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,12 +10,6 @@ import actorflow as af
 import actorflow.compat.v1 as tf
 
 Dataset = af.data.Dataset
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 WORDS = ["b", "c", "z", "a"] * 3

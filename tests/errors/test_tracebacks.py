@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -18,12 +17,6 @@ from actorflow import errors
 
 FOLDER = str(Path(af.__file__).parent) + os.sep
 MOST_LINES = 15
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 def printed(tmp_path: Path, source: str, **environment: str) -> str:

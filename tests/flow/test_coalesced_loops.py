@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
@@ -22,12 +22,6 @@ from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.registry import opdef
 
 Build = Callable[[af.Tensor], Any]
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 def mergeable(node: Any) -> bool:

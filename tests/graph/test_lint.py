@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,13 +16,6 @@ import actorflow as af
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.user_line import Where
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def here(offset: int = 0) -> Where:

@@ -44,13 +44,6 @@ nn = af.nn
 N = 2003  # no multiple of a vector's width
 
 
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
-
-
 def regions(session: af.Session) -> list[Region]:
     plans = [plan for compiled in session._engine.planner._plans.values() for plan in compiled.plans]
     return [node.region for plan in plans for node in plan.nodes if node.region is not None]

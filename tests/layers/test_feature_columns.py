@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,6 @@ import pytest
 import actorflow as af
 
 fc = af.feature_column
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 async def test_a_wide_and_deep_model_learns(graph: af.Graph, seed: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,6 @@ import numpy as np
 import pytest
 
 import actorflow as af
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def names(variables: list[Any]) -> list[str]:

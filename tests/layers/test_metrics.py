@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -10,13 +9,6 @@ import numpy as np
 import pytest
 
 import actorflow as af
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 async def test_a_reset_starts_again(graph: af.Graph) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,6 @@ from actorflow.passes.batch_products import batch_products
 from actorflow.runtime.codegen import loop_emitter
 
 ROWS, INPUTS, UNITS = 32, 48, 64
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def batched(graph: af.Graph, fetches: Sequence[af.Tensor], feeds: Sequence[af.Tensor] = ()) -> dict[str, list[Node]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -12,49 +11,21 @@ import msgpack
 import numpy as np
 import pytest
 from clusters import servers
+from held_ops import LENGTHS, hold, pieces
 
 import actorflow as af
 from actorflow import errors
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.messages import Costs, Measured, Replan
-from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
 from actorflow.placement.cost_model import node_cost
 from actorflow.placement.measuring import NodeMeasurement, decode_observed, encode_observed, measurements
-
-
-@af.op("TestUnknownTime", shape=unchanged, gradient=None, work=lambda c: 1e8)
-def hold(x: TensorLike, *, seconds: float, name: str | None = None) -> Tensor:  # type: ignore[empty-body]
-    """`x` itself after some seconds of a thread's time, of which its expected work says nothing."""
-
-
-@af.kernel("TestUnknownTime")
-def _hold(xp: Any, x: Any, *, seconds: float) -> Any:
-    time.sleep(seconds)
-    return x + 0
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[list[Server]]:
     async with servers({"worker": 2}) as found:
         yield found
-
-
-LENGTHS = {"long": 0.02, "a": 0.004, "b": 0.0041, "c": 0.0042}
-
-
-def pieces() -> tuple[Tensor, Tensor]:
-    """One long piece and three short ones, which all seem alike; two and two of them is not the best."""
-    x = af.placeholder(af.float32, [4], name="x")
-    return x, af.add_n([hold(x, seconds=seconds, name=name) for name, seconds in LENGTHS.items()], name="sum")
 
 
 # ---- in a cluster

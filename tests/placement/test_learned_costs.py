@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,6 @@ from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
 
 HERE = "/job:worker/replica:0/task:0/device:CPU:0"
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def products(*sizes: int) -> af.Graph:

@@ -73,13 +73,6 @@ def nothing_ran() -> Iterator[None]:
     gate.set()
 
 
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
-
-
 def fan(waits: str = "") -> tuple[Tensor, Tensor]:
     """Behind `first`: `short`, and `way` that leads to `far`."""
     x = af.placeholder(af.float32, [4], name="x")
@@ -131,6 +124,8 @@ async def test_f43_steps_take_turns_whatever_the_ranks_are(graph: af.Graph) -> N
     async with af.Session(graph=graph) as session:
         await replan(session, [*MEASURED, NodeMeasurement(("closed",), HERE, 1e9, 50, ())])
         alone = noted(x, label="alone", name="alone")
+        for fetch in (closed, total, alone):
+            await session.warmup(fetch, [x])  # a plan that is made meanwhile, on a thread, would let others begin
         async with anyio.create_task_group() as group:
             group.start_soon(session.run, closed, {x: BATCH})
             await anyio.wait_all_tasks_blocked()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -25,13 +25,6 @@ from actorflow.placement.search.apart import search_apart
 from actorflow.placement.search.search import search
 from actorflow.placement.simulation.simulator import Simulator
 from actorflow.session.planning.trial import PlacementTrial, sign_test
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,13 +21,6 @@ from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
 from actorflow.placement.study.what_if import bandwidth_of
 
 MS = 1e-3
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def study(seed: int = 3, count: int = 20, devices: int = 2) -> af.PlacementStudy:

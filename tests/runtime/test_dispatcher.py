@@ -7,7 +7,7 @@ import contextvars
 import itertools
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import probes
@@ -22,13 +22,6 @@ from actorflow.runtime import executor
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 __all__ = ["probe"]
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def use(queue: ReadyQueue) -> None:

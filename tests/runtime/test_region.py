@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,6 @@ def _note_float(xp: Any, x: Any) -> None:
 @af.kernel("TestTyped", dtypes=frozenset((af.int32,)))
 def _note_int(xp: Any, x: Any) -> None:
     typed.append("int")
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def regions(session: af.Session) -> list[Region]:

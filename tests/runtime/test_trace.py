@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
@@ -12,13 +12,6 @@ import actorflow as af
 from actorflow.cluster.server import Server
 from actorflow.runtime.actors import ActorExecutorState
 from actorflow.runtime.executor import ExecutorState
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture(params=["local", "auto"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,12 +41,6 @@ def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def first_loop() -> None:
     """The first loop of a process opens a pipe for signals, which libuv keeps for all of them."""
     uvloop.new_event_loop().close()
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 @pytest.mark.parametrize("coalesce", [True, False])

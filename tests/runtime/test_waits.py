@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,6 @@ from actorflow.errors import DeadlineExceededError
 from actorflow.kernels.io import files
 from actorflow.ops.state.mutex import mutex_lock
 from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -20,14 +19,6 @@ from probes import probe as probe
 import actorflow as af
 from actorflow import errors, machine
 from actorflow.session.waiting.admission import Admission
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    """A fresh graph that is the default one in the test."""
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 async def turns(count: int = 3) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -24,14 +24,6 @@ from probes import probe as probe
 import actorflow as af
 from actorflow import errors
 from actorflow.runtime.event_loops.driver import LoopDriver
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    """A fresh graph that is the default one in the test."""
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -23,13 +23,6 @@ from actorflow.transports.local_endpoint import LocalEndpoint
 
 LOCAL, REMOTE = 0.05, 0.1
 """How much later than it says a deadline may end a run, in seconds."""
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 async def by_timeout(session: af.Session, fetch: Any, seconds: float) -> None:

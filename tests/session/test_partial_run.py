@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,6 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    """A fresh graph that is the default one in the test."""
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 class Example:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,6 @@ import pytest
 from logged import capture_logs
 
 import actorflow as af
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 def printed(node: af.Operation) -> None:

@@ -8,7 +8,7 @@ import functools
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -23,12 +23,6 @@ from actorflow.cluster.processes.local import LocalCluster
 
 pytestmark = pytest.mark.timeout(60)
 ONE = np.float32(1)
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    with af.Graph().as_default() as made:
-        yield made
 
 
 async def test_functions_get_arrays_numpy_scalars_and_bytes(graph: af.Graph) -> None:

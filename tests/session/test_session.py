@@ -11,7 +11,7 @@ import sys
 import tracemalloc
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import anyio
@@ -25,14 +25,6 @@ import actorflow as af
 from actorflow import errors
 from actorflow.passes import compile as compile_module
 from actorflow.session.planning import planner as planner_module
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    """A fresh graph that is the default one in the test."""
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def in_a_process(script: str, **environment: str) -> str:

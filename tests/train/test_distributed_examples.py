@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -28,13 +27,6 @@ Cpu = plugins.load("devices", "CPU")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "error", "PYTHONUNBUFFERED": "1"}
 names = (f"test_distributed_examples_{number}" for number in count())
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def devices(*tasks: str) -> list[Any]:

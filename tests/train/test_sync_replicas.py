@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -19,13 +19,6 @@ from actorflow.registry import plugins
 
 Cpu = plugins.load("devices", "CPU")
 names = (f"test_sync_replicas_{number}" for number in count())
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def tasks(workers: int) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,13 +22,6 @@ from actorflow.registry import plugins
 
 Cpu = plugins.load("devices", "CPU")
 PS = [f"/job:ps/replica:0/task:{task}/device:CPU:0" for task in range(3)]
-
-
-@pytest.fixture
-def graph() -> Iterator[af.Graph]:
-    made = af.Graph()
-    with made.as_default():
-        yield made
 
 
 def cut(name: str, value: Any, slices: int, axis: int = 0) -> Any:
