@@ -13,7 +13,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import ELEMENTWISE, Loop
 from actorflow.runtime.codegen.jit_recipe import Value
 
-from ..shared.elementwise import at_least, at_most
+from ..shared.elementwise import with_number
 from ..shared.loops import of
 
 
@@ -115,19 +115,21 @@ def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 
 @kernel("Maximum", gpu=ELEMENTWISE, loop=of("max", REAL))
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, at_least, x, y, out)
+    return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, x, y, out)
 
 
 @kernel("Minimum", gpu=ELEMENTWISE, loop=of("min", REAL))
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
-    return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, at_most, x, y, out)
+    return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, x, y, out)
 
 
-def _bounded(xp: Any, ufunc: Any, by_number: Any, x: Any, y: Any, out: Any) -> Any:
-    """An extreme of two tensors, of which one may be a number."""
+def _bounded(xp: Any, ufunc: Any, x: Any, y: Any, out: Any) -> Any:
+    """An extreme of two tensors, of which one may be a number. Of 0 and -0 numpy takes the second, so their order stays."""
     if y.ndim == 0:
-        return by_number(xp, x, y, out)
-    return by_number(xp, y, x, out) if x.ndim == 0 else ufunc(x, y, out=out)
+        return with_number(xp, ufunc, x, y, out)
+    if x.ndim == 0:
+        return with_number(xp, lambda first, second, out: ufunc(second, first, out=out), y, x, out)
+    return ufunc(x, y, out=out)
 
 
 def _squared_difference(attrs: Any, x: Value, y: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -99,25 +100,27 @@ def _blend(condition: Any, x: Any, y: Any, out: Any) -> None:
 
 def at_least(xp: Any, x: Any, bound: Any, out: Any) -> Any:
     """The maximum of `x` and a number, into `out`."""
-    return _with_number(xp, xp.maximum, x, bound, out)
+    return with_number(xp, xp.maximum, x, bound, out)
 
 
 def at_most(xp: Any, x: Any, bound: Any, out: Any) -> Any:
     """The minimum of `x` and a number, into `out`."""
-    return _with_number(xp, xp.minimum, x, bound, out)
+    return with_number(xp, xp.minimum, x, bound, out)
 
 
-def _with_number(xp: Any, ufunc: Any, x: Any, bound: Any, out: Any) -> Any:
+def with_number(xp: Any, ufunc: Any, x: Any, bound: Any, out: Any) -> Any:
     """`ufunc(x, bound)`. The loops of numpy's extremes are fast for two arrays only, so the number becomes a row of them."""
     if xp is not np or x.dtype.char not in "fd" or not (x.flags.c_contiguous and out.flags.c_contiguous):
         return ufunc(x, bound, out=out)
+    number = float(bound)
     if x.size < _WORTH_A_ROW:
-        return ufunc(x, scalar(xp, x.dtype, float(bound)), out=out)
-    return _with_row(ufunc, x, _row(xp, x.dtype, float(bound)), out)
+        return ufunc(x, scalar(xp, x.dtype, number) if number or type(bound) is int else bound, out=out)
+    return _with_row(ufunc, x, _row(xp, x.dtype, number, math.copysign(1.0, number)), out)
 
 
 @functools.lru_cache(32)
-def _row(xp: Any, dtype: Any, value: float) -> Any:
+def _row(xp: Any, dtype: Any, value: float, sign: float) -> Any:
+    """`sign` tells -0 from 0, which are equal as keys of the cache."""
     return xp.full(_ROW, value, dtype)
 
 

@@ -366,6 +366,23 @@ async def test_more_members_and_arrays_than_one_loop_takes(graph: af.Graph) -> N
     assert await both_ways(graph, [total, af.add_n(fed)], feeds) >= 2
 
 
+@pytest.mark.parametrize("extreme", [af.maximum, af.minimum])
+@pytest.mark.parametrize("size", [N, 100_003], ids=["short", "long"])
+@pytest.mark.parametrize("number_is_first", [False, True])
+async def test_an_extreme_of_zeros_is_the_second_one(
+    graph: af.Graph, extreme: Any, size: int, number_is_first: bool
+) -> None:
+    """With a loop and without, into new memory and into that of the device."""
+    x, number = af.placeholder(af.float32, [size]), af.placeholder(af.float32, [])
+    y = extreme(number, x) if number_is_first else extreme(x, number)
+    again = y * 1.0
+    for sign in (1.0, -1.0):
+        feeds = {x: np.full(size, -0.0 * sign, np.float32), number: np.float32(0.0 * sign)}
+        await both_ways(graph, [y, again], feeds)
+        async with af.Session(graph=graph, jit=False) as session:
+            assert (np.signbit(await session.run(y, feeds)) == (number_is_first == (sign > 0))).all()
+
+
 async def test_f91_random_programs_give_the_same_bits(seed: int) -> None:
     for round_ in range(12):
         draw = random.Random(f"{seed} {round_}")

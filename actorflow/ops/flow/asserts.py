@@ -356,7 +356,7 @@ def assert_near(
         >>> af.assert_near([0.30], [0.31], atol=0.001, rtol=0.0)
         Traceback (most recent call last):
             ...
-        actorflow.errors.InvalidArgumentError: assertion failed: the condition does not hold.
+        actorflow.errors.InvalidArgumentError: assertion failed: x and y are not equal within the ...
 
     Args:
         x, y: tensors of one floating or complex type, of the same shape or of shapes that can be broadcast; of integers
@@ -387,8 +387,10 @@ def assert_near(
         condition = logic.less_equal(abs(first - second), absolute + relative * abs(second))
         if data is None:
             data = [
-                "x and y are not equal within the tolerances rtol and atol:",
+                "x and y are not equal within the tolerances.",
+                "rtol = ",
                 relative,
+                "atol = ",
                 absolute,
                 f"x ({first.name}) = ",
                 first,
