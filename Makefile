@@ -79,7 +79,7 @@ lint: $(VENV)/.native
 	$(BIN)/python tools/log_events.py --check
 
 types: $(VENV)/.dev
-	$(BIN)/mypy --strict $(FOLDERS) benchmarks
+	$(BIN)/mypy --strict $(FOLDERS) benchmarks examples tools
 
 # Two processes side by side and one line of progress, or pytest with arguments of your own.
 unit: $(VENV)/.native

@@ -164,7 +164,8 @@ def save(result: Result, folder: Path, settings: dict[str, Any]) -> None:
     }
     (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n", encoding="utf-8")
     np.save(folder / "predictions.npy", result.predictions)
-    np.savez(folder / "weights.npz", **result.weights)
+    arrays: dict[str, Any] = {**result.weights}
+    np.savez(folder / "weights.npz", **arrays)
 
 
 def main() -> None:

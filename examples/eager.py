@@ -11,8 +11,9 @@ python examples/eager.py [--output FOLDER] [--steps N]
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,23 +26,18 @@ BATCH = 128
 class Dense:
     """A layer: an object that makes its variables in its first call."""
 
-    def __init__(self, units: int, activation=None) -> None:
+    def __init__(self, units: int, activation: Callable[[Any], af.Tensor] = af.identity) -> None:
         self.units = units
-        self.activation = activation or (lambda x: x)
-        self.kernel: af.Variable | None = None
+        self.activation = activation
+        self.variables: list[af.Variable] = []
 
     def __call__(self, x: af.Tensor) -> af.Tensor:
-        if self.kernel is None:
-            inputs = x.static_shape[-1]
-            self.kernel = af.Variable(
-                lambda: af.random_normal([inputs, self.units], stddev=inputs**-0.5, seed=self.units)
-            )
-            self.bias = af.Variable(np.zeros(self.units, np.float32))
-        return self.activation(af.matmul(x, self.kernel) + self.bias)
-
-    @property
-    def variables(self) -> list[af.Variable]:
-        return [self.kernel, self.bias]
+        if not self.variables:
+            inputs = x.shape[-1]
+            kernel = af.Variable(lambda: af.random_normal([inputs, self.units], stddev=inputs**-0.5, seed=self.units))
+            self.variables = [kernel, af.Variable(np.zeros(self.units, np.float32))]
+        kernel, bias = self.variables
+        return self.activation(af.matmul(x, kernel) + bias)
 
 
 class Network:
@@ -142,7 +138,7 @@ def main() -> None:
 
     checkpoint = af.train.Checkpoint(game=game)
     path = checkpoint.save(given.output / "gan")
-    svg = picture(real(5000), game.generator(af.constant(noise(5000))).numpy(), history)
+    svg = picture(real(5000), np.asarray(game.generator(af.constant(noise(5000)))), history)
     (given.output / "eager.svg").write_text(svg, encoding="utf-8")
     print(f"wrote {given.output / 'eager.svg'} and {path}")
 

@@ -14,7 +14,6 @@ actorflow run --jobs worker=3 examples/model_parallel_lstm.py
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import time
 from dataclasses import dataclass
@@ -73,8 +72,7 @@ def cut(model: Model) -> int:
             needed.add(operation)
             waiting += [*operation.control_inputs, *(tensor.op for tensor in operation.inputs)]
     pairs = {(t, o.device) for o in needed for t in o.inputs if t.op.device and o.device not in ("", t.op.device)}
-    sizes = [(tensor.shape.as_list(), tensor.dtype.size) for tensor, _ in pairs if tensor.op.type != "Const"]
-    return sum(math.prod(shape) * size for shape, size in sizes)
+    return sum((t.shape.num_elements() or 0) * t.dtype.size for t, _ in pairs if t.op.type != "Const")
 
 
 def open_session(target: str, graph: af.Graph, workers: int) -> af.Session:

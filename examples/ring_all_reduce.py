@@ -104,7 +104,7 @@ def traffic(training: Training) -> Counter[str]:
     crossing = {(t, o.device) for o in needed for t in o.inputs if t.op.device and o.device not in ("", t.op.device)}
     for tensor, _ in crossing:
         if tensor.op.type != "Const":
-            sent[tensor.op.device] += math.prod(tensor.shape.as_list()) * tensor.dtype.size
+            sent[tensor.op.device] += (tensor.shape.num_elements() or 0) * tensor.dtype.size
     return sent
 
 
@@ -124,7 +124,7 @@ async def main(target: str, devices: int, steps: int) -> None:
     ends: dict[str, Any] = {}
     for name, ring in (("ring", True), ("server", False)):
         training = build(devices, ring)
-        size = training.parameters[0].shape.as_list()[0] * 8
+        size = (training.parameters[0].shape.num_elements() or 0) * 8
         async with open_session(target, training.graph, devices) as session:
             await session.run(training.initialize)
             losses = []

@@ -171,7 +171,8 @@ def shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
         value = value[()]
     if isinstance(value, np.floating | np.complexfloating | float | complex):
-        near = value == 0 or 1e-3 <= abs(value) < 1e15 or not np.isfinite(value)
+        size = float(np.abs(value))
+        near = value == 0 or 1e-3 <= size < 1e15 or not np.isfinite(value)
         return str(np.round(value, 4) + 0.0) if near else f"{value:.3g}"
     return str(value) if isinstance(value, np.generic) and not isinstance(value, bytes | str) else repr(value)
 
