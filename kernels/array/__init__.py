@@ -12,4 +12,5 @@ shape.py         ops that ask for a shape or change it
 sort.py          sorted orders: top_k and searches in sorted rows
 space_batch.py   ops that move elements between space and the batch or the channels, and of patches of images
 unique.py        distinct elements and differences of lists
+views.py         reshapes and transposes whose sizes and orders are constants, read as the plan is made
 """

@@ -300,7 +300,10 @@ class Cache:
 
 def contiguous(array: Any) -> Any:
     """The array itself, or a copy of it, in C's order."""
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    return array if array.flags.c_contiguous else _ordered(array)
+
+
+_ordered = function("ordered", np.ascontiguousarray)
 
 
 def destination(out: Any, shape: Sequence[int]) -> Any:

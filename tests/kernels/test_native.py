@@ -716,6 +716,26 @@ def test_transposed_matrices_are_copied_in_blocks_and_computed_in_place(seed: in
         assert same(elementwise.negative(np, other, out=out), -other)
 
 
+def test_copies_in_order_of_tensors_that_lie_in_another(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shapes = [(1, 3, 64, 64), (2, 84, 8, 8), (3, 17, 5, 33), (4, 4, 16, 16), (2, 1, 30, 40), (40, 50), (5, 2, 3, 4, 20)]
+    for sizes in shapes:
+        x = rng.integers(-9, 9, sizes).astype(rng.choice(["f4", "i4"]))
+        for order in (np.roll(range(len(sizes)), -1), rng.permutation(len(sizes))):
+            turned = x.transpose(tuple(int(axis) for axis in order))
+            for several in (1, 3):
+                found = loaded().call("ordered", several, turned)
+                if found is not NotImplemented:
+                    assert found.flags.c_contiguous and same(found, np.ascontiguousarray(turned)), (sizes, order)
+    for several in (1, 2):  # the common ones are copied here
+        assert (
+            loaded().call("ordered", several, np.zeros((1, 3, 64, 64), "f4").transpose(0, 2, 3, 1))
+            is not NotImplemented
+        )
+    for other in (x[::-1], x.astype("f8").T, np.zeros((40, 50), "f4"), np.zeros((40, 50), "f4")[:, ::2]):
+        assert loaded().call("ordered", 1, other) is NotImplemented
+
+
 def test_pools_of_maxima_and_their_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     """With NaN, with equal maxima, with windows that overlap or leave gaps, and with elements that no window has."""
     rng = np.random.default_rng(SEED)

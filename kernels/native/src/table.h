@@ -13,6 +13,7 @@
 #include "primitives.c"
 #include "product.c"
 #include "attention.c"
+#include "ordered.c"
 #include "update.c"
 #include "strings.c"
 
@@ -24,7 +25,7 @@ const Kernel TABLE[] = {
     NAMED(relu_grad), NAMED(tanh_grad), NAMED(sigmoid_grad),
     NAMED(cast_f4), NAMED(cast_f8), NAMED(cast_i4), NAMED(cast_i8), NAMED(cast_b1),
     NAMED(sum), NAMED(mean), NAMED(max), NAMED(min), NAMED(cumsum), NAMED(softmax), NAMED(erf), NAMED(gelu), NAMED(gelu_tanh), NAMED(swish), NAMED(standardized), NAMED(cross_entropy),
-    NAMED(gather), NAMED(one_hot), NAMED(argmax), NAMED(top_k), NAMED(slice), NAMED(join), NAMED(transposed),
+    NAMED(gather), NAMED(one_hot), NAMED(argmax), NAMED(top_k), NAMED(slice), NAMED(join), NAMED(transposed), NAMED(ordered),
     NAMED(scatter_add), NAMED(scatter_sub), NAMED(scatter_update), NAMED(unsorted_segment_sum), NAMED(segment_sum),
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
