@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
+from patience import PATIENCE
 from workloads import LINKS, Record, posed, step
 
 import actorflow as af
@@ -28,6 +30,7 @@ from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.ranking import ranked
 from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
 from actorflow.placement.simulation.simulator import Simulator
+from actorflow.runtime.event_loops.polling import at_work
 
 HERE = "/job:localhost/replica:0/task:0/device:CPU:0"
 ran: list[str] = []
@@ -124,15 +127,13 @@ async def test_f43_steps_take_turns_whatever_the_ranks_are(graph: af.Graph) -> N
     async with af.Session(graph=graph) as session:
         await replan(session, [*MEASURED, NodeMeasurement(("closed",), HERE, 1e9, 50, ())])
         alone = noted(x, label="alone", name="alone")
-        for fetch in (closed, total, alone):
-            await session.warmup(fetch, [x])  # a plan that is made meanwhile, on a thread, would let others begin
         async with anyio.create_task_group() as group:
-            group.start_soon(session.run, closed, {x: BATCH})
-            await anyio.wait_all_tasks_blocked()
-            group.start_soon(session.run, total, {x: BATCH})
-            await anyio.wait_all_tasks_blocked()
-            group.start_soon(session.run, alone, {x: BATCH})
-            await anyio.wait_all_tasks_blocked()
+            for fetch in (closed, total, alone):
+                before = len(at_work)
+                group.start_soon(session.run, fetch, {x: BATCH})
+                with anyio.fail_after(PATIENCE):
+                    while len(at_work) == before:  # until the kernel is in line for the thread
+                        await anyio.lowlevel.checkpoint()
             gate.set()
         assert ran[:3] == ["gate", "first", "alone"]
         assert sorted(ran[3:]) == ["far", "short", "way"]
