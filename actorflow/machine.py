@@ -289,6 +289,28 @@ def takes_share() -> bool:
     return _SHARE.get() < 1 and current().is_real
 
 
+_NO_HUGE_PAGES = 15  # MADV_NOHUGEPAGE of Linux
+
+
+def in_small_pages(address: int, size: int) -> None:
+    """Lets fresh memory come in small pages where the system would give large ones: it clears each of those at once, and looks
+    for room for it, and meanwhile the processor does nothing else for up to some milliseconds.
+
+    Args:
+        address: the place of memory that nothing was written to yet.
+        size: how many bytes there are.
+    """
+    if sys.platform != "linux" or not current().is_real:
+        return
+    import ctypes  # only where much is loaded beside other work
+
+    page = os.sysconf("SC_PAGE_SIZE")
+    begin, end = -(-address // page) * page, (address + size) // page * page
+    if end > begin:
+        # It is advice alone: where the system knows no large pages, it refuses, and nothing is lost.
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), _NO_HUGE_PAGES)
+
+
 def breather() -> Callable[[], None]:
     """The function to call between two pieces of work, on whatever thread. It sleeps where the caller's block is to take a share
     only (`taking`)."""

@@ -29,8 +29,8 @@ _THREADS = 2  # one computes a checksum while the other's bytes are copied
 _JOB = 1 << 24  # bytes
 _CHUNK = 1 << 21
 """Bytes that are read and summed at once: as many as a processor's own cache holds."""
-_SHORT_CHUNK = 1 << 17
-"""The same beside others who want the processor: a quarter of a millisecond."""
+_SHORT_CHUNK = 1 << 16
+"""The same beside others who want the processor: about a tenth of a millisecond."""
 
 _LEFT = re.compile(r".+-[0-9a-f]{12}-\d{3,}-[A-Za-z0-9.]*\.safetensors(\.[0-9a-f]{12}\.tmp)?|\..+\.[0-9a-f]{12}\.tmp")
 
@@ -214,6 +214,8 @@ class Reader(base.Reader):
         where = self._store.where(shard.file)
         text = entry.element_type is string
         array = np.empty(entry.size, np.uint8) if text else make(entry)
+        if chunk < min(_CHUNK, entry.size):
+            machine.in_small_pages(array.ctypes.data, array.nbytes)
         view = array.reshape(-1).view(np.uint8).data
         crc = 0
         for start in range(0, entry.size, chunk):

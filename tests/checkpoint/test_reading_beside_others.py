@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from pathlib import Path
 
@@ -11,13 +13,17 @@ import pytest
 import actorflow as af
 from actorflow import machine
 from actorflow.blocking import Session
+from actorflow.checkpoint import reading
 from actorflow.formats.base import ReadRequest
 from actorflow.train.saving.checkpoints import load_checkpoint
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
-def test_pieces_are_short_where_others_want_the_processor(tmp_path: Path, share: float) -> None:
-    values = {name: np.full(1 << 22, number, np.float32) for number, name in enumerate("ab")}
+def test_pieces_are_short_where_others_want_the_processor(
+    tmp_path: Path, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_JOB", 1 << 20)  # so that each value is a job of its own
+    values = {name: np.full(1 << 19, number, np.float32) for number, name in enumerate("ab")}
     with af.Graph().as_default(), Session() as session:
         for name, value in values.items():
             af.Variable(value, name=name)
@@ -35,7 +41,20 @@ def test_pieces_are_short_where_others_want_the_processor(tmp_path: Path, share:
     for value, wanted in zip(found, values.values()):
         np.testing.assert_array_equal(value, wanted)
     own = {threading.get_ident()}
-    assert (pieces >= 2 * 128, threads == own) == ((True, True) if share < 1 else (False, False))
+    assert (pieces >= 2 * 16, threads == own) == ((True, True) if share < 1 else (False, False))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Pages are asked for on Linux alone.")
+def test_memory_that_is_read_beside_others_comes_in_small_pages() -> None:
+    fresh = np.empty(1 << 24, np.uint8)
+    machine.in_small_pages(fresh.ctypes.data, fresh.nbytes)
+    middle, flags, inside = fresh.ctypes.data + fresh.nbytes // 2, "", False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if (found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line)) is not None:
+            inside = int(found[1], 16) <= middle < int(found[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            flags = line
+    assert "nh" in flags.split() or not Path("/sys/kernel/mm/transparent_hugepage").exists()
 
 
 def test_a_breath_is_as_long_as_the_share_says(monkeypatch: pytest.MonkeyPatch) -> None:
