@@ -100,8 +100,9 @@ def tangle(count: int = 30, seed: int = 5) -> list[Piece]:
 
 
 def lines(count: int = 3, length: int = 12) -> list[Piece]:
-    """Straight lines of pieces of 1 ms: a device's thread runs each of them without a word to its event loop in between."""
-    return [Piece((i - 1,) if i % length else (), 1, False) for i in range(count * length)]
+    """Straight lines of pieces of some 1 ms: a device's thread runs each of them without a word to its event loop in between.
+    Equal lines would be merged."""
+    return [Piece((i - 1,) if i % length else (), 1 + 0.05 * (i // length), False) for i in range(count * length)]
 
 
 GRAPHS: Mapping[str, tuple[str, Callable[[], list[Piece]]]] = {
