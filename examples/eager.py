@@ -29,15 +29,21 @@ class Dense:
     def __init__(self, units: int, activation: Callable[[Any], af.Tensor] = af.identity) -> None:
         self.units = units
         self.activation = activation
-        self.variables: list[af.Variable] = []
+        self.is_built = False
 
     def __call__(self, x: af.Tensor) -> af.Tensor:
-        if not self.variables:
+        if not self.is_built:
             inputs = x.shape[-1]
-            kernel = af.Variable(lambda: af.random_normal([inputs, self.units], stddev=inputs**-0.5, seed=self.units))
-            self.variables = [kernel, af.Variable(np.zeros(self.units, np.float32))]
-        kernel, bias = self.variables
-        return self.activation(af.matmul(x, kernel) + bias)
+            self.kernel = af.Variable(
+                lambda: af.random_normal([inputs, self.units], stddev=inputs**-0.5, seed=self.units)
+            )
+            self.bias = af.Variable(np.zeros(self.units, np.float32))
+            self.is_built = True
+        return self.activation(af.matmul(x, self.kernel) + self.bias)
+
+    @property
+    def variables(self) -> list[af.Variable]:
+        return [self.kernel, self.bias]
 
 
 class Network:
