@@ -193,6 +193,16 @@ async def test_nodes_that_are_left_are_told_with_the_reason() -> None:
     assert {node.name: node.op for node in graph_def.node}["add"] == "Int8MatMul"
 
 
+async def test_small_nodes_stay_in_float_where_that_is_asked_for() -> None:
+    frozen = GraphDef.FromString(trained())
+    _, report = await af.export.quantize(frozen, ["scores"], evaluation=batches(1400, 1797), smallest=1024)
+    assert [node.weights for node in report.quantized] == [9216, 24576]
+    reasons = [f"its {count} weights are fewer than 1,024, so it is quicker in float32" for count in (288, 480)]
+    assert list(report.left.values()) == reasons
+    assert all(f": {reason}" in str(report) for reason in reasons)
+    assert report.bytes_after <= 0.31 * report.bytes_before
+
+
 async def test_a_transposed_matrix_of_weights_is_turned_and_a_bias_and_an_activation_are_taken_in(seed: int) -> None:
     rng = np.random.default_rng(seed)
     with af.Graph().as_default() as graph:

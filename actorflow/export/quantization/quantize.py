@@ -38,6 +38,7 @@ async def quantize(
     percentile: float = 99.99,
     evaluation: Any = None,
     keep: Collection[str] = (),
+    smallest: int = 0,
 ) -> QuantizedGraph:
     """A frozen graph with int8 in the place of float32 in the weights of its products and convolutions.
 
@@ -66,6 +67,9 @@ async def quantize(
         evaluation: feeds on which both graphs are compared, or pairs of feeds and labels (whole numbers, one for each row of the
             first output); `calibration` unless given, where that can be gone through again, as a list can.
         keep: names of nodes that stay in float32. One of a bias or ReLU is not taken into the product before it.
+        smallest: the fewest weights of a node that is replaced. Small products are quicker in float32: with oneDNN, one row at a
+            time, those of less than some 50,000 weights where ranges are known, and of less than some 500,000 where each run
+            measures them. They are also the ones whose size matters least.
 
     Returns:
         The graph, whose inputs and outputs have their names, and a `QuantizationReport`.
@@ -83,7 +87,7 @@ async def quantize(
     messages = Messages(part)
     if unknown := sorted(set(keep) - messages.nodes.keys()):
         raise ValueError(f"There is no node {unknown[0]!r} to keep.")
-    found, left = sites(messages, ends, keep)
+    found, left = sites(messages, ends, keep, smallest)
     histograms = None if calibration is None else await _measured(part, found, calibration)
     made, left_by_range = [], {}
     shared: Shared = {}

@@ -62,7 +62,7 @@ class Site:
 
 
 def sites(
-    messages: Messages, outputs: Collection[str], keep: Collection[str] = ()
+    messages: Messages, outputs: Collection[str], keep: Collection[str] = (), smallest: int = 0
 ) -> tuple[list[Site], dict[str, str]]:
     """The nodes that can be replaced, and why others are not, by name.
 
@@ -70,6 +70,7 @@ def sites(
         messages: the nodes.
         outputs: names of nodes whose values are asked for, so that no chain goes on behind them.
         keep: names of nodes that stay.
+        smallest: the fewest weights of a node that is replaced.
     """
     uses = messages.uses() + Counter(outputs)
     users: dict[str, list[NodeDef]] = {}
@@ -79,7 +80,7 @@ def sites(
     found, left = [], {}
     for node in messages.ordered():
         if node.op in PRODUCTS:
-            reason = f"it is to stay (keep={node.name!r})" if node.name in keep else _refusal(messages, node)
+            reason = f"it is to stay (keep={node.name!r})" if node.name in keep else _refusal(messages, node, smallest)
             if reason:
                 left[node.name] = reason
             else:
@@ -91,7 +92,7 @@ def _flag(node: NodeDef, name: str) -> bool:
     return bool(name in node.attr and node.attr[name].b)
 
 
-def _refusal(messages: Messages, node: NodeDef) -> str:
+def _refusal(messages: Messages, node: NodeDef, smallest: int) -> str:
     """Why a node can't be replaced; "" where it can."""
     if node.op not in ("MatMul", "Conv2D"):
         return f"{node.op} has no form in int8 here"
@@ -102,6 +103,8 @@ def _refusal(messages: Messages, node: NodeDef) -> str:
         return f"its weights are {weights.dtype}"
     if not weights.size or not np.isfinite(weights).all():
         return "its weights are empty, or not finite"
+    if weights.size < smallest:
+        return f"its {weights.size:,} weights are fewer than {smallest:,}, so it is quicker in float32"
     if _flag(node, "transpose_a"):
         return "its first matrix is transposed"
     layout = node.attr["data_format"].s.decode() if "data_format" in node.attr else ""
