@@ -105,6 +105,10 @@ class Core:
     def eval_dir(self, name: str | None = None) -> str:
         """The folder of the summaries of evaluations.
 
+        Example:
+            >>> af.estimator.BaselineRegressor(model_dir="models/line").eval_dir("test")
+            'models/line/eval_test'
+
         Args:
             name: the name of the evaluation.
         """
@@ -112,6 +116,12 @@ class Core:
 
     def get_variable_value(self, name: str) -> Any:
         """The value of a variable in the latest checkpoint.
+
+        Example:
+            >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
+            >>> _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))])
+            >>> estimator.get_variable_value("global_step")
+            1
 
         Args:
             name: its name.
@@ -122,7 +132,14 @@ class Core:
         return load_variable(self._trained(), name.removesuffix(":0"))
 
     def get_variable_names(self) -> list[str]:
-        """The names of the variables in the latest checkpoint. Raises ValueError where there is none."""
+        """The names of the variables in the latest checkpoint. Raises ValueError where there is none.
+
+        Example:
+            >>> estimator = af.estimator.LinearRegressor([af.feature_column.numeric_column("x")], "models/line")
+            >>> _ = await estimator.train([({"x": np.array([[1.0], [2.0]])}, np.array([2.0, 4.0]))])
+            >>> "global_step" in estimator.get_variable_names()
+            True
+        """
         return [name for name, _ in list_variables(self._trained())]
 
     def _trained(self) -> str:

@@ -44,7 +44,14 @@ class Elements(Scoped):
         return list(self._operations.values())
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Raises UnknownNameError (a KeyError) with the nearest names where there is none."""
+        """Raises UnknownNameError (a KeyError) with the nearest names where there is none.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     y = af.square(af.ones([2]), name="y")
+            >>> graph.get_operation_by_name("y").type
+            'Square'
+        """
         found = self._operations.get(name)
         if found is None:
             raise UnknownNameError(
@@ -154,20 +161,50 @@ class Elements(Scoped):
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Iterable[str], value: Any) -> None:
-        """Adds `value` to each of these collections; one name counts as one."""
+        """Adds `value` to each of these collections; one name counts as one.
+
+        Example:
+            >>> graph = af.Graph()
+            >>> graph.add_to_collections(["rates", "shown"], 0.5)
+            >>> graph.get_collection("rates"), graph.get_collection("shown")
+            ([0.5], [0.5])
+        """
         for name in dict.fromkeys((names,) if isinstance(names, str) else names):
             self.add_to_collection(name, value)
 
     def get_all_collection_keys(self) -> list[str]:
-        """The names of the collections that have values."""
+        """The names of the collections that have values.
+
+        Example:
+            >>> graph = af.Graph()
+            >>> graph.add_to_collection("rates", 0.5)
+            >>> graph.get_all_collection_keys()
+            ['rates']
+        """
         return [name for name, values in self._collections.items() if values]
 
     def clear_collection(self, name: str) -> None:
-        """Takes all values out of a collection."""
+        """Takes all values out of a collection.
+
+        Example:
+            >>> graph = af.Graph()
+            >>> graph.add_to_collection("rates", 0.5)
+            >>> graph.clear_collection("rates")
+            >>> graph.get_collection("rates")
+            []
+        """
         self._collections.pop(name, None)
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """The values of a collection; with `scope`, those whose name matches it as a prefix pattern."""
+        """The values of a collection; with `scope`, those whose name matches it as a prefix pattern.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(1.0, name="layer/v")
+            ...     w = af.Variable(1.0, name="w")
+            >>> [v.name for v in graph.get_collection("trainable_variables", scope="layer")]
+            ['layer/v:0']
+        """
         values = list(self._collections.get(name, ()))
         if scope is None:
             return values

@@ -41,6 +41,13 @@ class Interchange(Elements):
         nor those inside of critical sections of one mutex. An update of a layer, such as that of a batch normalization's
         moving average, is left behind by a run that trains with the layer's outputs and does not run the update.
 
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(1.0, name="v")
+            ...     set_it, add = v.assign(5.0), v.assign_add(1.0)
+            >>> len(graph.lint([set_it, add]))  # the order of the two is open
+            1
+
         Args:
             fetches: what one run will be asked for, as for `session.run`; only what it executes is looked at. Without it
                 all of the graph counts as one run, but for initialisers; an unused result of an update counts as fetched.
@@ -66,6 +73,12 @@ class Interchange(Elements):
 
         An op that TensorFlow does not have keeps its name, and TensorFlow refuses it by name.
 
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     y = af.square(af.ones([2], name="x"), name="y")
+            >>> [node.name for node in graph.as_graph_def().node]
+            ['x/Const', 'x', 'y']
+
         Args:
             from_version: leaves out the nodes that the graph had at this `version`.
             add_shapes: each node has the static shapes of its outputs, as the attribute `_output_shapes`.
@@ -79,7 +92,14 @@ class Interchange(Elements):
         return graph_def_of(graph, from_version or 0, add_shapes)
 
     def to_bytes(self, since: int = 0) -> bytes:
-        """The graph (or what was added after its first `since` nodes) in msgpack."""
+        """The graph (or what was added after its first `since` nodes) in msgpack.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.ones([2], name="x")
+            >>> len(af.Graph.from_bytes(graph.to_bytes()))
+            2
+        """
         from actorflow.graph.codec import encode_nodes
 
         return encode_nodes(list(self._nodes.values())[since:])
@@ -87,6 +107,13 @@ class Interchange(Elements):
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """A graph from `to_bytes()`.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     y = af.square(af.ones([2], name="x"), name="y")
+            >>> copy = af.Graph.from_bytes(graph.to_bytes())
+            >>> [op.name for op in copy.get_operations()]
+            ['x/Const', 'x', 'y']
 
         Raises:
             ValueError: the data is damaged, or of another format.
@@ -98,6 +125,14 @@ class Interchange(Elements):
 
     def extend_from_bytes(self, data: bytes) -> list[Operation]:
         """Adds the nodes of `to_bytes()`, all or none.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.ones([2], name="x")
+            ...     copy, seen = af.Graph.from_bytes(graph.to_bytes()), graph.version
+            ...     y = af.square(x, name="y")
+            >>> [op.name for op in copy.extend_from_bytes(graph.to_bytes(since=seen))]
+            ['y']
 
         Raises:
             ValueError: the data is damaged, or a name is taken.

@@ -159,7 +159,13 @@ class Scoped:
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root."""
+        """Prefixes the names of nodes made inside. `"x/"` re-enters x exactly; None or "" goes back to the root.
+
+        Example:
+            >>> with af.Graph().as_default() as graph, graph.name_scope("layer"):
+            ...     print(af.ones([2], name="x").name)
+            layer/x:0
+        """
         if name and not (_SCOPE_NAME if of(self).names else _NAME).fullmatch(name):
             raise ValueError(
                 f"{name!r} is no name for a scope: letters, digits and _ . - / are allowed"
@@ -180,7 +186,15 @@ class Scoped:
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
         """Nodes made inside wait for all of these (control edges, paper section 2). None forgets the outer blocks, and
-        leaves branches and loops too."""
+        leaves branches and loops too.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     with graph.control_dependencies([af.no_op(name="before")]):
+            ...         after = af.no_op(name="after")
+            >>> [op.name for op in after.control_inputs]
+            ['before']
+        """
         if control_inputs is None:
             with changed(self, controls=(), flow=None):
                 yield
@@ -200,6 +214,11 @@ class Scoped:
         """Asks for a device (a full or partial name, or a function of the operation) for nodes made inside.
 
         Inner scopes override outer ones part by part; None ignores the outer ones.
+
+        Example:
+            >>> with af.Graph().as_default() as graph, graph.device("/job:ps"):
+            ...     print(af.ones([2]).device)
+            /job:ps
         """
         if device is not None and not callable(device):
             if not isinstance(device, (str, DeviceSpec)):
@@ -210,7 +229,15 @@ class Scoped:
 
     @contextmanager
     def colocate_with(self, element: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Nodes made inside share the device of `element` (paper section 4.3)."""
+        """Nodes made inside share the device of `element` (paper section 4.3).
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.ones([2], name="x")
+            ...     with graph.colocate_with(x):
+            ...         print(af.zeros([2]).op.colocation_groups())
+            ['loc:@x']
+        """
         found = self.as_graph_element(getattr(element, "handle", element))  # a variable itself, not a copy of its value
         name = found.op.name if isinstance(found, Tensor) else found.name
         outer = () if ignore_existing else of(self).colocate
@@ -219,14 +246,25 @@ class Scoped:
 
     @contextmanager
     def container(self, name: str) -> Iterator[str]:
-        """Variables and queues made inside keep their state in the container `name` (paper section 4.7)."""
+        """Variables and queues made inside keep their state in the container `name` (paper section 4.7).
+
+        Example:
+            >>> with af.Graph().as_default() as graph, graph.container("experiment"):
+            ...     print(af.FIFOQueue(1, af.int32, [[]]).queue_ref.op.get_attr("container"))
+            experiment
+        """
         with changed(self, container=name):
             yield name
 
     @contextmanager
     def lossy_sends(self, lossy: bool = True) -> Iterator[None]:
         """The float32 values of nodes made inside lose their lower 16 bits where they are sent to another device: half the
-        bytes, and a relative error below 2**-7 (paper section 5.5). On their own device they keep all bits."""
+        bytes, and a relative error below 2**-7 (paper section 5.5). On their own device they keep all bits.
+
+        Example:
+            >>> with af.Graph().as_default() as graph, graph.lossy_sends():
+            ...     x = af.ones([2])  # in a cluster its sends have 16 bits for each number
+        """
         with changed(self, lossy=lossy):
             yield
 

@@ -23,6 +23,11 @@ class Assignments(Overloads):
     ) -> Any:
         """Makes `value` the value.
 
+        Example:
+            >>> v = af.Variable(1.0)
+            >>> await session.run(v.assign(5.0))
+            5.0
+
         Args:
             value: the new value, of the variable's type and shape.
             use_locking: accepted for compatibility, without effect: each update is atomic.
@@ -56,6 +61,12 @@ class Assignments(Overloads):
     ) -> Any:
         """Subtracts `delta` in one atomic step.
 
+        Example:
+            >>> v = af.Variable(3.0)
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.assign_sub(1.0))
+            2.0
+
         Args:
             delta: what to subtract, of the variable's type and shape.
             use_locking: accepted for compatibility, without effect: each update is atomic.
@@ -69,31 +80,80 @@ class Assignments(Overloads):
         return made(self.handle, delta, name=name or "AssignSub")
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Sets the rows of `sparse_delta`; gives the whole value then."""
+        """Sets the rows of `sparse_delta`; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_update(af.IndexedSlices([10.0], [1])))
+            [ 1. 10.  3.]
+        """
         return self._scatter(state_sparse.scatter_update_value, sparse_delta, name)
 
     def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Adds the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        """Adds the rows of `sparse_delta`, all that name one index; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_add(af.IndexedSlices([10.0], [1])))
+            [ 1. 12.  3.]
+        """
         return self._scatter(state_sparse.scatter_add_value, sparse_delta, name)
 
     def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Subtracts the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        """Subtracts the rows of `sparse_delta`, all that name one index; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_sub(af.IndexedSlices([10.0], [1])))
+            [ 1. -8.  3.]
+        """
         return self._scatter(state_sparse.scatter_sub_value, sparse_delta, name)
 
     def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Multiplies by the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        """Multiplies by the rows of `sparse_delta`, all that name one index; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_mul(af.IndexedSlices([10.0], [1])))
+            [ 1. 20.  3.]
+        """
         return self._scatter(state_scatter.scatter_mul_value, sparse_delta, name)
 
     def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Divides by the rows of `sparse_delta`, all that name one index; gives the whole value then."""
+        """Divides by the rows of `sparse_delta`, all that name one index; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_div(af.IndexedSlices([4.0], [1])))
+            [1.  0.5 3. ]
+        """
         return self._scatter(state_scatter.scatter_div_value, sparse_delta, name)
 
     def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Bounds rows from above by those of `sparse_delta`; gives the whole value then."""
+        """Bounds rows from above by those of `sparse_delta`; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_min(af.IndexedSlices([0.0], [1])))
+            [1. 0. 3.]
+        """
         return self._scatter(state_scatter.scatter_min_value, sparse_delta, name)
 
     def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
-        """Bounds rows from below by those of `sparse_delta`; gives the whole value then."""
+        """Bounds rows from below by those of `sparse_delta`; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([1.0, 2.0, 3.0])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_max(af.IndexedSlices([9.0], [1])))
+            [1. 9. 3.]
+        """
         return self._scatter(state_scatter.scatter_max_value, sparse_delta, name)
 
     def batch_scatter_update(
@@ -112,11 +172,27 @@ class Assignments(Overloads):
         return state_scatter.scatter_nd_update_value(self.handle, indices, updates, name=name)
 
     def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
-        """Adds to the elements or slices at full indices; gives the whole value then."""
+        """Adds to the elements or slices at full indices; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_nd_add([[1, 0]], [10.0]))
+            [[ 1.  2.]
+             [13.  4.]]
+        """
         return state_scatter.scatter_nd_add_value(self.handle, indices, updates, name=name)
 
     def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
-        """Subtracts from the elements or slices at full indices; gives the whole value then."""
+        """Subtracts from the elements or slices at full indices; gives the whole value then.
+
+        Example:
+            >>> v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
+            >>> await session.run(v.initializer)
+            >>> await session.run(v.scatter_nd_sub([[1, 0]], [10.0]))
+            [[ 1.  2.]
+             [-7.  4.]]
+        """
         return state_scatter.scatter_nd_sub_value(self.handle, indices, updates, name=name)
 
     def _scatter(self, made: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
@@ -125,7 +201,15 @@ class Assignments(Overloads):
         return made(self.handle, delta.indices, delta.values, name=name)
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run where it is at `limit`."""
+        """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run where it is at `limit`.
+
+        Example:
+            >>> v = af.Variable(0)
+            >>> count = v.count_up_to(2)
+            >>> await session.run(v.initializer)
+            >>> [int(await session.run(count)) for _ in range(2)]
+            [0, 1]
+        """
         return state_sparse.count_up_to_op(self.handle, limit=limit)
 
 

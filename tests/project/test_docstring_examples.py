@@ -41,17 +41,32 @@ NONE = {
 }
 """The names without an example, and why."""
 WHOLE = (
+    "actorflow.cluster.config.",
     "actorflow.cluster.processes.local:",
+    "actorflow.control_flow.tensor_array:",
     "actorflow.data.",
+    "actorflow.dtypes:",
     "actorflow.eager.functions.",
     "actorflow.eager.scope:",
     "actorflow.eager.tapes.",
+    "actorflow.graph.tensor:",
+    "actorflow.layers.layer:",
+    "actorflow.monitored.hook:",
+    "actorflow.monitored.hooks.",
+    "actorflow.queues.",
+    "actorflow.records.files:",
+    "actorflow.rnn.",
     "actorflow.session.blocking:",
     "actorflow.session.inspection:",
     "actorflow.session.session:",
+    "actorflow.shapes:",
     "actorflow.summary.",
+    "actorflow.train.input.coordinator:",
+    "actorflow.train.input.queue_runner:",
+    "actorflow.train.optimizers.optimizer:",
     "actorflow.train.saving.checkpoint",
     "actorflow.train.saving.saver:",
+    "actorflow.variables.",
 )
 """The modules whose methods have examples, each of them."""
 LIKE = re.compile(r"[Ss]ee `[\w.]+`|^(?:`[\w.]+\(?\)?`,? |As `[\w.]+`|`[\w.]+` )")

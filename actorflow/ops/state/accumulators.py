@@ -212,11 +212,26 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """How many gradients are in it, an int32 scalar."""
+        """How many gradients are in it, an int32 scalar.
+
+        Example:
+            >>> sums = af.ConditionalAccumulator(af.float32, [])
+            >>> await session.run(sums.apply_grad(1.0))
+            >>> await session.run(sums.num_accumulated())
+            1
+        """
         return accumulator_num_accumulated(self._ref, name=name or f"{self.name}_num_accumulated")
 
     def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> Operation:
-        """Sets the step before which gradients are stale. It opens an accumulator that was closed."""
+        """Sets the step before which gradients are stale. It opens an accumulator that was closed.
+
+        Example:
+            >>> sums = af.ConditionalAccumulator(af.float32, [])
+            >>> await session.run(sums.set_global_step(5))
+            >>> await session.run(sums.apply_grad(1.0, local_step=4))  # it comes too late
+            >>> await session.run(sums.num_accumulated())
+            0
+        """
         return accumulator_set_global_step(self._ref, new_global_step, name=name)
 
     def num_dropped(self, name: str | None = None) -> Tensor:
@@ -228,7 +243,12 @@ class ConditionalAccumulatorBase:
         return accumulator_later_step(self._ref, after, name=name)
 
     def close(self, name: str | None = None) -> Operation:
-        """Cancels what waits here, in whatever session, and what comes to wait until `set_global_step` is run."""
+        """Cancels what waits here, in whatever session, and what comes to wait until `set_global_step` is run.
+
+        Example:
+            >>> sums = af.ConditionalAccumulator(af.float32, [])
+            >>> await session.run(sums.close())
+        """
         return accumulator_close(self._ref, name=name)
 
 
