@@ -251,7 +251,7 @@ async def test_requests_that_differ_in_their_ids_are_of_one_form_and_have_their_
 async def test_a_model_remembers_a_bounded_number_of_forms(client: Client) -> None:
     model = client._app.served["line"].find()[1]
     most = 0
-    for number in range(300):
+    for number in range(140):
         content = {"inputs": [tensor(shape=[number, 3], parameters={"binary_data_size": 12 * number})]}
         head = json.dumps(content).encode()
         sizes = {"inference-header-content-length": str(len(head))}
