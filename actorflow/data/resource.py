@@ -127,6 +127,8 @@ class IteratorResource:
         self._pulling: Pulling | None = None
         self._saved: bytes | None = None
         """The state that a restore has brought, until an element is taken."""
+        self._resumes = False
+        """Whether it goes on at a place that a restore has brought, and has given no element since."""
         self._lock = threading.Lock()
 
     def initialize(self, node: Node, roots: FileRoots) -> None:
@@ -139,6 +141,7 @@ class IteratorResource:
         with self._lock:
             before, self._pulling = self._pulling, Pulling(node, roots)
             saved, self._saved = self._saved, None
+            self._resumes = bool(saved)
             if saved:
                 self._pulling.restore(saved)
         if before is not None:
@@ -172,7 +175,14 @@ class IteratorResource:
                 hint="Ensure that you have run the initializer operation for this iterator before getting the next element.",
             )
         self._saved = None
-        element = await pulling.pull()
+        resumes, self._resumes = self._resumes, False
+        try:
+            element = await pulling.pull()
+        except EndOfSequence:
+            if not resumes:
+                raise
+            pulling.restore(b"")  # its place was behind the last element, which is the end
+            element = await pulling.pull()
         for index, (value, dtype, shape) in enumerate(zip(element, self.types, self.shapes)):
             if shape is not None and not isinstance(value, bytes) and not fits(value, dtype, shape):
                 raise InvalidArgumentError(
@@ -193,8 +203,10 @@ class IteratorResource:
         return b"" if self._pulling is None or self._pulling.ended else self._pulling.state()
 
     def restore(self, state: bytes) -> None:
-        """Goes to where it was. A dataset that it gets before an element was taken begins there too."""
+        """Goes to where it was. A dataset that it gets before an element was taken begins there too. From behind its last element
+        it begins again, as from its end."""
         self._saved = state
+        self._resumes = bool(state)
         if self._pulling is not None:
             self._pulling.restore(state)
 

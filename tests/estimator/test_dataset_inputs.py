@@ -49,6 +49,15 @@ def test_a_dataset_trains_evaluates_and_predicts(tmp_path: Path) -> None:
     assert model.seen == [*range(7)] * 2, "the input was at its end, so it begins again"
 
 
+def test_a_training_by_as_many_steps_as_there_are_batches_begins_the_input_again(tmp_path: Path) -> None:
+    """The checkpoint is from behind the last element, before anything has seen the end."""
+    model = Model()
+    estimator = af.blocking.Estimator(model, str(tmp_path))
+    for epoch in (1, 2, 3):
+        estimator.train(numbers(6), steps=3)
+        assert model.seen == [*range(6)] * epoch and estimator.get_variable_value("global_step") == 3 * epoch
+
+
 def test_a_training_goes_on_with_the_next_element(tmp_path: Path) -> None:
     """In the middle of an epoch, behind a shuffle; an evaluation in between has its own place."""
 
