@@ -37,11 +37,11 @@ class Overloads:
     # ---- Python's numbers and arrays, which a graph has in a run only
 
     def __bool__(self) -> bool:
-        self._refuse(
+        why = (
             "has no truth value while the graph is built: it gets one in a run. Use af.cond to choose between two parts of a "
-            "graph, af.while_loop to repeat one, or af.logical_and/or/not to combine conditions.",
-            "tensor-as-condition",
+            "graph, af.while_loop to repeat one, or af.logical_and/or/not to combine conditions."
         )
+        self._refuse(with_topic(why, "tensor-as-condition"))
 
     def __float__(self) -> float:
         self._refuse_number("float(x)")
@@ -62,22 +62,21 @@ class Overloads:
         return str(self) if not spec else self._refuse_number(f"the format {spec!r}", "af.print shows values in a run")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        self._refuse(f"is symbolic and can't become a numpy array: {self._fetched()}", "tensor-as-list")
+        self._refuse(with_topic(f"is symbolic and can't become a numpy array: {self._fetched()}", "tensor-as-list"))
 
     def _refuse_number(self, wanted: str, instead: str = "af.cast changes the type of a tensor") -> NoReturn:
-        self._refuse(
+        why = (
             f"has no number for {wanted} while the graph is built: it gets one in a run. For a number, {self._fetched()[:-1]}; "
-            f"{instead}.",
-            "tensor-as-list",
+            f"{instead}."
         )
+        self._refuse(with_topic(why, "tensor-as-list"))
 
     def _fetched(self) -> str:
         wanted = repr(self.name) if self._kind == "tensor" else self._kind  # type: ignore[attr-defined]
         return f"fetch it with session.run({wanted})."
 
-    def _refuse(self, why: str, topic: str | None = None) -> NoReturn:
-        text = f"The {self._kind} {self.name} {why}"  # type: ignore[attr-defined]
-        raise TypeError(with_topic(text, topic) if topic else text)
+    def _refuse(self, why: str) -> NoReturn:
+        raise TypeError(f"The {self._kind} {self.name} {why}")  # type: ignore[attr-defined]
 
     # ---- the operators
 

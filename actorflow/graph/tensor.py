@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow import markup, shapes
 from actorflow.dtypes import DType
+from actorflow.errors import with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.overloads import Overloads
 from actorflow.public import public
@@ -273,17 +274,16 @@ class Tensor(Overloads):
     def __iter__(self) -> Iterator[Tensor]:
         static = self.static_shape
         if not static or static[0] is None:
-            self._refuse(
+            why = (
                 "can't be iterated over: its first dimension is not known here. af.map_fn applies a function to each row, and "
-                "af.unstack(x, num) gives the rows where their number is known.",
-                "tensor-as-list",
+                "af.unstack(x, num) gives the rows where their number is known."
             )
+            self._refuse(with_topic(why, "tensor-as-list"))
         return (self[i] for i in range(static[0]))
 
     def __contains__(self, item: Any) -> bool:
-        return any(
-            row is item or row == item for row in self
-        )  # Python would replace the error of a tensor without known rows
+        # By itself, because Python would replace the error of a tensor without known rows.
+        return any(row is item or row == item for row in self)
 
     def __len__(self) -> int:
         self._refuse(f"has no len(); use {self.name.split(':')[0]}.shape[0] or af.shape.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow import markup
 from actorflow.dtypes import DType, DTypeLike
-from actorflow.errors import describe
+from actorflow.errors import describe, with_topic
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor, graph_of, read_reference, register_tensor_conversion_function
 from actorflow.graph.default_graph import get_default_graph
@@ -404,7 +404,7 @@ class Variable(Assignments):
         return self._snapshot
 
     def __iter__(self) -> Iterator[Any]:
-        self._refuse("can't be iterated over; af.unstack(x) gives its rows as tensors.", "tensor-as-list")
+        self._refuse(with_topic("can't be iterated over; af.unstack(x) gives its rows as tensors.", "tensor-as-list"))
 
     def __len__(self) -> int:
         self._refuse("has no len(); use its shape[0].")

@@ -26,6 +26,10 @@ NEEDS_A_GRAPH = {
     "CheckNumerics-4": "it looks through a graph",
 }
 
+PREPARED = ("Int8MatMul-limit", "Int8Conv2D-limit")
+"""Beginnings of rows that a session computes in one call of oneDNN, from floats to floats, since their weights are constants: a
+last bit differs. Eager weights may be other ones in each call."""
+
 
 def bits(value: Any) -> Any:
     """The bits that two equal values share: type, shape and bytes."""
@@ -47,7 +51,7 @@ def test_eager_gives_the_bits_of_a_graph_f119(case: Case, seed: int) -> None:
     for dtype in case.types():
         for number, (what, arrays, drawn) in enumerate(case.examples(dtype, seed)):
             built = Built(case.build, arrays, "shape", [not d for d in drawn])
-            by_session = number == 0 and dtype is case.types()[0]
+            by_session = number == 0 and dtype is case.types()[0] and not case.id.startswith(PREPARED)
             expected = [bits(value) for value in built.run("session" if by_session else "interpreter")]
             actual = [bits(value) for value in at_once(case, arrays)]
             if actual != expected and not by_session:

@@ -551,9 +551,9 @@ def test_f80_a_tag_fits_its_record_for_loops_128_deep() -> None:
     class Outer:
         tag = bytes(8 * 127)
 
-    class Loop:
+    class Inner:
         parent = Outer
 
     part = object.__new__(ExecutorState)
-    part.loop, part.number = Loop, 2**40  # type: ignore[assignment]
+    part.frame, part.number = Inner, 2**40  # type: ignore[assignment]
     assert len(part.tag) == 1024 and part.tag.endswith((2**40).to_bytes(8, "little"))
