@@ -214,7 +214,7 @@ class Reader(base.Reader):
         where = self._store.where(shard.file)
         text = entry.element_type is string
         array = np.empty(entry.size, np.uint8) if text else make(entry)
-        if chunk < min(_CHUNK, entry.size):
+        if chunk < _CHUNK <= entry.size:  # smaller ones hold no large page of their own
             machine.in_small_pages(array.ctypes.data, array.nbytes)
         view = array.reshape(-1).view(np.uint8).data
         crc = 0

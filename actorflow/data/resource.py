@@ -38,24 +38,33 @@ class Pulling:
         self._stage: Stage | None = None
         self._saved: Any = None
         self._ended = False
+        self._again = False
+        """Whether it begins again if there is no element behind the place that it was restored to."""
         self._waits = PullWaits()
 
     async def pull(self) -> Element:
         """The next element. Raises EndOfSequence, also where it was closed."""
         async with self._turns:
-            if self._ended:
-                raise EndOfSequence
-            running, stage = self._running, self._stage or self._opened()
-            began = perf_counter()
-            try:
-                element = await stage.pull()
-                self._waits.pulled(began, perf_counter(), stage)
-                return element
-            except EndOfSequence:
-                if running is self._running:
-                    self._ended = True
-                await running.close()
-                raise
+            while not self._ended:
+                running, stage = self._running, self._stage or self._opened()
+                began = perf_counter()
+                try:
+                    element = await stage.pull()
+                except EndOfSequence:
+                    again = running is self._running and self._again and not self._ended
+                    if again:
+                        self.restore(b"")
+                    elif running is self._running:
+                        self._ended = True
+                    await running.close()
+                    if not again:
+                        raise
+                else:
+                    if running is self._running:
+                        self._again = False
+                    self._waits.pulled(began, perf_counter(), stage)
+                    return element
+            raise EndOfSequence
 
     def _opened(self) -> Stage:
         from actorflow.data import stages  # noqa: F401  (they fill the table)
@@ -79,14 +88,15 @@ class Pulling:
             return write_state([self._ended, self._stage.state()])
         return write_state([self._ended, self._saved])
 
-    def restore(self, state: bytes) -> None:
-        """Goes to where another one of the same description was; to the beginning for the empty state."""
+    def restore(self, state: bytes, again: bool = False) -> None:
+        """Goes to where another one of the same description was; to the beginning for the empty state, and where it is to begin
+        `again` also from behind the last element."""
         found = read_state(state) if state else [False, None]
         if not isinstance(found, list) or len(found) != 2:
             raise InvalidArgumentError(f"The data of {len(state)} bytes is no state of an iterator.")
         self._running.abort()
         self._running, self._stage = Running(self._roots), None
-        self._ended, self._saved = bool(found[0]), found[1]
+        self._ended, self._saved, self._again = bool(found[0]), found[1], again
 
     @property
     def ended(self) -> bool:
@@ -127,8 +137,6 @@ class IteratorResource:
         self._pulling: Pulling | None = None
         self._saved: bytes | None = None
         """The state that a restore has brought, until an element is taken."""
-        self._resumes = False
-        """Whether it goes on at a place that a restore has brought, and has given no element since."""
         self._lock = threading.Lock()
 
     def initialize(self, node: Node, roots: FileRoots) -> None:
@@ -141,9 +149,8 @@ class IteratorResource:
         with self._lock:
             before, self._pulling = self._pulling, Pulling(node, roots)
             saved, self._saved = self._saved, None
-            self._resumes = bool(saved)
             if saved:
-                self._pulling.restore(saved)
+                self._pulling.restore(saved, again=True)
         if before is not None:
             before.abort()
 
@@ -175,14 +182,7 @@ class IteratorResource:
                 hint="Ensure that you have run the initializer operation for this iterator before getting the next element.",
             )
         self._saved = None
-        resumes, self._resumes = self._resumes, False
-        try:
-            element = await pulling.pull()
-        except EndOfSequence:
-            if not resumes:
-                raise
-            pulling.restore(b"")  # its place was behind the last element, which is the end
-            element = await pulling.pull()
+        element = await pulling.pull()
         for index, (value, dtype, shape) in enumerate(zip(element, self.types, self.shapes)):
             if shape is not None and not isinstance(value, bytes) and not fits(value, dtype, shape):
                 raise InvalidArgumentError(
@@ -206,9 +206,8 @@ class IteratorResource:
         """Goes to where it was. A dataset that it gets before an element was taken begins there too. From behind its last element
         it begins again, as from its end."""
         self._saved = state
-        self._resumes = bool(state)
         if self._pulling is not None:
-            self._pulling.restore(state)
+            self._pulling.restore(state, again=True)
 
     def close(self) -> None:
         """Ends its tasks."""

@@ -164,7 +164,8 @@ def _pads_pool(match: Match) -> bool:
     if found is None or found[1] != -np.inf or match.last.attrs["padding"] != "VALID" or len(match.last.shapes) != 1:
         return False
     windows = match.last.attrs["ksize"]
-    return all(max(pair) < window for pair, window in zip(found[0][1:3], windows[1:3])) and windows[3] == 1
+    inside = all(max(pair) < window for pair, window in zip(found[0][1:3], windows[1:3])) and windows[3] == 1
+    return inside and has_kernel("_PaddedMaxPool", match.last)
 
 
 def _pads_convolution(match: Match) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import pytest
 from clusters import servers
 
 import actorflow as af
+from actorflow.data.resource import IteratorResource
+from actorflow.data.stage import EndOfSequence
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
 
 
@@ -208,6 +210,45 @@ async def test_a_run_with_a_deadline_takes_nothing_away(graph: af.Graph) -> None
         assert scope.cancelled_caught
         asked.set()
         assert [await session.run(following) for _ in range(2)] == [1, 2]
+
+
+async def at_its_end() -> tuple[IteratorResource, IteratorResource, anyio.Event]:
+    """An iterator behind its last element, of which nothing has seen the end yet; another one at that place; and what the end
+    waits for."""
+    over = anyio.Event()
+
+    async def numbers() -> AsyncIterator[int]:
+        yield 0
+        yield 1
+        await over.wait()
+
+    dataset = af.data.Dataset.from_generator(numbers, af.int64, [])
+    first, second = (IteratorResource("input", (af.int64,), (None,)) for _ in range(2))
+    first.initialize(dataset.node, None)
+    assert [int((await first.next())[0]) for _ in range(2)] == [0, 1]
+    second.initialize(dataset.node, None)
+    second.restore(first.state())
+    return first, second, over
+
+
+async def test_from_behind_the_last_element_an_iterator_begins_again_though_a_first_run_was_stopped() -> None:
+    first, second, over = await at_its_end()
+    with anyio.move_on_after(0) as scope:
+        await second.next()
+    assert scope.cancelled_caught
+    over.set()
+    assert [int((await second.next())[0]) for _ in range(2)] == [0, 1]
+    for iterator in (first, second):
+        with pytest.raises(EndOfSequence):
+            await iterator.next()
+
+
+async def test_an_iterator_that_was_restored_and_closed_has_no_more_elements() -> None:
+    first, second, _ = await at_its_end()
+    for iterator in (first, second):
+        iterator.close()
+        with pytest.raises(EndOfSequence):
+            await iterator.next()
 
 
 @pytest.mark.allow_leaks("threads")

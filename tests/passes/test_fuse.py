@@ -17,7 +17,7 @@ from actorflow.ops.nn.activation import relu_grad
 from actorflow.ops.nn.fused import sgd_matmul
 from actorflow.ops.nn.pooling.rules import max_pool_grad
 from actorflow.passes.fuse import fuse
-from actorflow.registry import plugins
+from actorflow.registry import kernel, plugins
 from actorflow.variables.variable import Variable
 
 
@@ -147,6 +147,17 @@ def test_pads_stay_where_they_are_more_than_those_of_a_window(graph: af.Graph) -
         assert "Pad" in fused(graph, [y], feeds).replace("_PaddedMaxPool", "")
     pooled = af.nn.max_pool2d(af.pad(x, widths, constant_values=lowest), 3, 2, "VALID")
     assert "_PaddedMaxPool" not in fused(graph, [pooled], [x, widths])
+
+
+def test_pads_stay_on_a_device_without_a_kernel_for_both(graph: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a GPU, which has memory of its own."""
+    monkeypatch.setitem(kernel._OWN_MEMORY, "APART", frozenset())
+    x = af.placeholder(af.float32, [None, 8, 8, 3], name="x")
+    for device, op in (("APART", "MaxPool"), ("CPU", "_PaddedMaxPool")):
+        with af.device(f"/device:{device}:0"):
+            padded = af.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], constant_values=-np.inf)
+            pooled = af.nn.max_pool2d(padded, 3, 2, "VALID", name=device)
+        assert f"{device} = {op}(" in fused(graph, [pooled], [x])
 
 
 def test_a_convolution_of_each_channel_takes_bias_and_activation_in(graph: af.Graph) -> None:

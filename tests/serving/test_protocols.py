@@ -237,6 +237,7 @@ async def test_requests_that_differ_in_their_ids_are_of_one_form_and_have_their_
     rest = json.dumps(content)[1:]
     ids = {f'"id": "{name}"': name for name in ("a", "other", "-" * 200)}
     ids |= {'"id": "\\u00e9\\""': 'é"', '"id": "first", "id": "last"': "last", '"id": "first", "id": ""': ""}
+    ids |= {f'"id": "{name}", "\\u0069d": "{name * 2}"': name * 2 for name in "ab"}
     for number, (told, wanted) in enumerate(ids.items()):
         head, rows = f"{{{told}, {rest}".encode(), np.full((2, 3), number, "<f4")
         sizes = {"inference-header-content-length": str(len(head))}

@@ -83,7 +83,7 @@ def remember(
         answers: see `Form`.
     """
     key, identifier = without_id(content)
-    if len(key) > _MOST_BYTES or identifier != request.id or b'"id"' in key:
+    if len(key) > _MOST_BYTES or identifier != request.id or b'"id"' in key or b"\\" in key:
         return
     places, begin = {}, 0
     for array in request.inputs.values():
