@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import fields
 from typing import Any
 
@@ -33,6 +34,7 @@ def search_apart(
     stands still meanwhile, goes by a number of trials.
 
     Args:
+        seconds: of the search, with the start of the process.
         stop: ends the search when it is set.
 
     Raises:
@@ -85,14 +87,14 @@ def _awaited(child: subprocess.Popen[bytes], stop: threading.Event) -> bytes:
 
 def encode(problem: SearchProblem, seconds: float, seed: int) -> bytes:
     """A question to the other process, in msgpack's types. `decode` is the way back."""
-    packed: bytes = msgpack.packb([encode_problem(problem), seconds, seed])
+    packed: bytes = msgpack.packb([encode_problem(problem), seconds, seed, time.monotonic()])
     return packed
 
 
 def decode(packed: bytes) -> tuple[SearchProblem, float, int]:
-    """The problem, the seconds and the seed of a question."""
-    problem, seconds, seed = msgpack.unpackb(packed)
-    return decode_problem(problem), seconds, seed
+    """The problem, the seconds that are left, and the seed of a question: the process has taken some to start."""
+    problem, seconds, seed, asked = msgpack.unpackb(packed)
+    return decode_problem(problem), max(seconds - (time.monotonic() - asked), 0.0), seed
 
 
 def main() -> None:
