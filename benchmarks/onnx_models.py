@@ -1,10 +1,11 @@
 """Inference of ONNX files, ours beside onnxruntime: `python -m benchmarks.onnx_models FOLDER [NAME...]`.
 
 The folder is what `tests/support/torch_models.py` writes: models with inputs and answers for batches of one and eight. Both
-sides are in one process and take turns, round by round, so that a busy machine slows both. Our steps are awaited in a running
-event loop, as services do. The table has the medians, their ratio, and at its end the geometric mean and the largest of the
-ratios, for each batch. With `--cpu` times are those of the process's threads, which other programs hardly disturb; `--threads`
-is for both sides.
+sides are in one process and take turns, round by round, so that a busy machine slows both. A turn begins when the threads of
+the other side are asleep: onnxruntime's look for work in a loop for some 40 ms after a call, and would hold a core meanwhile.
+Our steps are awaited in a running event loop, as services do. The table has the medians, their ratio, and at its end the
+geometric mean and the largest of the ratios, for each batch. With `--cpu` times are those of the process's threads, which
+other programs hardly disturb; `--threads` is for both sides.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ import numpy as np
 import actorflow as af
 
 ROUNDS, SECONDS = 15, 0.05
+LOOKS, IDLE = 0.01, 0.1
+"""Seconds between two looks at the process's CPU time, and the part of them that an idle process takes at most."""
 THREADS = 2
 BATCHES = {1: "", 8: "_8"}
 Clock = Callable[[], float]
@@ -63,8 +66,18 @@ async def compared(
         times: list[list[float]] = [[], []]
         for number in range(rounds):
             for at in (0, 1) if number % 2 else (1, 0):
+                await idle()
                 times[at].append(await sides[at](counts[at]))
     return statistics.median(times[0]), statistics.median(times[1])
+
+
+async def idle() -> None:
+    """Returns when no thread of the process looks for work any more."""
+    spent = LOOKS
+    while spent > IDLE * LOOKS:
+        begun = time.process_time()
+        await asyncio.sleep(LOOKS)
+        spent = time.process_time() - begun
 
 
 def main(folder: Path, names: Sequence[str], rounds: int, threads: int, clock: Clock) -> None:

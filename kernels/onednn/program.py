@@ -18,7 +18,7 @@ from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import function
 from ..nn import fused
-from ..shared.threads import Governor
+from ..shared.governor import Governor
 from .binding import Binding, Unsupported
 
 FLOAT32, INT8, UINT8 = 3, 5, 6

@@ -2,9 +2,10 @@
 
 blas.py          calls of OpenBLAS: products on threads of the pool, LAPACK on one thread or as many as pay
 elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones
+governor.py      how many threads take a kind of work, by what its calls cost, and whether the cores are free at present
 loops.py         loops of elementwise kernels in short form
 reducing.py      sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's
                  reductions
-threads.py       how many threads a piece of work takes: the cores that there are, and what the last calls cost
+threads.py       work on the threads of the pool: the cores that there are, governed calls, pieces in Python
 waiter.py        what an asynchronous kernel waits on: a future that anyone may wake, from any thread or event loop
 """

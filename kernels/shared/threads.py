@@ -1,12 +1,12 @@
-"""How many threads a piece of work takes: the cores that there are, and what the last calls cost.
+"""Work on the threads of the pool: the cores that there are, governed calls, pieces in Python.
 
 All native work of the process shares one pool of threads (`kernels/native/src/pool.c`), whatever sessions and event loops
 it is for. The pool has as many threads as there are usable cores, or as `ACTORFLOW_THREADS` says. Work is given to it in
 pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a thread that gets no
 core.
 
-Whether that pays on a machine that does other things too nothing says beforehand. So each kind of work has a `Governor`, which
-measures its calls. It decides how many threads take the next one.
+Whether that pays nothing says beforehand. So each kind of work has a governor, which measures its calls and decides how many
+threads take the next one (`.governor`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from __future__ import annotations
 import contextvars
 import functools
 import os
-import statistics
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from time import perf_counter_ns
 from typing import Any, TypeVar
 
 from actorflow import machine
 from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.codegen.jit import background
 from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded
+from .governor import Governor
 
 T = TypeVar("T")
 
@@ -34,7 +32,7 @@ WORTH_DIVIDING = 1 << 18
 _LARGE = 1 << 14
 """The same for work that costs more for each element."""
 _MOST_THREADS = 256
-_MOST_GOVERNORS = 256
+_MOST_GOVERNORS = 4096
 
 # ---- cores
 
@@ -97,150 +95,7 @@ def _pool() -> Any:
     return library
 
 
-# ---- the governor
-
-_WEIGHT = 0.1
-_SHARE = 0.9
-"""The part of one thread's time that several may take. They cost others their cores."""
-_STALL = 500_000.0
-"""Nanoseconds beyond the usual that one measurement counts for. A thread that has lost its core in the middle of a piece keeps
-the others waiting for it, which short work feels most."""
-_REST, _MOST_RESTS = 8_000_000.0, 32
-"""Nanoseconds of the work that one thread does after several did not pay. With each disappointment that doubles."""
-_GOOD = 32
-"""Divided calls that paid, and make up for one disappointment."""
-_FIRST, _TRIAL, _LONGEST = 4, 3, 256
-_FRESH = 600_000.0
-"""Nanoseconds of divided calls that come before those of a trial: threads start, their cores wake up, and the data move
-there."""
-
-
-class Governor:
-    """The costs of some work on one thread and on several, which say how many take the next call.
-
-    It begins with one thread, and then tries all that there are, half of them, a quarter and so on. The fastest number
-    stays, as long as it pays. A core may be taken away from a thread at any time, so a trial goes by its median and later
-    calls by their average.
-
-    Args:
-        most: how many threads there are.
-    """
-
-    __slots__ = (
-        "_alone",
-        "_begun",
-        "_best",
-        "_calls",
-        "_last",
-        "_left",
-        "_most",
-        "_one",
-        "_patience",
-        "_rest",
-        "_several",
-        "_tried",
-    )
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._one = self._several = 0.0
-        self._last: tuple[float, ...] = ()
-        self._tried: tuple[float, ...] = ()
-        self._alone = 0
-        self._rest = 0
-        self._patience = 1
-        self._begin_trial()
-
-    def _begin_trial(self) -> None:
-        self._left = [count for count in _counts(self._most) if count > 1]
-        self._best = self._left[-1] if self._left else 1
-        self._several = 0.0
-        self._begun = 0.0
-        self._tried = ()
-        self._calls = 0
-
-    @property
-    def _tries(self) -> bool:
-        return bool(self._left)
-
-    def threads(self) -> int:
-        """How many threads should do it next."""
-        if self._most < 2:
-            return 1
-        if self._rest > 0:
-            self._rest -= 1
-            return 1
-        if self._alone < _FIRST or self._calls >= _LONGEST:
-            return 1
-        return self._left[-1] if self._tries else self._best
-
-    def run(self, work: Callable[[int], T]) -> T:
-        """Calls `work` with a number of threads, and measures it.
-
-        As long as a compiler keeps a core busy, which tells nothing of later calls, there is one thread.
-        """
-        if self._most < 2 or not background.idle:
-            return work(1)
-        threads = self.threads()
-        begun = perf_counter_ns()
-        found = work(threads)
-        self.add(threads, perf_counter_ns() - begun)
-        return found
-
-    def add(self, threads: int, nanoseconds: int) -> None:
-        """Takes a measurement in."""
-        if threads == 1:
-            self._add_alone(nanoseconds)
-        elif self._tries:
-            self._add_trial(nanoseconds)
-        else:
-            self._calls += 1
-            self._several = _averaged(self._several, nanoseconds)
-            self._judge()
-
-    def _add_alone(self, nanoseconds: int) -> None:
-        self._alone += 1
-        if self._calls >= _LONGEST:
-            self._calls = 0
-        # The first one makes what the others find, and a single slow one tells nothing.
-        self._last = (*self._last[-2:], float(nanoseconds)) if self._alone > 1 else ()
-        self._one = statistics.median_low(self._last or (float(nanoseconds),))
-
-    def _add_trial(self, nanoseconds: int) -> None:
-        if self._begun < _FRESH:
-            self._begun += nanoseconds
-            return
-        self._tried = (*self._tried, float(nanoseconds))
-        if len(self._tried) < _TRIAL:
-            return
-        found, count = statistics.median_low(self._tried), self._left.pop()
-        if not self._several or found < self._several:
-            self._several, self._best = found, count
-        self._tried = ()
-        if not self._tries:
-            self._judge()
-
-    def _judge(self) -> None:
-        if self._several > _SHARE * self._one:
-            self._rest = 1 + int(self._patience * _REST / (1 + self._one))
-            self._patience = min(2 * self._patience, _MOST_RESTS)
-            self._begin_trial()
-        elif self._patience > 1 and self._calls % _GOOD == _GOOD - 1:
-            self._patience -= 1
-
-
-def _counts(most: int) -> list[int]:
-    """Numbers of threads that are tried, the largest last: `most`, half of it, a quarter and so on."""
-    found = []
-    while most > 1:
-        found.append(most)
-        most = -(-most // 2) if most > 2 else 1
-    return found[::-1]
-
-
-def _averaged(before: float, nanoseconds: int) -> float:
-    return before + (min(nanoseconds, 4 * before + _STALL) - before) * _WEIGHT
-
+# ---- governed work
 
 _governors: dict[Hashable, Governor] = {}
 

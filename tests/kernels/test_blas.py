@@ -13,7 +13,7 @@ from patience import PATIENCE
 
 from actorflow.kernels.linalg import lapack
 from actorflow.kernels.native.library import loaded
-from actorflow.kernels.shared import blas
+from actorflow.kernels.shared import blas, governor
 from actorflow.kernels.shared import threads as pool
 
 
@@ -88,7 +88,7 @@ def test_f89_without_the_pool_a_governor_says_how_many_threads_of_the_library_pa
     monkeypatch.setattr(blas, "cores", lambda: 8)
     monkeypatch.setattr(pool, "_governors", {})
     seen = []
-    monkeypatch.setattr(pool.Governor, "run", lambda self, work: [seen.append(self._most), work(4)][1])
+    monkeypatch.setattr(governor.Governor, "run", lambda self, work: [seen.append(self._most), work(4)][1])
 
     def product(a: Any, b: Any, out: Any = None) -> Any:
         threads.seen.append(threads.count)
@@ -108,7 +108,7 @@ def test_f89_large_products_are_shared_by_threads_of_the_pool(
     monkeypatch.setattr(blas, "WORTH_DIVIDING", 0)
     monkeypatch.setattr(blas, "most_threads", lambda: 3)
     monkeypatch.setattr(pool, "most_threads", lambda: 3)
-    monkeypatch.setattr(pool.Governor, "threads", lambda self: 3)
+    monkeypatch.setattr(governor.Governor, "threads", lambda self: 3)
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=shape[:2]), rng.normal(size=shape[1:])
     np.testing.assert_allclose(blas.matmul(a, b), a @ b)

@@ -22,7 +22,7 @@ from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
 from actorflow.kernels.onednn import batch, binding, conv_program, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
-from actorflow.kernels.shared import threads
+from actorflow.kernels.shared import governor, threads
 from actorflow.ops.nn.fused import sgd_matmul
 from actorflow.registry import kernel, library, plugins
 
@@ -491,7 +491,7 @@ def portions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         pytest.skip("without the library in C there is one thread")
     monkeypatch.setattr(threads, "most_threads", lambda: 2)
     monkeypatch.setattr(parts, "most_threads", lambda: 2)
-    monkeypatch.setattr(threads.Governor, "threads", lambda self: 2)
+    monkeypatch.setattr(governor.Governor, "threads", lambda self: 2)
     monkeypatch.setattr(matmul, "_known", {})
     for module in (batch, conv_program, pool):
         monkeypatch.setattr(module, "_batches", parts.Batches())

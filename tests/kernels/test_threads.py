@@ -16,12 +16,32 @@ import pytest
 
 import actorflow as af
 from actorflow.kernels.native import library
-from actorflow.kernels.shared import threads
-from actorflow.kernels.shared.threads import Governor
+from actorflow.kernels.shared import governor, threads
+from actorflow.kernels.shared.governor import Gains, Governor
 
 pooled = pytest.mark.skipif(threads.loaded() is None, reason="the library in C is not there")
 
 # ---- the governor, by a simulated clock
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Timed(Governor):
+    """A governor whose clock goes on by what its calls take, and an account of gains of its own unless one is given."""
+
+    def __init__(self, most: int, gains: Gains | None = None) -> None:
+        self.now = 0
+        super().__init__(most, gains or Gains(lambda: self.now))
+
+    def add(self, threads: int, nanoseconds: int) -> None:
+        self.now += nanoseconds
+        super().add(threads, nanoseconds)
 
 
 def decided(governor: Governor, spent: dict[int, int], times: int) -> list[int]:
@@ -35,7 +55,7 @@ def decided(governor: Governor, spent: dict[int, int], times: int) -> list[int]:
 
 
 def test_several_threads_go_on_where_they_take_less() -> None:
-    found = decided(Governor(2), {1: 1_000_000, 2: 700_000}, 1000)
+    found = decided(Timed(2), {1: 1_000_000, 2: 700_000}, 1000)
     assert found[:4] == [1] * 4
     assert found.count(2) > 990
     assert 1 in found[4:], "what one thread takes is never looked at again"
@@ -43,34 +63,34 @@ def test_several_threads_go_on_where_they_take_less() -> None:
 
 @pytest.mark.parametrize("most", [2, 4, 8])
 def test_work_that_scales_gets_all_threads(most: int) -> None:
-    found = decided(Governor(most), {count: 8_000_000 // count for count in range(1, most + 1)}, 500)
+    found = decided(Timed(most), {count: 8_000_000 // count for count in range(1, most + 1)}, 500)
     assert found[-100:].count(most) >= 99
 
 
 @pytest.mark.parametrize("best", [1, 2, 4, 8])
 def test_the_number_of_threads_is_that_which_takes_least(best: int) -> None:
     spent = {count: 500_000 + 300_000 * abs(count.bit_length() - best.bit_length()) for count in (1, 2, 4, 8)}
-    found = decided(Governor(8), spent, 1000)
+    found = decided(Timed(8), spent, 1000)
     assert found.count(best) > 900
 
 
 def test_several_threads_are_left_where_they_take_more_and_come_back_when_that_changes() -> None:
-    governor = Governor(2)
+    governor = Timed(2)
     assert decided(governor, {1: 1_000_000, 2: 1_500_000}, 1000).count(2) < 40
     assert decided(governor, {1: 1_000_000, 2: 700_000}, 1000).count(2) > 700
 
 
 def test_to_gain_next_to_nothing_is_not_enough() -> None:
-    assert decided(Governor(2), {1: 60_000, 2: 55_000}, 1000).count(2) < 60
+    assert decided(Timed(2), {1: 60_000, 2: 55_000}, 1000).count(2) < 100
 
 
 def test_work_of_a_tenth_of_a_millisecond_is_divided_where_that_gains_a_third() -> None:
-    assert decided(Governor(2), {1: 100_000, 2: 65_000}, 1000).count(2) > 900
+    assert decided(Timed(2), {1: 100_000, 2: 65_000}, 1000).count(2) > 900
 
 
 def test_a_thread_that_stalls_now_and_then_is_left() -> None:
     """A slice of the system's time in one call of thirty is more than the others gain."""
-    governor, divided = Governor(2), 0
+    governor, divided = Timed(2), 0
     for _ in range(1000):
         count = governor.threads()
         divided += count > 1
@@ -79,7 +99,7 @@ def test_a_thread_that_stalls_now_and_then_is_left() -> None:
 
 
 def test_what_the_first_call_makes_counts_for_nothing() -> None:
-    governor = Governor(2)
+    governor = Timed(2)
     governor.add(1, 50_000_000)
     for _ in range(3):
         governor.add(1, 1_000_000)
@@ -91,7 +111,7 @@ def test_what_the_first_call_makes_counts_for_nothing() -> None:
 
 @pytest.mark.parametrize("slow", [0, 1, 2])
 def test_a_single_slow_time_spoils_no_trial(slow: int) -> None:
-    governor = Governor(2)
+    governor = Timed(2)
     decided(governor, {1: 200_000}, 4)
     governor.add(2, 700_000)  # both threads become warm
     for number in range(3):
@@ -101,25 +121,65 @@ def test_a_single_slow_time_spoils_no_trial(slow: int) -> None:
 
 
 def test_a_single_slow_time_changes_nothing() -> None:
-    governor = Governor(2)
+    governor = Timed(2)
     decided(governor, {1: 1_000_000, 2: 500_000}, 20)
     governor.add(2, 1_000_000_000)
     assert governor.threads() == 2
 
 
 def test_one_thread_has_nothing_to_decide() -> None:
-    assert decided(Governor(1), {1: 1_000_000}, 50) == [1] * 50
+    assert decided(Timed(1), {1: 1_000_000}, 50) == [1] * 50
 
 
 def test_whatever_calls_cost_there_are_never_more_threads_than_there_may_be(seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(50):
         most = draw.randint(1, 9)
-        governor = Governor(most)
+        governor = Timed(most)
         for _ in range(300):
             count = governor.threads()
             assert 1 <= count <= most
             governor.add(count, int(draw.lognormvariate(12, 2)))
+
+
+def test_work_that_has_paid_is_divided_again_soon_after_the_cores_are_free() -> None:
+    """For a second both threads share one core: divided calls take as long as others."""
+    governor = Timed(2)
+    assert decided(governor, {1: 100_000, 2: 55_000}, 2000).count(2) > 1900
+    decided(governor, {1: 100_000, 2: 100_000}, 10_000)
+    assert decided(governor, {1: 100_000, 2: 55_000}, 1000).count(2) > 850
+
+
+def test_what_one_kind_of_work_loses_another_knows() -> None:
+    clock = Clock()
+    gains = Gains(clock)
+    one, other = Governor(2, gains), Governor(2, gains)
+    for each in (one, other):
+        decided(each, {1: 100_000, 2: 60_000}, 100)
+        assert each.threads() == 2
+    for _ in range(3):
+        one.add(2, 5_000_000)  # another program has its core
+    assert other.threads() == 1
+    clock.now += 100_000_000
+    assert other.threads() == 2
+
+
+def test_pauses_are_longer_each_time_until_dividing_pays_again() -> None:
+    clock = Clock()
+    gains = Gains(clock)
+
+    def pause() -> int:
+        """The milliseconds of the next one."""
+        while not gains.paused:
+            gains.add(-100_000)
+        begun = clock.now
+        while gains.paused:
+            clock.now += 1_000_000
+        return (clock.now - begun) // 1_000_000
+
+    assert [pause() for _ in range(8)] == [2, 4, 8, 16, 32, 64, 64, 64]
+    gains.add(10_000_000)
+    assert pause() == 2
 
 
 # ---- cores
@@ -163,7 +223,7 @@ def in_a_process(script: str, **environment: str) -> str:
 @pooled
 def test_the_environment_says_how_many_threads_there_are() -> None:
     script = """
-        from actorflow.kernels.shared import threads
+        from actorflow.kernels.shared import governor, threads
         try:
             print(threads.most_threads())
         except Exception as error:
@@ -180,7 +240,7 @@ def test_without_the_library_there_is_one_thread_and_a_line_says_why() -> None:
         logging.basicConfig(level="INFO")
         import numpy as np
         import actorflow as af
-        from actorflow.kernels.shared import threads
+        from actorflow.kernels.shared import governor, threads
         x = af.constant(np.arange(6, dtype="f4").reshape(2, 3))
         with af.blocking.Session() as session:
             print(session.run(af.reduce_sum(af.nn.softmax(x * x))), threads.most_threads())
@@ -247,7 +307,7 @@ def test_idle_threads_take_no_time_of_a_core() -> None:
     script = """
         import resource, time
         import numpy as np
-        from actorflow.kernels.shared import threads
+        from actorflow.kernels.shared import governor, threads
         pool = threads._pool()
         x = np.ones(1 << 20, "f4")
         for _ in range(10):
@@ -268,7 +328,7 @@ def test_a_child_process_has_a_pool_of_its_own() -> None:
     script = """
         import os
         import numpy as np
-        from actorflow.kernels.shared import threads
+        from actorflow.kernels.shared import governor, threads
         pool = threads._pool()
         x = np.ones(1 << 18, "f4")
         for _ in range(20):
@@ -288,7 +348,7 @@ def test_signals_are_handled_by_the_threads_of_the_program() -> None:
     script = """
         import os, signal, threading
         import numpy as np
-        from actorflow.kernels.shared import threads
+        from actorflow.kernels.shared import governor, threads
         x = np.ones(1 << 18, "f4")
         threads._pool().call("add", 4, x, x)
         masks = []
@@ -326,7 +386,7 @@ async def test_a_session_says_how_many_threads_may_compute_a_kernel(
 
     monkeypatch.setattr(library, "_call", watched)
     monkeypatch.setattr(threads, "most_threads", lambda: 8)
-    monkeypatch.setattr(threads.Governor, "threads", lambda self: self._most)
+    monkeypatch.setattr(governor.Governor, "threads", lambda self: self._most)
     monkeypatch.setattr(threads, "_governors", {})
     graph = af.Graph()
     with graph.as_default():
@@ -367,7 +427,7 @@ class Cores:
 
 def spent(cores: Cores, most: int, nanoseconds: int, calls: int = 400) -> float:
     """The time of a call on average, after the governor's trials, divided by that on one thread."""
-    governor = Governor(most)
+    governor = Timed(most)
     for number in range(2 * calls):
         if number == calls:
             begun = cores.clock

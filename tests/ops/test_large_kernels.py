@@ -18,7 +18,7 @@ from actorflow.kernels.nn import pool
 from actorflow.kernels.nn.conv import depthwise as conv_depthwise
 from actorflow.kernels.nn.conv import functions as conv
 from actorflow.kernels.random.philox import Stream
-from actorflow.kernels.shared import threads
+from actorflow.kernels.shared import governor, threads
 from actorflow.kernels.shared.elementwise import chosen, with_vector
 from actorflow.kernels.shared.reducing import largest, smallest, sum_over
 
@@ -244,7 +244,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> None:
     if threads.loaded() is None:
         pytest.skip("without the library in C there is one thread")
     monkeypatch.setattr(threads, "most_threads", lambda: 2)
-    monkeypatch.setattr(threads.Governor, "threads", lambda self: 2)
+    monkeypatch.setattr(governor.Governor, "threads", lambda self: 2)
 
 
 def test_pieces_are_done_once_each_by_whichever_thread(both: None) -> None:

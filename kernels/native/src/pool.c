@@ -4,8 +4,8 @@
  * to begin. Only a piece that a thread is in the middle of is waited for. Jobs of several callers stand in a row, and a thread
  * takes the first that wants one more; each job goes to the end of the row when a thread has joined it.
  *
- * A thread that finds no job looks for another one for a moment, then it sleeps: it costs nothing until a caller wakes it. Where
- * there are more threads than cores, no thread looks in a loop, since it would take the core from one that works.
+ * A thread that finds no job looks for another one for a millisecond, then it sleeps: it costs nothing until a caller wakes it.
+ * While it looks, any thread that works may have its core. Where there are more threads than cores, no thread looks in a loop.
  *
  * In a child process there are no threads: `fork` copies the pool as an empty one.
  */
@@ -13,6 +13,7 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,8 +22,8 @@
 
 enum {
     MOST_THREADS = 256,
-    LOOKS_NS = 100000,   /* for so long a thread without a job looks for one */
-    AWAITS_NS = 50000,   /* for so long a caller looks whether the last pieces are done, before it sleeps */
+    LOOKS_NS = 1000000,  /* for so long a thread without a job looks for one: a virtual core may take as long to wake up */
+    AWAITS_NS = 1000000, /* for so long a caller looks whether the last pieces are done, before it sleeps */
     LOOKS_AT_ONCE = 64,  /* looks between two looks at the clock */
     STACK = 1 << 21
 };
@@ -104,6 +105,7 @@ static bool look_for_jobs(unsigned seen) {
             if (atomic_load(&posted) != seen) return true;
             pause_core();
         }
+        sched_yield(); /* a thread that works goes first */
     } while (now() < end);
     return false;
 }
@@ -212,6 +214,7 @@ void pool_run(Part part, const void *given, int64_t count, int64_t piece, int mo
                 if (!atomic_load(&job.inside)) goto over;
                 pause_core();
             }
+            sched_yield();
         } while (now() < end);
     }
 over: /* whoever leaves a job does so under the lock: the job lives until that thread has let go of it */

@@ -1,0 +1,226 @@
+"""`Governor`: how many threads take a piece of work, by what its calls cost on one thread and on several.
+
+Two things decide. Whether the work pays to be divided is its own nature: each kind of work has a `Governor`, which tries
+several numbers of threads and stays with the fastest. Whether the cores are free is the machine's state, which changes from
+one moment to the next and is the same for all work: all governors tell one account of `Gains` what their divided calls have
+gained or lost. Where other programs take the cores away, the account is soon empty, and for some milliseconds all work stays
+on one thread.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import TypeVar
+
+from actorflow.runtime.codegen.jit import background
+
+T = TypeVar("T")
+
+# ---- the machine
+
+_MOST_GAINED, _CREDIT = 6_000_000.0, 1_000_000.0
+"""Nanoseconds that the account holds at most, and after a pause: so much may be lost before the next one."""
+_MOST_LOST = 4_000_000.0
+"""Nanoseconds that one call loses at most: a slice of the system's time. What takes longer is no matter of threads."""
+_PAUSE, _MOST_PAUSE = 2_000_000, 64_000_000
+"""Nanoseconds of a pause. Each is twice as long as the one before, until dividing pays again."""
+
+
+class Gains:
+    """What it has gained lately to divide work, over all calls of the process. While that is less than nothing, there is a pause.
+
+    Args:
+        clock: nanoseconds that pass by themselves.
+    """
+
+    __slots__ = ("_balance", "_clock", "_ends", "_pause", "pauses")
+
+    def __init__(self, clock: Callable[[], int] = perf_counter_ns) -> None:
+        self._clock = clock
+        self._balance = _MOST_GAINED
+        self._pause = _PAUSE
+        self._ends = 0
+        self.pauses = 0
+        """How many there have been."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether nothing should be divided now."""
+        return self._ends > 0 and self._clock() < self._ends
+
+    def add(self, gained: float) -> None:
+        """Takes in what a divided call has gained against one thread, in nanoseconds; less than 0 where it has lost."""
+        balance = self._balance + max(gained, -_MOST_LOST)
+        if balance < 0:
+            self._ends = self._clock() + self._pause
+            self._pause = min(2 * self._pause, _MOST_PAUSE)
+            self.pauses += 1
+            balance = _CREDIT
+        elif balance > _MOST_GAINED:
+            self._pause = _PAUSE
+            balance = _MOST_GAINED
+        self._balance = balance
+
+
+OF_PROCESS = Gains()
+
+# ---- a kind of work
+
+_WEIGHT = 0.1
+_SHARE = 0.9
+"""The part of one thread's time that several may take. They cost others their cores."""
+_STALL = 2.0
+"""How many times that of one thread a measurement counts at most. A thread that has lost its core in the middle of a piece keeps
+the others waiting for it; that says something of the machine, and little of the work."""
+_REST, _MOST_RESTS, _MOST_OF_PROVEN = 2_000_000.0, 16, 4
+"""Nanoseconds of the work that one thread does after several did not pay. With each disappointment that doubles, but less often
+for work that has paid before: it will again."""
+_LOSSES = 60.0
+"""A rest is at least so many times as long as what the trial before it has lost."""
+_GOOD = 32
+"""Divided calls that paid, and make up for one disappointment."""
+_FIRST, _TRIAL, _LONGEST = 4, 3, 256
+_FRESH = 600_000.0
+"""Nanoseconds of divided calls that come before those of a trial: threads start, their cores wake up, and the data move
+there."""
+
+
+class Governor:
+    """The costs of some work on one thread and on several, which say how many take the next call.
+
+    It begins with one thread, and then tries all that there are, half of them, a quarter and so on. The fastest number
+    stays, as long as it pays. A core may be taken away from a thread at any time, so a trial goes by its median and later
+    calls by their average.
+
+    Args:
+        most: how many threads there are.
+        gains: the account of what it gains to divide work on this machine at present.
+    """
+
+    __slots__ = (
+        "_alone",
+        "_begun",
+        "_best",
+        "_calls",
+        "_gains",
+        "_last",
+        "_left",
+        "_lost",
+        "_most",
+        "_one",
+        "_patience",
+        "_pauses",
+        "_proven",
+        "_rest",
+        "_several",
+        "_tried",
+    )
+
+    def __init__(self, most: int, gains: Gains = OF_PROCESS) -> None:
+        self._most = most
+        self._gains = gains
+        self._one = self._several = 0.0
+        self._last: tuple[float, ...] = ()
+        self._tried: tuple[float, ...] = ()
+        self._alone = 0
+        self._rest = 0
+        self._patience = 1
+        self._proven = False
+        self._begin_trial()
+
+    def _begin_trial(self) -> None:
+        self._left = [count for count in _counts(self._most) if count > 1]
+        self._best = self._left[-1] if self._left else 1
+        self._several = 0.0
+        self._begun = self._lost = 0.0
+        self._tried = ()
+        self._calls = 0
+        self._pauses = self._gains.pauses
+
+    @property
+    def _tries(self) -> bool:
+        return bool(self._left)
+
+    def threads(self) -> int:
+        """How many threads should do it next."""
+        if self._most < 2:
+            return 1
+        if self._rest > 0:
+            self._rest -= 1
+            return 1
+        if self._alone < _FIRST or self._calls >= _LONGEST or self._gains.paused:
+            return 1
+        return self._left[-1] if self._tries else self._best
+
+    def run(self, work: Callable[[int], T]) -> T:
+        """Calls `work` with a number of threads, and measures it.
+
+        As long as a compiler keeps a core busy, which tells nothing of later calls, there is one thread.
+        """
+        if self._most < 2 or not background.idle:
+            return work(1)
+        threads = self.threads()
+        begun = perf_counter_ns()
+        found = work(threads)
+        self.add(threads, perf_counter_ns() - begun)
+        return found
+
+    def add(self, threads: int, nanoseconds: int) -> None:
+        """Takes a measurement in."""
+        if threads == 1:
+            self._add_alone(nanoseconds)
+        elif self._tries:
+            self._add_trial(nanoseconds)
+        else:
+            self._calls += 1
+            self._gains.add(self._one - nanoseconds)
+            self._several += (self._bounded(nanoseconds) - self._several) * _WEIGHT
+            self._judge()
+
+    def _add_alone(self, nanoseconds: int) -> None:
+        self._alone += 1
+        if self._calls >= _LONGEST:
+            self._calls = 0
+        # The first one makes what the others find, and a single slow one tells nothing.
+        self._last = (*self._last[-2:], float(nanoseconds)) if self._alone > 1 else ()
+        self._one = statistics.median_low(self._last or (float(nanoseconds),))
+
+    def _bounded(self, nanoseconds: int) -> float:
+        return min(nanoseconds, _STALL * self._one)
+
+    def _add_trial(self, nanoseconds: int) -> None:
+        self._lost += self._bounded(nanoseconds) - self._one
+        if self._begun < _FRESH:
+            self._begun += nanoseconds
+            return
+        self._gains.add(self._one - nanoseconds)
+        self._tried = (*self._tried, float(nanoseconds))
+        if len(self._tried) < _TRIAL:
+            return
+        found, count = statistics.median_low(self._tried), self._left.pop()
+        if not self._several or found < self._several:
+            self._several, self._best = found, count
+        self._tried = ()
+        if not self._tries:
+            self._judge()
+
+    def _judge(self) -> None:
+        if self._several > _SHARE * self._one:
+            self._rest = 1 + int(max(self._patience * _REST, _LOSSES * self._lost) / (1 + self._one))
+            if self._pauses == self._gains.pauses:  # other programs had no part in it
+                self._patience = min(2 * self._patience, _MOST_OF_PROVEN if self._proven else _MOST_RESTS)
+            self._begin_trial()
+        elif self._calls % _GOOD == _GOOD - 1:
+            self._proven = True
+            self._patience = max(1, self._patience - 1)
+
+
+def _counts(most: int) -> list[int]:
+    """Numbers of threads that are tried, the largest last: `most`, half of it, a quarter and so on."""
+    found = []
+    while most > 1:
+        found.append(most)
+        most = -(-most // 2) if most > 2 else 1
+    return found[::-1]
