@@ -3,8 +3,8 @@
 Two things decide. Whether the work pays to be divided is its own nature: each kind of work has a `Governor`, which tries
 several numbers of threads and stays with the fastest. Whether the cores are free is the machine's state, which changes from
 one moment to the next and is the same for all work: all governors tell one account of `Gains` what their divided calls have
-gained or lost. Where other programs take the cores away, the account is soon empty, and for some milliseconds all work stays
-on one thread.
+gained or lost. The account is soon empty if other programs take the cores away. Then all work stays on one thread for some
+milliseconds.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ T = TypeVar("T")
 _MOST_GAINED, _CREDIT = 6_000_000.0, 1_000_000.0
 """Nanoseconds that the account holds at most, and after a pause: so much may be lost before the next one."""
 _MOST_LOST = 4_000_000.0
-"""Nanoseconds that one call loses at most: a slice of the system's time. What takes longer is no matter of threads."""
+"""Nanoseconds that one call loses at most: a slice of the system's time. A longer time has other causes."""
 _PAUSE, _MOST_PAUSE = 2_000_000, 64_000_000
 """Nanoseconds of a pause. Each is twice as long as the one before, until dividing pays again."""
 
 
 class Gains:
-    """What it has gained lately to divide work, over all calls of the process. While that is less than nothing, there is a pause.
+    """The time that was gained lately by dividing work, in all calls of the process. When it is used up, there is a pause.
 
     Args:
         clock: nanoseconds that pass by themselves.
@@ -78,7 +78,7 @@ _REST, _MOST_RESTS, _MOST_OF_PROVEN = 2_000_000.0, 16, 4
 """Nanoseconds of the work that one thread does after several did not pay. With each disappointment that doubles, but less often
 for work that has paid before: it will again."""
 _LOSSES = 60.0
-"""A rest is at least so many times as long as what the trial before it has lost."""
+"""A rest takes at least this number times what the trial before it has lost."""
 _GOOD = 32
 """Divided calls that paid, and make up for one disappointment."""
 _FIRST, _TRIAL, _LONGEST = 4, 3, 256
