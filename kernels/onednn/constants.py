@@ -7,45 +7,59 @@ constant.
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from typing import Any
 
 from .program import Builder, Program, aligned, contiguous
 
 
 class _Copies:
-    """The copies of one constant: for each the layouts that it has and had, and what keeps those."""
+    """The copies of one constant: for each which part of it that is, the layouts that it has and had, and what keeps those."""
 
     __slots__ = ("found", "of")
 
     def __init__(self, of: weakref.ref[Any]) -> None:
         self.of = of
-        self.found: list[tuple[Any, Any, Builder, Any]] = []
+        self.found: list[tuple[Any, Any, Any, Builder, Any]] = []
 
 
 _copies: dict[int, _Copies] = {}
 
 
-def packed(builder: Builder, constant: Any, own: str, wanted: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Those of an array's elements whose index along `axis` is within a range."""
+
+    axis: int
+    begin: int
+    end: int
+
+    def of(self, array: Any) -> Any:
+        return array[(slice(None),) * self.axis + (slice(self.begin, self.end),)]
+
+
+def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Part | None = None) -> Any:
     """The bytes of a constant in another layout.
 
     Args:
         builder: has both layouts, by name.
         constant: an array, which never changes.
-        own: its layout.
+        own: its layout, or that of its part.
         wanted: the other one.
+        part: the part that is copied; None for all.
     """
     layouts, equal = builder.layouts, builder.binding.lib.dnnl_memory_desc_equal
-    if equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
+    if part is None and equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
         return constant
     known = _copies.get(id(constant))
     if known is None or known.of() is not constant:
         number = id(constant)
         known = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
-    for before, after, _, found in known.found:
-        if equal(before, layouts[own]) and equal(after, layouts[wanted]):
+    for which, before, after, _, found in known.found:
+        if which == part and equal(before, layouts[own]) and equal(after, layouts[wanted]):
             return found
-    made = copied(builder, constant, own, wanted)
-    known.found.append((layouts[own], layouts[wanted], builder, made))
+    made = copied(builder, constant if part is None else part.of(constant), own, wanted)
+    known.found.append((part, layouts[own], layouts[wanted], builder, made))
     return made
 
 

@@ -64,11 +64,11 @@ def _are_images(*shapes: Any) -> bool:
 
 
 def shares_of(geometry: Geometry) -> Sequence[prepared.Share]:
-    """Images for each thread, or rows of images where there are fewer than threads."""
+    """Images for each thread, or rows of images where there are fewer than threads; for products see there."""
     images, threads = geometry.images[0], most_threads()
     size, outcome = prod(geometry.images[1:]), prod(geometry.result[1:])
     if geometry.is_product:
-        return prepared.shares_of_rows(prod(geometry.result[:3]), geometry.images[3], geometry.outputs)
+        return prepared.shares_of_product(prod(geometry.result[:3]), geometry.images[3], geometry.outputs, 3)
     if images >= threads:
         found = prepared.shares_of_rows(images, size, outcome)
         return [replace(share, piece=of_images(geometry, share.piece)) for share in found]

@@ -198,11 +198,11 @@ def _prepared(op: str) -> Prepare:
         if m * k * n < _WORTH_PREPARING:
             return None
 
-        def described(library: Binding, some: int) -> tuple[Builder, Any]:
+        def described(library: Binding, some: int | prepared.Columns) -> tuple[Builder, Any]:
             return prepared.product(library, some, k, n, turned, bool(shapes[2:]), activation, adds)
 
         def shares() -> Sequence[prepared.Share]:
-            return prepared.shares_of_rows(m, k, n)
+            return prepared.shares_of_product(m, k, n, 0 if turned else 1)
 
         otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
         weighted, flops = prepared.Weighted(constants, adds), 2.0 * m * n * k

@@ -15,7 +15,7 @@ from ..native.library import function
 from ..native.library import loaded as native
 from ..shared.threads import governed, most_threads
 from .binding import Binding, Unsupported, loaded
-from .constants import packed
+from .constants import Part, packed
 from .parts import part_size
 from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, contiguous, destination
 
@@ -32,6 +32,9 @@ ALL = frozenset((*AFTER, *ACTIVATIONS))
 _SUM = 0x1FFF0
 _WORTH_SHARING = 2e6
 """The work that threads of the pool share. They are awake where other such work has come just before."""
+_FEW_ROWS, _LINE = 16, 16
+"""A thread with fewer rows than that takes as long to read the weights, so threads take columns of them instead: whole lines of
+the cache, which no two threads write to."""
 
 
 def finish(builder: Builder, activation: str, adds: bool) -> Any:
@@ -75,14 +78,15 @@ class Weighted:
         own = ("bias",) if len(constants) > 2 and self.bias is None else ()
         self.given = ("x", *own, *(("added",) if adds else ()), "y")
 
-    def keep(self, builder: Builder) -> dict[int, str]:
-        """Gives a builder whose layouts are named the constants. The arguments of the primitive."""
+    def keep(self, builder: Builder, columns: Columns | None = None) -> dict[int, str]:
+        """Gives a builder whose layouts are named the constants, or columns of them. The arguments of the primitive."""
         args = {SRC: "x", WEIGHTS: "weights", DST: "y"}
-        builder.kept["weights"] = packed(builder, self.weights, "w", "weights")
+        part = Part(columns.axis, columns.begin, columns.end) if columns else None
+        builder.kept["weights"] = packed(builder, self.weights, "w", "weights", part)
         if "bias" in builder.layouts:
             args[BIAS] = "bias"
             if self.bias is not None:
-                builder.kept["bias"] = contiguous(self.bias)
+                builder.kept["bias"] = contiguous(self.bias[columns.begin : columns.end] if columns else self.bias)
         if "added" in builder.layouts:
             args[ADDED] = "added"
         return args
@@ -100,12 +104,17 @@ def unprepared(kernel: Callable[[], Callable[..., Any]], attrs: Mapping[str, Any
 
 
 def product(
-    library: Binding, m: int, k: int, n: int, turned: bool, biased: bool, activation: str, adds: bool
+    library: Binding, piece: int | Columns, k: int, n: int, turned: bool, biased: bool, activation: str, adds: bool
 ) -> tuple[Builder, Any]:
-    """A builder with the layouts of a product of m rows, and its description. The weights are `turned` or not."""
+    """A builder with the layouts of a product of some rows, or of some columns, and its description. The weights are `turned` or
+    not."""
     builder = Builder(library)
     layouts = builder.layouts
-    layouts["x"], layouts["y"] = builder.strided((m, k), (k, 1)), builder.strided((m, n), (n, 1))
+    m, step = (piece.rows, n) if isinstance(piece, Columns) else (piece, n)
+    if isinstance(piece, Columns):
+        n = piece.end - piece.begin
+        builder.columns = n, step
+    layouts["x"], layouts["y"] = builder.strided((m, k), (k, 1)), builder.strided((m, n), (step, 1))
     layouts["w"] = builder.strided((k, n), (1, k) if turned else (n, 1))
     bias = library.ffi.NULL
     if biased:
@@ -125,6 +134,27 @@ class Share:
     piece: Any
     x: int = 0
     y: int = 0
+    bias: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Some columns of a product of so many rows: the weights from `begin` to `end` along `axis`."""
+
+    rows: int
+    axis: int
+    begin: int
+    end: int
+
+
+def shares_of_product(rows: int, k: int, n: int, axis: int) -> list[Share]:
+    """Rows of a product for each thread, or columns where there are few rows. `axis` is the dimension of the weights along which
+    columns differ."""
+    if rows >= _FEW_ROWS * most_threads():
+        return shares_of_rows(rows, k, n)
+    size = part_size(n, _LINE)
+    found = [Columns(rows, axis, begin, min(n, begin + size)) for begin in range(0, n, size)]
+    return [Share(columns, 0, columns.begin, columns.begin) for columns in found]
 
 
 def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
@@ -134,9 +164,10 @@ def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
 
 
 class Work:
-    """Some work: a program for all of it, and one for each part, where threads of the pool share it."""
+    """Some work: a program for all of it, and one for each part, where threads of the pool share it. One thread does columns of a
+    product one after the other, so that their weights are not there twice."""
 
-    __slots__ = ("_key", "_parts", "_places", "_whole")
+    __slots__ = ("_in_columns", "_key", "_parts", "_places", "_program_for", "_whole", "_whole_program")
 
     def __init__(
         self,
@@ -147,37 +178,45 @@ class Work:
         shares: Callable[[], Sequence[Share]],
         flops: float,
     ) -> None:
-        self._whole, self._key = program_for(whole), key
+        self._program_for, self._whole, self._key = program_for, whole, key
+        divided = shares() if flops >= _WORTH_SHARING and most_threads() > 1 else ()
+        self._in_columns = len(divided) > 1 and isinstance(divided[0].piece, Columns)
+        self._whole_program = None if self._in_columns else program_for(whole)
         self._parts: list[Program] = []
-        if flops < _WORTH_SHARING or most_threads() < 2:
-            return
-        divided = shares()
         if len(divided) > 1:
             made = {piece: program_for(piece) for piece in {share.piece for share in divided}}
             self._parts = [made[share.piece] for share in divided]
-            places = [{"x": share.x, "bias": 0}.get(name, share.y) for share in divided for name in given]
+            places = [{"x": share.x, "bias": share.bias}.get(name, share.y) for share in divided for name in given]
             self._places = struct.pack(f"={len(places)}q", *places)
 
     def recipes(self) -> list[bytes]:
         """Those of a program that does all of it in one call; none where threads may share it."""
-        return [] if self._parts else self._whole.recipes()
+        return [] if self._parts else self._all().recipes()
 
     def __call__(self, *arrays: Any) -> None:
-        if not self._parts:
-            self._whole(*arrays)
-            return
-        governed(self._key, lambda threads: self._shared(arrays, threads) if threads > 1 else self._whole(*arrays))
+        if self._parts:
+            governed(self._key, lambda threads: self._run(arrays, threads))
+        else:
+            self._all()(*arrays)
 
-    def _shared(self, arrays: tuple[Any, ...], threads: int) -> None:
+    def _all(self) -> Program:
+        if self._whole_program is None:
+            self._whole_program = self._program_for(self._whole)
+        return self._whole_program
+
+    def _run(self, arrays: tuple[Any, ...], threads: int) -> None:
+        if threads < 2 and not self._in_columns:
+            self._all()(*arrays)
+            return
         taken = [program.take() for program in self._parts]
         recipes = tuple([buffers.recipe for buffers in taken])
         status = native().call("parts", threads, recipes, self._places, *arrays)
         for program, buffers in zip(self._parts, taken):
             program.give(buffers)
         if status is NotImplemented:
-            self._whole(*arrays)
+            self._all()(*arrays)
         elif status:
-            self._whole.check(status)
+            self._all().check(status)
 
 
 def kernel_of(
@@ -215,7 +254,7 @@ def kernel_of(
         own = library.set_threads(1)
         try:
             builder, pd = described(library, piece)
-            builder.step(pd, weighted.keep(builder))
+            builder.step(pd, weighted.keep(builder, piece if isinstance(piece, Columns) else None))
             builder.after = activation if activation in AFTER else ""
             return Program(builder, weighted.given)
         finally:

@@ -51,6 +51,8 @@ class Builder:
         """The memories that hold a constant, and its bytes."""
         self.after = ""
         """The activation of the last array that is given, where it is none of the library's."""
+        self.columns: tuple[int, int] | None = None
+        """How many columns of that array are computed, and how many there are; None for all."""
 
     def strided(self, dims: Sequence[int], strides: Sequence[int], kind: int = FLOAT32) -> Any:
         """The layout of an array with strides in elements."""
@@ -117,7 +119,7 @@ class Program:
         self._binding = builder.binding
         self._described = builder.described
         self._given = tuple(given)
-        self._kept, self._after = builder.kept, builder.after
+        self._kept, self._after, self._columns = builder.kept, builder.after, builder.columns
         used = {name for _, args in builder.steps for name in args.values()}
         self._layouts = {name: layout for name, layout in builder.layouts.items() if name in used}
         self._steps = builder.steps
@@ -134,8 +136,8 @@ class Program:
         try:
             return self._free.pop()
         except IndexError:
-            given, kept = self._given, self._kept
-            return _Buffers(self._binding, self._layouts, self._steps, given, kept, self._threads, self._after)
+            given, kept, after = self._given, self._kept, (self._after, self._columns)
+            return _Buffers(self._binding, self._layouts, self._steps, given, kept, self._threads, after)
 
     def give(self, buffers: _Buffers) -> None:
         self._free.append(buffers)
@@ -162,11 +164,11 @@ class _Buffers:
         given: Sequence[str],
         kept: Mapping[str, Any],
         threads: int,
-        after: str,
+        after: tuple[str, tuple[int, int] | None],
     ) -> None:
         ffi, lib = binding.ffi, binding.lib
         self._binding = binding
-        self._after = after
+        self._after, self._columns = after
         self._stream = binding.make(
             "a stream", lib.dnnl_stream_create, binding.engine, 1, destroy=lib.dnnl_stream_destroy
         )
@@ -193,7 +195,9 @@ class _Buffers:
     def _written(self, sizes: Sequence[int], threads: int) -> bytes:
         """All of it as the kernel in C reads it (`native/src/primitives.c`)."""
         binding = self._binding
-        numbers = [*binding.functions, threads, AFTER.index(self._after), len(self._given), len(self._steps)]
+        columns = self._columns or (sizes[-1], sizes[-1])
+        after = (AFTER.index(self._after), *columns)
+        numbers = [*binding.functions, threads, *after, len(self._given), len(self._steps)]
         for memory, size in zip(self._given, sizes):
             numbers += [binding.address(memory), size]
         for primitive, count, args in self._steps:

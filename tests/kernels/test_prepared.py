@@ -114,6 +114,34 @@ def test_threads_share_rows_and_images(op: str, constant: bool, seed: int, monke
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("rows", [1, 7])
+@pytest.mark.parametrize(
+    "op", ["MatMul", "_FusedMatMul", "_AddMatMul", "_AddFusedMatMul", "_FusedConv2D", "_AddFusedConv2D"]
+)
+@pytest.mark.parametrize("activation", ["Relu", "_Gelu", "Tanh"])
+@pytest.mark.parametrize("constant", [True, False])
+def test_threads_share_the_columns_of_few_rows(
+    op: str, rows: int, threads: int, activation: str, constant: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last thread has fewer columns than others. One thread computes them one after the other."""
+    draw = drawn(seed)
+    divide_always(monkeypatch, max(threads, 2))
+    monkeypatch.setattr(prepared, "governed", lambda key, work: work(threads))
+    product = op.endswith("MatMul")
+    turned = product and rows > 1
+    attrs: dict[str, Any] = {**PLAIN, "transpose_b": turned} if product else CONV
+    weights = draw(72, 512) if turned else draw(512, 72) if product else draw(1, 1, 512, 72)
+    given = [draw(rows, 512) if product else draw(1, 1, rows, 512), weights]
+    if "Fused" in op:
+        given, attrs = [*given, draw(72)], {**attrs, "activation": activation}
+    at = 1
+    if op.startswith("_Add"):
+        given, at = [draw(*given[0].shape[:-1], 72), *given], 2
+    found, wanted = both(op, attrs, given, tuple(range(at, len(given))) if constant else (at,))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
+
+
 @pytest.mark.parametrize("op", ["_FusedConv2D", "_AddFusedConv2D", "_FusedDepthwiseConv2d"])
 @pytest.mark.parametrize("padding", ["SAME", "VALID", "EXPLICIT"])
 def test_threads_share_the_rows_of_few_images(

@@ -4,7 +4,8 @@
 typedef struct {
     int64_t execute, set_handle, threads_now, set_threads; /* addresses of C functions; the last two are 0 where threads are nobody's */
     int64_t threads;                                       /* for which the primitives were made */
-    int64_t after;                                         /* what becomes of each element of the last array in the end */
+    int64_t after;                                         /* what becomes of each element of the last array in the end: */
+    int64_t width, step;                                   /* of so many, with so many from one row to the next */
     int64_t arrays, steps;
     int64_t rest[]; /* for each array its memory and how many elements it has; then for each step four numbers */
 } Recipe;
@@ -68,8 +69,11 @@ static int run_bound(const Bound_Recipe *bound) {
         if (status) return status;
     }
     int status = run_steps(recipe, recipe->rest + 2 * recipe->arrays);
-    if (!status && recipe->arrays) after_steps(recipe->after, bound->arrays[recipe->arrays - 1], recipe->rest[2 * recipe->arrays - 1]);
-    return status;
+    if (status || !recipe->after || !recipe->arrays) return status;
+    float *y = bound->arrays[recipe->arrays - 1];
+    int64_t size = recipe->rest[2 * recipe->arrays - 1];
+    for (int64_t row = 0; row < size; row += recipe->step) after_steps(recipe->after, y + row, recipe->width);
+    return 0;
 }
 
 /* primitives(recipe, *arrays): binds the arrays to the memories of a recipe, and runs its steps. Gives the library's status. */
