@@ -139,7 +139,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Some columns of a product of so many rows: the weights from `begin` to `end` along `axis`."""
+    """Some columns of a product, and its number of rows: the weights from `begin` to `end` along `axis`."""
 
     rows: int
     axis: int
