@@ -14,6 +14,8 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from answer_schemas import SCHEMAS, CheckedClient, validate
+from jsonschema import ValidationError
 from served import Client, application, write_line, write_words
 
 import actorflow as af
@@ -36,7 +38,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 async def client(models: dict[str, str]) -> Any:
     async with application(models, max_body=1 << 20, control=True) as app:
-        yield Client(app)
+        yield CheckedClient(app)
 
 
 HALF, LINE, WORDS = "/v1/models/half_plus_two", "/v1/models/line", "/v1/models/words"
@@ -431,6 +433,77 @@ async def test_questions_of_open_inference(client: Client) -> None:
     status, headers, text = await client.call("GET", "/metrics")
     assert status == 200 and headers["content-type"].startswith("text/plain; version=0.0.4")
     assert b'actorflow_serving_requests_total{model="line",protocol="kserve",status="200"} 2' in text
+
+
+RESULT = {"name": "y", "datatype": "FP32", "shape": [1], "data": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        ("error", {"message": "no"}),
+        ("error", {"error": ""}),
+        ("inference", {"model_name": "line", "model_version": 1, "outputs": [RESULT]}),
+        ("inference", {"model_name": "line", "model_version": "1", "outputs": [{**RESULT, "datatype": "float32"}]}),
+        ("inference", {"model_name": "line", "model_version": "1", "outputs": [{**RESULT, "shape": [-1]}]}),
+        ("inference", {"model_name": "line", "model_version": "1", "outputs": [{**RESULT, "data": None}]}),
+        ("inference", {"model_name": "line", "model_version": "1", "outputs": [], "ID": "7"}),
+        ("predict", {"predictions": [1.0], "outputs": 1.0}),
+        ("predict", {"predictions": [None]}),
+        ("predict", {"predictions": [{"y": {"b64": "*"}}]}),
+        ("classify", {"results": [[["label", 0.5, 0.5]]]}),
+        ("regress", {"result": [1.0]}),
+        ("model status", {"model_version_status": [{"version": 1, "state": "AVAILABLE", "status": {}}]}),
+    ],
+)
+def test_an_answer_of_another_form_would_be_found(kind: str, answer: Any) -> None:
+    with pytest.raises(ValidationError):
+        validate(kind, answer)
+
+
+async def test_each_question_is_answered_in_the_form_that_its_protocol_publishes(client: CheckedClient) -> None:
+    line, half = "/v2/models/line", f"{HALF}/versions/1"
+    for path in ("/v2", "/v2/", "/v2/health/live", "/v2/health/ready"):
+        assert (await client.get(path))[0] == 200
+    for path in (line, f"{line}/versions/1", "/v2/models/words", "/v2/models/half_plus_two"):
+        for view in ("", "/ready", "/config", "/stats"):
+            assert (await client.get(path + view))[0] == 200
+    for path in (HALF, half, f"{HALF}/metadata", f"{half}/metadata", f"{WORDS}/metadata", f"{LINE}/metadata"):
+        assert (await client.get(path))[0] == 200
+    assert (await client.post("/v2/repository/index", {}))[0] == 200
+    assert (await client.post(f"{line}/infer", {"inputs": [tensor(data=ROWS)]}))[0] == 200
+    assert (await client.post(f"{half}:predict", {"inputs": [[2.0]]}))[0] == 200
+    for verb in ("classify", "regress"):
+        body = {"signature_name": f"{verb}_x_to_y", "examples": [{"x": 2.0}]}
+        assert (await client.post(f"{half}:{verb}", body))[0] == 200
+    assert client.kinds == set(SCHEMAS)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v2/models/none", 404),
+        ("GET", "/v2/models/none/ready", 404),
+        ("GET", "/v2/models/line/versions/x", 400),
+        ("GET", "/v2/models/line/versions/9/config", 404),
+        ("GET", "/v2/models/line/nothing", 404),
+        ("POST", "/v2/models/none/infer", 404),
+        ("POST", "/v2/models/line/versions/9/infer", 404),
+        ("POST", "/v2/models/none/unknown", 404),
+        ("POST", "/v2/repository/models/none/load", 404),
+        ("DELETE", "/v2/models/line", 405),
+        ("GET", "/v1/models/none", 404),
+        ("GET", f"{HALF}/versions/9", 404),
+        ("GET", f"{HALF}/labels/no/metadata", 404),
+        ("GET", "/v1/models", 400),
+        ("GET", "/nothing", 404),
+    ],
+)
+async def test_what_is_not_there_is_told_in_the_form_of_errors(
+    client: CheckedClient, method: str, path: str, status: int
+) -> None:
+    assert (await client.call(method, path, {"inputs": [tensor(data=ROWS)]}))[0] == status
+    assert client.kinds == {"error"}
 
 
 def test_types_of_open_inference() -> None:
