@@ -226,8 +226,7 @@ def fused_conv2d(
     geometry = geometry_of(x.shape, w.shape, attrs)
     y = None
     if geometry is not None and bias.shape == w.shape[3:]:
-        then = functools.partial(fused.activated, xp, activation=activation) if activation else None
-        y = forward(x, w, geometry, bias, out, then)
+        y = forward(x, w, geometry, bias, out, activation)
     return fused.fused_conv2d(xp, x, w, bias, **attrs, activation=activation, out=out) if y is None else y
 
 

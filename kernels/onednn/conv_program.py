@@ -17,10 +17,12 @@ import numpy as np
 
 from actorflow.ops.nn.conv.geometry import Span, groups
 
+from ..nn import fused
 from ..nn.conv import functions as conv
 from .binding import Binding, loaded
 from .parts import Batches, are_shared, part_size, shared
 from .program import (
+    AFTER,
     BIAS,
     DIFF_DST,
     DIFF_SRC,
@@ -137,11 +139,8 @@ def of_places(geometry: Geometry, begin: int, end: int) -> tuple[Geometry, int]:
     return replace(geometry, images=(1, high - low, *geometry.images[2:]), spans=(part, right)), low
 
 
-def forward(
-    x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None, then: Callable[[Any], Any] | None = None
-) -> Any:
-    """The convolution, plus a bias where there is one. None where the library can't do it. `then` does something to the
-    result in place, image by image, while it is at hand."""
+def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = None, activation: str = "") -> Any:
+    """The convolution, plus a bias where there is one, and the activation of that. None where the library can't do it."""
     library = loaded()
     if library is None or not geometry.known:
         return None
@@ -155,12 +154,17 @@ def forward(
             builder, pd = described_forward(library, some, biased)
             args = {SRC: "x", WEIGHTS: builder.reordered("w", "weights"), DST: "y"}
             builder.step(pd, {**args, BIAS: "bias"} if biased else args)
+            builder.after = after
             return Program(builder, ("x", "w", "bias", "y") if biased else ("x", "w", "y"))
 
-        return _programs.get(("forward", some, biased, flops > 0), library, make, flops)
+        return _programs.get(("forward", some, biased, after, flops > 0), library, make, flops)
 
-    batch = _batches.get(("forward", geometry, biased), library, len(x), geometry.flops, program_for)
-    return None if batch is None else batch.run(given, (0,), destination(out, geometry.result), then=then)
+    after = activation if activation in AFTER else ""
+    batch = _batches.get(("forward", geometry, biased, after), library, len(x), geometry.flops, program_for)
+    if batch is None:
+        return None
+    y = batch.run(given, (0,), destination(out, geometry.result))
+    return y if after == activation else fused.activated(np, y, activation)
 
 
 def to_images(w: Any, dy: Any, geometry: Geometry, out: Any = None) -> Any:

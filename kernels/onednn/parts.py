@@ -7,14 +7,17 @@ so in one call, which takes a little less.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import struct
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ..shared.threads import in_pieces, most_threads
+from ..native.library import loaded as native
+from ..shared.threads import governed, in_pieces, most_threads
 from .binding import Binding, Unsupported
+from .program import Governed, Program
 
-WORTH_FLOPS = 2e7
-"""The work that several threads share; to wake one takes as long as half of it."""
+WORTH_FLOPS = 4e6
+"""The work that several threads share."""
 _MOST_KNOWN = 256
 
 
@@ -62,19 +65,27 @@ class Batch:
         Unsupported: the library can't do it.
     """
 
-    __slots__ = ("_count", "_key", "_library", "_of_parts", "_program")
+    __slots__ = ("_count", "_key", "_library", "_of_parts", "_offsets", "_parts", "_program")
 
     def __init__(
-        self, key: Hashable, library: Binding, count: int, flops: float, program_for: Callable[[int, float], Any]
+        self,
+        key: Hashable,
+        library: Binding,
+        count: int,
+        flops: float,
+        program_for: Callable[[int, float], Governed | None],
     ) -> None:
         self._key, self._library, self._count = key, library, count
         divides = are_shared(library, flops, count)
-        self._program = program_for(count, 0.0 if divides else flops)
-        if self._program is None:
+        program = program_for(count, 0.0 if divides else flops)
+        if program is None:
             raise Unsupported(f"{key}")
+        self._program = program
         size = part_size(count)
         found = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
         self._of_parts: dict[int, Any] = {} if None in found.values() else found
+        self._parts: list[Program] = []
+        self._offsets = b""
 
     def run(
         self,
@@ -82,34 +93,72 @@ class Batch:
         batches: tuple[int, ...],
         y: Any,
         fits: Callable[[int, int], bool] | None = None,
-        then: Callable[[Any], Any] | None = None,
     ) -> Any:
         """Fills `y` and returns it. `batches` says which of the arrays that are `given` are batches. If not all images
-        from one to another `fits`, the result is None. `then` changes a part of the result while it is at hand."""
+        from one to another `fits`, the result is None."""
+        if fits is None:
+            if self._of_parts:
+                governed(self._key, lambda threads: self._divided(threads, [*given, y], batches))
+            else:
+                self._program(*given, y)
+            return y
         strange: list[int] = []
 
         def some(begin: int, end: int) -> None:
-            if fits is not None and not fits(begin, end):
+            if not fits(begin, end):
                 strange.append(begin)
                 return
             part = y[begin:end]
             self._of_parts[end - begin](*[a[begin:end] if i in batches else a for i, a in enumerate(given)], part)
-            if then is not None:
-                then(part)
 
         def whole() -> None:
-            if fits is not None and not fits(0, self._count):
+            if not fits(0, self._count):
                 strange.append(0)
                 return
             self._program(*given, y)
-            if then is not None:
-                then(y)
 
         if self._of_parts:
             shared(self._library, some, self._count, self._key, whole=whole)
         else:
             whole()
         return None if strange else y
+
+    def _divided(self, threads: int, arrays: list[Any], batches: tuple[int, ...]) -> None:
+        if threads < 2:
+            self._program(*arrays)
+            return
+        if not self._parts:
+            size = part_size(self._count)
+            begins = range(0, self._count, size)
+            parts = [self._of_parts[min(size, self._count - begin)].program for begin in begins]
+            each = [a.size // self._count if i in batches or i == len(arrays) - 1 else 0 for i, a in enumerate(arrays)]
+            offsets = [begin * elements for begin in begins for elements in each]
+            self._offsets = struct.pack(f"={len(offsets)}q", *offsets)
+            self._parts = parts
+        status = run_parts(self._parts, self._offsets, arrays, threads)
+        if status is NotImplemented:
+            self._program(*arrays)
+        else:
+            self._library.check(status, "a primitive's run")
+
+
+def run_parts(parts: Sequence[Program], offsets: bytes, arrays: Sequence[Any], threads: int) -> Any:
+    """Runs programs, each from its places in the arrays on, on threads of the pool.
+
+    Args:
+        parts: the programs. One may be there several times.
+        offsets: for each program and array the element at which it begins, as integers of 64 bits.
+        arrays: what the programs are given, whole.
+        threads: how many there may be.
+
+    Returns:
+        the library's status, or NotImplemented where the arrays are others than those that the programs were made for.
+    """
+    taken = [program.take() for program in parts]
+    status = native().call("parts", threads, tuple([buffers.recipe for buffers in taken]), offsets, *arrays)
+    for program, buffers in zip(parts, taken):
+        program.give(buffers)
+    return status
 
 
 class Batches:
@@ -124,7 +173,7 @@ class Batches:
         library: Binding,
         count: int,
         flops: float,
-        program_for: Callable[[int, float], Any],
+        program_for: Callable[[int, float], Governed | None],
     ) -> Batch | None:
         try:
             return self._known[key]

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..native.library import function
-from ..native.library import loaded as native
 from ..shared.threads import governed, most_threads
 from .binding import Binding, Unsupported, loaded
 from .constants import Part, packed
-from .parts import part_size
+from .parts import part_size, run_parts
 from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, contiguous, destination
 
 ACTIVATIONS: Mapping[str, tuple[int, float, float]] = {
@@ -208,11 +207,7 @@ class Work:
         if threads < 2 and not self._in_columns:
             self._all()(*arrays)
             return
-        taken = [program.take() for program in self._parts]
-        recipes = tuple([buffers.recipe for buffers in taken])
-        status = native().call("parts", threads, recipes, self._places, *arrays)
-        for program, buffers in zip(self._parts, taken):
-            program.give(buffers)
+        status = run_parts(self._parts, self._places, arrays, threads)
         if status is NotImplemented:
             self._all()(*arrays)
         elif status:

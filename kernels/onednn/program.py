@@ -248,6 +248,11 @@ class Governed:
             return
         governor.run(lambda threads: self._run(threads, arrays))
 
+    @property
+    def program(self) -> Callable[..., None]:
+        """The program for one thread."""
+        return self._made[1]
+
     def plain(self) -> Callable[..., None]:
         """The work of a call, with as little as possible around it if that is one thread's."""
         if self._governor is not None:
