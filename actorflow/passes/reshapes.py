@@ -2,7 +2,8 @@
 
 A layer over sequences is a product of matrices between two reshapes, and its bias, its activation and what it is added to come
 behind the second one. Behind the reshape they can't become part of the product (`fuse`); before it they can. The reshape into
-matrices for the next product then meets this one, and neither is left.
+matrices for the next product then meets this one, and neither is left. Nodes that put a dimension of 1 in or take it out, as
+around convolutions of sequences, are reshapes as well.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _UNARY = frozenset(
 _ROWS = frozenset(("_LayerNorm", "_RmsNorm"))
 """Ops that do the same to each row."""
 _BINARY = frozenset(["Add", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "BiasAdd"])
+_RESHAPES = frozenset(("Reshape", "ExpandDims", "Squeeze"))
 
 
 def sink_reshapes(graph: Subgraph) -> Subgraph:
@@ -48,7 +50,7 @@ def sink_reshapes(graph: Subgraph) -> Subgraph:
     Args:
         graph: what one device runs.
     """
-    if not any(node.op == "Reshape" for node in graph.nodes.values()):
+    if not any(node.op in _RESHAPES for node in graph.nodes.values()):
         return graph
     return _Sinking(graph).result()
 
@@ -75,8 +77,9 @@ class _Sinking:
         return graph.with_nodes(nodes.values())
 
     def _changed(self, node: Node) -> tuple[Node, ...]:
-        if node.op == "Reshape":
-            return (self._joined(node),)
+        if node.op in _RESHAPES:
+            node = self._as_reshape(node)
+            return (self._joined(node) if node.op == "Reshape" else self._direct(node),)
         if (
             node.controls
             or len(node.dtypes) != 1
@@ -140,22 +143,35 @@ class _Sinking:
             return source.inputs[0]
         name = f"{tensor_id.node}/as_{'_'.join(map(str, shape or ()))}_{tensor_id.port}"
         if name not in self._made:
-            sizes = np.array(shape, np.int64)
-            sizes.flags.writeable = False
-            attrs = MappingProxyType({"value": sizes, "dtype": dtypes.int64})
-            size = replace(
-                like,
-                name=f"{name}/sizes",
-                op="Const",
-                inputs=(),
-                attrs=attrs,
-                dtypes=(dtypes.int64,),
-                shapes=(sizes.shape,),
-            )
-            self._made[size.name] = size
-            inputs = (tensor_id, TensorId(size.name, 0))
+            inputs = (tensor_id, self._sizes(name, shape, like))
             self._made[name] = replace(like, name=name, inputs=inputs, shapes=(shape,))
         return TensorId(name, 0)
+
+    def _sizes(self, name: str, shape: Shape, like: Node) -> TensorId:
+        """A constant that has the sizes of a shape, for the reshape `name`."""
+        sizes = np.array(shape, np.int64)
+        sizes.flags.writeable = False
+        attrs = MappingProxyType({"value": sizes, "dtype": dtypes.int64})
+        made = replace(
+            like,
+            name=f"{name}/sizes",
+            op="Const",
+            inputs=(),
+            controls=(),
+            attrs=attrs,
+            dtypes=(dtypes.int64,),
+            shapes=(sizes.shape,),
+        )
+        self._made[made.name] = made
+        return TensorId(made.name, 0)
+
+    def _as_reshape(self, node: Node) -> Node:
+        """A node that puts dimensions of 1 in, or takes them out, as a reshape, where sizes are static: it may move then."""
+        shape = node.shapes[0]
+        if node.op == "Reshape" or not is_static(shape) or not is_static(self._type(node.inputs[0])):
+            return node
+        inputs = (node.inputs[0], self._sizes(node.name, shape, node))
+        return replace(node, op="Reshape", inputs=inputs, attrs=MappingProxyType({}))
 
     def _moved(self, node: Node, inputs: tuple[TensorId, ...]) -> tuple[Node, ...]:
         """The op on tensors before a reshape, and the reshape behind it, which has the op's name."""

@@ -244,3 +244,28 @@ async def test_resizes_and_reductions_take_channels_where_they_lie() -> None:
     wide = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0]).repeat(2, 2).repeat(3, 3)
     wanted = (wide * wide.mean((2, 3), keepdims=True)).sum((2, 3))
     np.testing.assert_allclose((await answers(proto, {"x": x}))["y"], wanted, rtol=1e-4, atol=1e-4)
+
+
+async def test_transposes_of_transposes_are_one_or_none() -> None:
+    """Sequences that a model turns after a convolution lie as the convolution leaves them."""
+    draw = np.random.default_rng(0).standard_normal
+    w = draw((4, 3, 3)).astype(np.float32)
+    nodes = [
+        node("Conv", "x w", "c", pads=[1, 1]),
+        node("Transpose", "c", "t", perm=[0, 2, 1]),
+        node("Add", "t one", "y"),
+        node("Transpose", "y", "turned", perm=[2, 0, 1]),
+        node("Transpose", "turned", "z", perm=[1, 0, 2]),
+    ]
+    proto = model(nodes, {"x": ("float32", (2, 3, 8))}, "y z", {"w": w, "one": np.ones(4, np.float32)})
+    with af.Graph().as_default():
+        loaded = af.onnx.load(proto)
+    assert loaded.outputs["y"].op.type == "Add"
+    assert loaded.outputs["y"].op.inputs[0].op.type != "Transpose"
+    assert loaded.outputs["z"].op.inputs[0] is loaded.outputs["y"]
+    x = draw((2, 3, 8)).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, [(0, 0), (0, 0), (1, 1)]), 3, axis=2)
+    wanted = np.einsum("ncti,oci->nto", windows, w) + 1
+    found = await answers(proto, {"x": x})
+    np.testing.assert_allclose(found["y"], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(found["z"], found["y"].transpose(0, 2, 1))

@@ -299,3 +299,19 @@ def test_a_reshape_that_changes_rows_or_is_seen_stays_where_it_is(graph: af.Grap
     assert changed([sink_reshapes], [af.nn.relu(af.reshape(open_, [-1, 2, WIDTH]), name="w")], [open_]).endswith(
         "w = Relu(Reshape)"
     )
+
+
+def test_convolutions_of_sequences_take_what_follows_them_in(graph: af.Graph) -> None:
+    x = af.placeholder(af.float32, [2, 6, WIDTH], name="x")
+
+    def layer(x: Any, name: str) -> af.Tensor:
+        filters = af.constant(np.ones((1, 3, WIDTH, WIDTH)), af.float32, name=f"{name}/filters")
+        made = af.nn.conv2d(af.expand_dims(x, 1), filters, strides=1, padding="SAME", name=f"{name}/conv")
+        return af.nn.relu(af.squeeze(made, [1]) + af.constant(np.ones(WIDTH), af.float32, name=f"{name}/bias"))
+
+    y = af.identity(layer(layer(x, "one"), "two"), name="y")
+    text = changed([sink_reshapes, fuse], [y], [x])
+    assert text.count("= Reshape(") == 2 and text.count("= _FusedConv2D(") == 2, text  # x, and the result
+    assert "Relu(" not in text and "= Squeeze(" not in text and "= ExpandDims(" not in text
+    open_ = af.placeholder(af.float32, [None, 6, WIDTH], name="open")
+    assert changed([sink_reshapes], [af.expand_dims(open_, 1, name="kept")], [open_]).startswith("kept = ExpandDims(")

@@ -197,7 +197,15 @@ def unsqueeze(node: Node, x: Any, axes: Any) -> Any:
 
 @onnx_op("Transpose")
 def transpose(node: Node, x: Any) -> Any:
-    return af.transpose(x, node.attr("perm"))
+    """Of a transpose, which may be one between layouts, one transpose, or what that is of."""
+    perm = node.attr("perm")
+    if perm is not None and isinstance(x, af.Tensor) and x.op.type == "Transpose":
+        before = ints(x.op.inputs[1])
+        if before is not None and len(before) == len(perm):
+            x, perm = x.op.inputs[0], [before[axis] for axis in perm]
+            if perm == list(range(len(perm))):
+                return x
+    return af.transpose(x, perm)
 
 
 @onnx_op("Concat")
