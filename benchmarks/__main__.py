@@ -118,8 +118,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 file=sys.stderr,
             )
             families[family] = [one for one in families[family] if not wants_peer([one])]
-            if not families[family]:
-                del families[family]
+        lacks = catalog.missing(family)
+        if lacks:
+            print(f"{family} is left out: {lacks}", file=sys.stderr)
+        if lacks or not families[family]:
+            del families[family]
     if not families:
         return 2
     crashed = False

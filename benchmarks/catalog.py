@@ -16,6 +16,7 @@ FAMILIES = (
     "steps",
     "models",
     "torch_steps",
+    "onnx_models",
     "ops",
     "control",
     "remote",
@@ -31,6 +32,7 @@ FAMILIES = (
     "loop_lag",
     "concurrency",
     "clients",
+    "serving",
     "memory",
 )
 
@@ -41,6 +43,12 @@ def family(name: str) -> tuple[Benchmark, ...]:
         raise KeyError(f"There is no family {name!r}; there are: {', '.join(FAMILIES)}.")
     found: tuple[Benchmark, ...] = importlib.import_module(f"benchmarks.{name}").BENCHMARKS
     return found
+
+
+def missing(name: str) -> str:
+    """A sentence where something that a family needs is not there; else nothing."""
+    found = getattr(importlib.import_module(f"benchmarks.{name}"), "missing", str)
+    return str(found())
 
 
 def benchmark(path: str) -> Benchmark:

@@ -108,13 +108,15 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One graph of a suite. `busy`: it is timed a second time beside a process that keeps one processor busy."""
+    """One graph of a suite. `busy`: it is timed a second time beside a process that keeps one processor busy. `peer`: opens the
+    other side (`suite_worker.Opened`) where the peer is not TensorFlow."""
 
     name: str
     work: str
     build: Build
     busy: bool = False
     note: str = ""
+    peer: Callable[[], AbstractContextManager[Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,12 @@ PEER_PYTHON = "BENCH_PEER_PYTHON"
 OTHER_PEERS = {
     "estimators": ("TensorFlow 2.15", "BENCH_ESTIMATORS_PYTHON", ".venv-bench-estimators/bin/python"),
     "torch_steps": ("PyTorch", "BENCH_TORCH_PYTHON", ".venv/bin/python"),
+    "onnx_models": ("onnxruntime", "BENCH_ONNX_PYTHON", ".venv/bin/python"),
+    "serving": ("onnxruntime", "BENCH_SERVING_PYTHON", ".venv/bin/python"),
 }
 """Families with a peer of their own: what it is, what names its interpreter, and which one that is by default."""
+_PEERS = {"TensorFlow": ("tensorflow-cpu", "tensorflow"), "PyTorch": ("torch",), "onnxruntime": ("onnxruntime",)}
+"""The packages that a peer may come in."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -80,8 +84,7 @@ def versions() -> dict[str, str | None]:
     return {
         "python": platform.python_version(),
         "numpy": _version("numpy"),
-        "peer": _version("tensorflow-cpu", "tensorflow"),
-        "torch": _version("torch"),
+        **{peer: _version(*packages) for peer, packages in _PEERS.items()},
     }
 
 
@@ -89,7 +92,7 @@ def versions() -> dict[str, str | None]:
 def _versions_of(python: str) -> dict[str, str | None]:
     """The versions that an interpreter has; without one there is no peer."""
     if not os.path.exists(python):
-        return {"python": None, "numpy": None, "peer": None, "torch": None}
+        return dict.fromkeys(("python", "numpy", *_PEERS))
     code = "import json; from benchmarks.environment import versions; print(json.dumps(versions()))"
     done = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, str | None] = json.loads(done.stdout)
@@ -107,7 +110,7 @@ def machine(family: str = "") -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": ours["python"],
         "numpy": ours["numpy"],
-        "peer": peer["torch" if family == "torch_steps" else "peer"],
+        "peer": peer[OTHER_PEERS.get(family, ("TensorFlow",))[0].partition(" ")[0]],
         "peer_python": peer["python"],
         "peer_numpy": peer["numpy"],
         "extras": extras(),

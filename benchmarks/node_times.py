@@ -1,4 +1,4 @@
-"""The kinds of nodes that a step's time goes to: of ours by `Trace`, of the peer's by its `RunMetadata`.
+"""The kinds of nodes that a step's time goes to: of ours by `Trace`, of TensorFlow's by its `RunMetadata`.
 
 Both run the step node by node and measure each kernel, so the times say which kernels are slow, not what a step costs: ours has
 no regions then, and kernels of the peer may run side by side.
@@ -29,7 +29,7 @@ async def ours(session: Any, fetches: Any, feeds: Mapping[Any, Any]) -> Times:
         trace = Trace()
         await session.run(fetches, feeds, trace=trace)
         runs.append([(event.op, event.running / 1e3) for event in trace.events])
-    return _times(runs)
+    return by_op(runs)
 
 
 def peer(tf: Any, session: Any, fetches: Any, feeds: Mapping[Any, Any]) -> Times:
@@ -40,7 +40,7 @@ def peer(tf: Any, session: Any, fetches: Any, feeds: Mapping[Any, Any]) -> Times
         session.run(fetches, feeds, options=options, run_metadata=traced)
         nodes = [node for device in traced.step_stats.dev_stats for node in device.node_stats]
         runs.append([(_op(node), (node.op_end_rel_nanos - node.op_start_rel_nanos) / 1e3) for node in nodes])
-    return _times(runs)
+    return by_op(runs)
 
 
 def _op(node: Any) -> str:
@@ -48,7 +48,8 @@ def _op(node: Any) -> str:
     return str(node.timeline_label.partition(" = ")[2].partition("(")[0] or node.node_name)
 
 
-def _times(runs: Sequence[Sequence[tuple[str, float]]]) -> Times:
+def by_op(runs: Sequence[Sequence[tuple[str, float]]]) -> Times:
+    """The times of ops, of several runs with their nodes and microseconds."""
     sums: list[Counter[str]] = []
     for run in runs:
         sums.append(Counter())

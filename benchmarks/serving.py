@@ -1,17 +1,14 @@
 """Requests a second of a served MLP 784-128-10, at 1, 8 and 64 clients, beside onnxruntime behind a plain ASGI application.
 
-python -m benchmarks.serving --seconds 5
+The server of a side has one core, and the clients another one. `BENCH_SERVING_PYTHON` names an interpreter with onnx,
+onnxruntime, uvicorn, httptools and uvloop for the peer. Our side should have the extra `serving`. "binary, ids" are requests
+whose JSON has another `id` each time, so that it is parsed each time.
 
-Each server has one core, and the clients another one. `BENCH_SERVING_PYTHON` names an interpreter with onnx, onnxruntime,
-uvicorn, httptools and uvloop for the peer; without it only our side is measured. Our side should have the extra `serving`.
-"binary, ids" are requests whose JSON has another `id` each time, so that it is parsed each time.
-
-Then p99 of other requests is measured while versions of 500 MB are reloaded, in turns with quiet phases (`--reloads`).
+Then p99 of other requests is measured while versions of 500 MB are reloaded, in turns with quiet phases.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import importlib
@@ -21,37 +18,49 @@ import os
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.definitions import Figure, Measurement, Options, Side
+
 ROOT = Path(__file__).resolve().parent
+KINDS = {"json": "JSON", "binary": "binary", "ids": "binary, ids"}
+CLIENTS = (1, 8, 64)
+SECONDS, WARM_SECONDS = 5.0, 0.3
+RELOADS, MEGABYTES = 8, 500
+RELOADING_CLIENTS = 8
 
 
-def write_models(folder: Path) -> None:
-    """The MLP as a saved model, and its weights for the peer."""
-    import actorflow.compat.v1 as tf
-
+def weights() -> dict[str, Any]:
+    """Those of the MLP."""
     rng = np.random.default_rng(0)
-    arrays = {
+    return {
         "w1": rng.normal(0, 0.05, (784, 128)).astype(np.float32),
         "b1": np.zeros(128, np.float32),
         "w2": rng.normal(0, 0.1, (128, 10)).astype(np.float32),
         "b2": np.zeros(10, np.float32),
     }
-    np.savez(folder / "weights.npz", **arrays)  # type: ignore[arg-type]
+
+
+def write_model(folder: Path) -> None:
+    """The MLP as a saved model."""
+    import actorflow.compat.v1 as tf
+
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None, 784], name="x")
-        w1, b1, w2, b2 = (tf.get_variable(name, initializer=value) for name, value in arrays.items())
+        w1, b1, w2, b2 = (tf.get_variable(name, initializer=value) for name, value in weights().items())
         y = tf.nn.softmax(tf.matmul(tf.nn.relu(tf.matmul(x, w1) + b1), w2) + b2)
         session.run(tf.global_variables_initializer())
-        tf.saved_model.simple_save(session, str(folder / "models" / "mlp" / "1"), {"x": x}, {"y": y}, format="standard")
+        tf.saved_model.simple_save(session, str(folder / "mlp" / "1"), {"x": x}, {"y": y}, format="standard")
 
 
 def write_large(folder: Path, megabytes: int) -> None:
@@ -66,30 +75,32 @@ def write_large(folder: Path, megabytes: int) -> None:
         tf.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y}, format="standard")
 
 
-KINDS = ("JSON", "binary", "binary, ids")
 Request = Callable[[], bytes]
 
 
-def requests(kind: str) -> tuple[Request, Request]:
-    """Functions that give the requests for our server, and the same for the peer."""
+def request_of(side: Side, kind: str) -> Request:
+    """A function that gives the requests for a side's server."""
     row = np.random.default_rng(1).random((1, 784), np.float32)
-    if kind == "JSON":
+    if kind == "json":
         body = json.dumps({"instances": row.round(4).tolist()}).encode()
-        ours, peer = _http("/v1/models/mlp:predict", body), _http("/json", body)
-        return lambda: ours, lambda: peer
+        whole = _http("/v1/models/mlp:predict" if side == "ours" else "/json", body)
+        return lambda: whole
     raw = row.tobytes()
+    if side == "peer":
+        whole = _http("/bytes", raw)
+        return lambda: whole
     tensor = {"name": "x", "shape": [1, 784], "datatype": "FP32", "parameters": {"binary_data_size": len(raw)}}
     content = {"inputs": [tensor], "parameters": {"binary_data_output": True}}
-    if kind == "binary, ids":
+    if kind == "ids":
         content = {"id": "-" * 8, **content}
     head = json.dumps(content).encode()
     more = f"Inference-Header-Content-Length: {len(head)}\r\n"
-    ours, peer = _http("/v2/models/mlp/infer", head + raw, more), _http("/bytes", raw)
+    whole = _http("/v2/models/mlp/infer", head + raw, more)
     if kind == "binary":
-        return lambda: ours, lambda: peer
-    before, after = ours.split(b"-" * 8)
+        return lambda: whole
+    before, after = whole.split(b"-" * 8)
     numbers = itertools.count()
-    return lambda: b"%s%08d%s" % (before, next(numbers), after), lambda: peer
+    return lambda: b"%s%08d%s" % (before, next(numbers), after)
 
 
 def _http(path: str, body: bytes, more: str = "") -> bytes:
@@ -194,90 +205,107 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(30)
 
 
-def row(name: str, times: list[float], seconds: float) -> str:
-    p50, p99 = np.percentile(times, [50, 99]) * 1e3
-    return f"{name:<28}{len(times) / seconds:>8.0f} /s  p50 {p50:>7.2f} ms  p99 {p99:>7.2f} ms"
+def p99(times: list[float]) -> float:
+    """In milliseconds."""
+    return float(np.percentile(times, 99)) * 1e3
 
 
-def reload(port: int, folder: Path, rounds: int, seconds: float, megabytes: int) -> None:
-    """p99 of requests for one model while versions of another one come and go, beside p99 in between.
+@contextlib.contextmanager
+def served(side: Side, folder: Path) -> Iterator[int]:
+    """The port of a side's server, which has one core; this process, the clients', is on another one."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[-1]})
+    port = free_port()
+    if side == "ours":
+        write_model(folder)
+        command = [sys.executable, "-m", "actorflow", "serve", str(folder), "--port", str(port)]
+    else:
+        np.savez(folder / "weights.npz", **weights())
+        command = [sys.executable, str(ROOT / "serving_peer.py"), str(folder), str(port)]
+    server = serve(command, port, cores[0])
+    try:
+        yield port
+    finally:
+        stop(server)
+
+
+def answered(options: Options, side: Side) -> dict[str, float]:
+    """Requests a second of each kind, by the number of clients, and p99 of the most."""
+    seconds, found = SECONDS / 5 if options.quick else SECONDS, {}
+    with tempfile.TemporaryDirectory() as name, served(side, Path(name)) as port:
+        for kind in KINDS:
+            request = request_of(side, kind)
+            for clients in CLIENTS:
+                run(load(port, request, clients, WARM_SECONDS))
+                times = run(load(port, request, clients, seconds))
+                found[f"{kind}_{clients}"] = len(times) / seconds
+            found[f"{kind}_{clients}_p99_ms"] = p99(times)
+    return found
+
+
+def reloaded(options: Options) -> dict[str, float]:
+    """p99 of requests for one model while versions of another one come and go, by p99 in between.
 
     Each round has a quiet phase, and one in which a version is loaded, begins to answer, and the version before it is drained and
     closed. So what slows the machine for a while is in both.
     """
-    request, large = requests("binary")[0], folder / "large"
-    write_large(large, megabytes)
-    (folder / "models" / "big").mkdir()
-    phases: list[tuple[list[float], list[float]]] = []
-    for version in range(1, rounds + 2):
-        quiet = run(load(port, request, 8, seconds))
-        fresh = folder / "fresh"
-        shutil.copytree(large, fresh, copy_function=os.link)  # the same files, which lie in memory
-        begun = time.perf_counter()
-        fresh.rename(folder / "models" / "big" / str(version))
-        reloading = run(load(port, request, 8, 60, f"/v2/models/big/versions/{version}/ready"))
-        took = time.perf_counter() - begun
-        if version == 1:
-            continue  # nothing was closed, and much has run for the first time
-        print(row(f"quiet, 8 clients, {version - 1}", quiet, seconds))
-        print(row(f"a reload of {megabytes} MB, {version - 1}", reloading, took), f" in {took:.1f} s", flush=True)
-        phases.append((quiet, reloading))
-    quiets = [float(np.percentile(quiet, 99)) for quiet, _ in phases]
-    ratios = [float(np.percentile(reloading, 99)) / quiet for (_, reloading), quiet in zip(phases, quiets)]
-    pooled = [np.percentile(np.concatenate([phase[side] for phase in phases]), 99) for side in range(2)]
-    print(f"{'ratio of p99, each round':<28}{np.median(ratios):>10.2f}  ({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"{'ratio of p99, all rounds':<28}{pooled[1] / pooled[0]:>10.2f}")
-    spread = [quiet / np.median(quiets) for quiet in quiets]
-    print(f"{'quiet p99 by its median':<28}{'':>10}  ({min(spread):.2f} to {max(spread):.2f})")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Requests a second of a served MLP.")
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long each load lasts (5)")
-    parser.add_argument("--rounds", type=int, default=3, help="how many rounds, ours and the peer's in turns (3)")
-    parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS, help="of requests (all)")
-    parser.add_argument("--clients", nargs="*", type=int, default=[1, 8, 64], help="how many there are (1 8 64)")
-    parser.add_argument("--reloads", type=int, default=8, help="how many reloads; 0 for none (8)")
-    parser.add_argument("--megabytes", type=int, default=500, help="how large the version is that is loaded (500)")
-    options = parser.parse_args()
-    cores: list[Any] = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[-1]})
-    peer = os.environ.get("BENCH_SERVING_PYTHON")
+    seconds, reloads = (1.0, 2) if options.quick else (SECONDS, RELOADS)
+    quiets, reloadings, longest = [], [], 0.0
+    request = request_of("ours", "binary")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_models(folder)
-        ports = {"ours": free_port(), "peer": free_port()}
-        servers = [
-            serve(
-                [sys.executable, "-m", "actorflow", "serve", str(folder / "models"), "--port", str(ports["ours"])],
-                ports["ours"],
-                cores[0],
-            )
-        ]
-        if peer:
-            servers.append(
-                serve([peer, str(ROOT / "serving_peer.py"), name, str(ports["peer"])], ports["peer"], cores[0])
-            )
-        sides = ["ours", *(["peer"] if peer else [])]
-        try:
-            for kind in options.kinds:
-                for clients in options.clients:
-                    times: dict[str, list[float]] = {side: [] for side in sides}
-                    for _ in range(options.rounds):
-                        for side, request in zip(sides, requests(kind)):
-                            run(load(ports[side], request, clients, 0.3))
-                            times[side] += run(load(ports[side], request, clients, options.seconds))
-                    for side in sides:
-                        what = f"{side}, {kind}, {clients}"
-                        print(row(what, times[side], options.seconds * options.rounds), flush=True)
-                    if peer:
-                        print(f"{'ratio':<28}{len(times['ours']) / len(times['peer']):>10.2f}")
-            if options.reloads:
-                reload(ports["ours"], folder, options.reloads, options.seconds, options.megabytes)
-        finally:
-            for server in servers:
-                stop(server)
+        models, large, fresh = folder / "models", folder / "large", folder / "fresh"
+        models.mkdir()
+        with served("ours", models) as port:
+            write_large(large, MEGABYTES)
+            (models / "big").mkdir()
+            for version in range(1, reloads + 2):
+                quiet = run(load(port, request, RELOADING_CLIENTS, seconds))
+                shutil.copytree(large, fresh, copy_function=os.link)  # the same files, which lie in memory
+                fresh.rename(models / "big" / str(version))
+                ready = f"/v2/models/big/versions/{version}/ready"
+                reloading = run(load(port, request, RELOADING_CLIENTS, 60, ready))
+                if version == 1:
+                    continue  # nothing was closed, and much has run for the first time
+                quiets.append(p99(quiet))
+                reloadings.append(p99(reloading))
+                longest = max(longest, 1e3 * max(reloading))
+    return {
+        "usual_p99_ms": statistics.median(quiets),
+        "reload_p99_ms": statistics.median(reloadings),
+        "reload_by_usual": statistics.median(some / usual for some, usual in zip(reloadings, quiets)),
+        "reload_longest_ms": longest,
+    }
 
 
-if __name__ == "__main__":
-    main()
+BENCHMARKS = (
+    Measurement(
+        "answers",
+        ours=partial(answered, side="ours"),
+        peer=partial(answered, side="peer"),
+        figures=(
+            *(
+                Figure(f"{kind}_{clients}", f"requests, {told}, {clients} clients", "/s")
+                for kind, told in KINDS.items()
+                for clients in CLIENTS
+            ),
+            *(
+                Figure(f"{kind}_{CLIENTS[-1]}_p99_ms", f"p99, {told}, {CLIENTS[-1]} clients", "ms")
+                for kind, told in KINDS.items()
+            ),
+        ),
+        processes=3,
+        note="More requests are better. The peer of `serving` is onnxruntime behind uvicorn; each side's server has one core.",
+    ),
+    Measurement(
+        "reloads",
+        ours=reloaded,
+        figures=(
+            Figure("usual_p99_ms", f"p99 of {RELOADING_CLIENTS} clients, no reload", "ms"),
+            Figure("reload_p99_ms", f"p99 of {RELOADING_CLIENTS} clients during a reload of {MEGABYTES} MB", "ms"),
+            Figure("reload_by_usual", "p99 during a reload, by the usual p99", "×"),
+            Figure("reload_longest_ms", "the longest answer during a reload", "ms"),
+        ),
+        processes=1,
+    ),
+)

@@ -139,7 +139,8 @@ def _serve_peer(protocol: Protocol, suite: Suite) -> None:
     command = protocol.receive()
     while command is not None:
         try:
-            with peer(suite.case(command["open"]).build) as opened:
+            case = suite.case(command["open"])
+            with peer(case.build) if case.peer is None else case.peer() as opened:
                 timed(opened.call, WARM_SECONDS, AT_LEAST)
                 protocol.send({"answer": flat(opened.answer)})
                 while (command := protocol.receive()) is not None and "open" not in command:

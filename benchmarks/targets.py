@@ -129,6 +129,8 @@ TARGETS: Mapping[str, Target] = {
     "clients/policy": Target(0.4),
     "clients/vgg": Target(0.9),
     "clients/resnet": Target(0.9),
+    **{f"serving/{kind}_64": Target(2, "ratio", "at least") for kind in ("json", "binary")},
+    "serving/reload_by_usual": _value(2),
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)
@@ -144,6 +146,8 @@ WITH_EXTRAS: Mapping[str, Target] = {
     "models/training_worst": Target(1),
     "models/inference_geometric_mean": Target(0.5),
     **{f"torch_steps/{name}": Target(1) for name in ("mlp", "cnn", "lstm", "transformer")},
+    **{f"onnx_models/batch_{batch}_geometric_mean": Target(1.2) for batch in (1, 8)},
+    **{f"onnx_models/batch_{batch}_worst": Target(1.5) for batch in (1, 8)},
     "steps/mlp128": Target(0.45),
     "steps/mlp512": Target(0.7),
     "steps/lenet": Target(0.9),
