@@ -93,7 +93,8 @@ def kernel(
     """Registers the decorated function as the kernel of each of `ops`.
 
     A kernel for a named device type goes before one for every device, and one for named types before one for every
-    type.
+    type. One with a keyword `out` may get memory for its result there, or for the first of several, and then fills it; `out`
+    is None where the kernel has to make the memory itself.
 
     Example:
         >>> @af.op("ExampleThirds", shape=lambda c: c.shapes[0], gradient=None)
@@ -298,11 +299,8 @@ def _verify_library(entry: KernelDef) -> None:
         if base.device in (entry.device, ANY_DEVICE) and (
             base.dtypes is None or (entry.dtypes or base.dtypes) <= base.dtypes
         ):
-            if (set(base.attrs), base.takes_out, base.takes_context) != (
-                set(entry.attrs),
-                entry.takes_out,
-                entry.takes_context,
-            ):
+            alike = set(base.attrs) == set(entry.attrs) and base.takes_context == entry.takes_context
+            if not alike or (base.takes_out and not entry.takes_out):
                 raise TypeError(
                     f"The kernel of {entry.op} from {entry.library} at {_where(entry.function)} has other keywords than the "
                     f"one at {_where(base.function)}, in whose place it stands."

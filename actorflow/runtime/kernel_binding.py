@@ -58,6 +58,8 @@ def bind(node: Node, entry: KernelDef, device: Device, context_of: ContextOf) ->
         return call
     if len(node.dtypes) == 1 and is_static(node.shapes[0]):
         return _static(node, entry, device, call)
+    if fills_first(node, entry, device):
+        return _with_first(node, device, call)
     return _dynamic(node, entry, device, call)
 
 
@@ -129,6 +131,12 @@ def needs_memory(node: Node, device: Device) -> bool:
     )
 
 
+def fills_first(node: Node, entry: KernelDef, device: Device) -> bool:
+    """Whether a kernel takes memory for the first of its outputs, whose size is known, and that is large."""
+    shape, dtype = node.shapes[0], node.dtypes[0]
+    return entry.takes_out and is_static(shape) and _may_be_large(shape, dtype, device.allocator.threshold)
+
+
 def _may_be_large(shape: Shape, dtype: DType, threshold: int) -> bool:
     elements = num_elements(shape)
     return elements is None or elements * dtype.size >= threshold
@@ -147,6 +155,20 @@ def _static(node: Node, entry: KernelDef, device: Device, call: Launch) -> Launc
         return _adopt(call(*inputs), allocator)
 
     return checked
+
+
+def _with_first(node: Node, device: Device, call: Launch) -> Launch:
+    """The first output's memory is the device's, the others are the kernel's own."""
+    allocator = device.allocator
+    shape: Any = node.shapes[0]
+    dtype = node.dtypes[0].numpy_dtype
+    nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(node.shapes, node.dtypes))
+
+    def launch(*inputs: Any) -> Any:
+        allocator.check(nbytes)
+        return _adopt(call(*inputs, out=allocator.allocate(shape, dtype)), allocator)
+
+    return launch
 
 
 def _dynamic(node: Node, entry: KernelDef, device: Device, call: Launch) -> Launch:

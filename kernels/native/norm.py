@@ -48,9 +48,10 @@ _OPTIONS: dict[str, Any] = {
 
 
 def _normalized(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, *how: Any) -> Any:
-    """All outputs, for an epsilon, a training step or none, and an activation. None where numpy has to compute them."""
-    epsilon, is_training, activation = how
-    y = np.empty(x.shape, np.float32)
+    """All outputs, for an epsilon, a training step or none, an activation, and memory for the first one or None. None where numpy
+    has to compute them."""
+    epsilon, is_training, activation, out = how
+    y = np.empty(x.shape, np.float32) if out is None else out
     if not is_training:
         if _norm_by(x, scale, offset, y, mean, variance, float(epsilon), _NUMBERS[activation]) is None:
             return None
@@ -75,8 +76,9 @@ def fused_batch_norm(
     epsilon: float,
     data_format: str,
     is_training: bool,
+    out: Any = None,
 ) -> Any:
-    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, "")
+    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, "", out)
     if found is not None:
         return found
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
@@ -96,16 +98,20 @@ def fused_batch_norm_and_activation(
     data_format: str,
     is_training: bool,
     activation: str,
+    out: Any = None,
 ) -> Any:
-    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, activation)
+    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, activation, out)
     if found is not None:
         return found
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
     return fused.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs, activation=activation)
 
 
-def _gradients(dy: Any, x: Any, scale: Any, mean: Any, variance: Any, epsilon: float, y: Any, activation: str) -> Any:
-    dx, dscale, doffset = (np.empty(shape, np.float32) for shape in (x.shape, scale.shape, scale.shape))
+def _gradients(
+    dy: Any, x: Any, scale: Any, mean: Any, variance: Any, epsilon: float, y: Any, activation: str, out: Any
+) -> Any:
+    dx = np.empty(x.shape, np.float32) if out is None else out
+    dscale, doffset = np.empty(scale.shape, np.float32), np.empty(scale.shape, np.float32)
     how = float(epsilon), y, _NUMBERS[activation]
     if _grad(dy, x, scale, mean, variance, dx, dscale, doffset, *how) is None:
         return None
@@ -125,8 +131,9 @@ def fused_batch_norm_grad(
     epsilon: float,
     data_format: str,
     is_training: bool,
+    out: Any = None,
 ) -> Any:
-    found = _gradients(dy, x, scale, mean, variance, epsilon, None, "")
+    found = _gradients(dy, x, scale, mean, variance, epsilon, None, "", out)
     if found is not None:
         return found
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
@@ -148,8 +155,9 @@ def fused_batch_norm_and_activation_grad(
     data_format: str,
     is_training: bool,
     activation: str,
+    out: Any = None,
 ) -> Any:
-    found = _gradients(dy, x, scale, mean, variance, epsilon, y, activation)
+    found = _gradients(dy, x, scale, mean, variance, epsilon, y, activation, out)
     if found is not None:
         return found
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}

@@ -244,6 +244,43 @@ async def test_f07_buffers_are_reused(graph: Graph) -> None:
     assert last.pooled_bytes == first.pooled_bytes and last.live_bytes == first.live_bytes
 
 
+@af.op("TestTwoOutputs", shape=lambda c: [c.shapes[0], ()], result=(lambda c: c.dtypes[0],) * 2, gradient=None)
+def two_outputs(x: af.Tensor, *, name: str | None = None) -> tuple[af.Tensor, af.Tensor]:
+    """One more than each element, and the first element."""
+
+
+@af.kernel("TestTwoOutputs")
+def _(xp: Any, x: Any, *, out: Any = None) -> Any:
+    return np.add(x, 1, out=out), x[0]
+
+
+@pytest.mark.parametrize("coalesce", [True, False])
+async def test_the_first_of_several_outputs_is_in_a_buffer_that_is_reused(graph: Graph, coalesce: bool) -> None:
+    x = af.placeholder(af.float32, [LARGE])
+    total = af.reduce_sum(two_outputs(two_outputs(x)[0])[0])
+    feeds = {x: np.ones(LARGE, np.float32)}
+    async with af.Session(graph=graph, coalesce=coalesce) as session:
+        assert await session.run(total, feeds) == 3 * LARGE
+        first = memory(session)
+        for _ in range(10):
+            await session.run(total, feeds)
+        last = memory(session)
+    made = last.allocations - first.allocations
+    assert made >= 20 and last.reuses - first.reuses == made, "after the first run no block is fresh"
+
+
+async def test_a_budget_counts_the_first_of_several_outputs(graph: Graph) -> None:
+    x = af.placeholder(af.float32, [LARGE])
+    both = two_outputs(x)
+    for budget, fits in ((4 * LARGE + 4096, True), (4 * LARGE - 4096, False)):
+        async with af.Session(graph=graph, memory_budget=budget) as session:
+            if fits:
+                assert (await session.run(both[1], {x: np.ones(LARGE, np.float32)})) == 1
+            else:
+                with pytest.raises(errors.ResourceExhaustedError, match="budget"):
+                    await session.run(both[1], {x: np.ones(LARGE, np.float32)})
+
+
 async def test_f15_control_edges_that_serialise_a_wide_graph_lower_its_peak(graph: Graph) -> None:
     x = af.placeholder(af.float32, [LARGE])
     width = 16

@@ -16,7 +16,7 @@ from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit import CompiledLoop
 from actorflow.runtime.codegen.jit_groups import FusedLoop
 from actorflow.runtime.diagnostics.misfit import Given, given
-from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of, list_position, needs_memory
+from actorflow.runtime.kernel_binding import ContextOf, bind, fills_first, kernel_of, list_position, needs_memory
 from actorflow.shapes import Shape, is_static, num_elements
 
 _TRUSTED = "actorflow."
@@ -150,15 +150,17 @@ class Emitter:
         if not needs_memory(member, self._device):
             return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, None)
         dtype = member.dtypes[0].numpy_dtype
-        if entry.takes_out and len(member.shapes) == 1:
+        nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(member.shapes, member.dtypes))
+        fills = fills_first(member, entry, self._device)
+        if not fills or len(member.shapes) > 1:
+            writer.add(f"{writer.bind(allocator.check)}({nbytes})")
+        if fills:
             buffer = f"o{writer.line}"
             writer.add(
                 f"{buffer} = {writer.bind(allocator.allocate)}({writer.bind(member.shapes[0])}, {writer.bind(dtype)})"
             )
             self._mark(member)
             return codegen.write_call(writer, entry, self._device.xp, arguments, keywords, buffer) + f"; del {buffer}"
-        nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(member.shapes, member.dtypes))
-        writer.add(f"{writer.bind(allocator.check)}({nbytes})")
         call = codegen.write_call(writer, entry, self._device.xp, arguments, keywords, None)
         return f"{writer.bind(allocator.adopt)}({call})" if len(member.shapes) == 1 else call
 
