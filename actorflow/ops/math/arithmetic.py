@@ -264,7 +264,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 @public("af", "af.math")
-@op("Maximum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
+@op("Maximum", shape=elementwise, dtypes=REAL, broadcasts=True)
 def maximum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The larger of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie.
 
@@ -284,7 +284,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 @public("af", "af.math")
-@op("Minimum", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True)
+@op("Minimum", shape=elementwise, dtypes=REAL, broadcasts=True)
 def minimum(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """The smaller of x and y, elementwise with broadcasting; NaN where either is. In the gradient x wins a tie.
 
