@@ -90,6 +90,17 @@ def crc32c(data: bytes | bytearray | memoryview) -> int:
     return _long(data)
 
 
+def joined(first: int, second: int, size: int) -> int:
+    """The CRC-32C of two strings, one behind the other.
+
+    Args:
+        first: the checksum of the first one.
+        second: the checksum of the second one.
+        size: how many bytes the second one has.
+    """
+    return _apply(_zeros_matrix(size), first) ^ second if size else first
+
+
 def mask(crc: int) -> int:
     """A checksum as TFRecord stores it: rotated and moved, so that a checksum of data with checksums stays good."""
     return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -159,15 +160,9 @@ def pack(array: Any, dtype: DType) -> tuple[bytes, int]:
 
 def unpack(data: bytes, dtype: DType, shape: Sequence[int], checksum: int) -> Any:
     """The array of a tensor's bytes. Raises DataLossError where they are damaged."""
-    count = int(np.prod(shape, dtype=object)) if shape else 1
     if dtype is not string:
-        if mask(crc32c(data)) != checksum:
-            raise DataLossError("its checksum is another")
-        kind = dtype.numpy_dtype
-        if count * kind.itemsize != len(data):
-            raise DataLossError(f"its shape {tuple(shape)} is not that of its {len(data)} bytes")
-        return np.frombuffer(bytearray(data), kind).reshape(shape)
-    position, lengths = 0, []
+        return numbers(np.frombuffer(bytearray(data), np.uint8), mask(crc32c(data)), dtype, shape, checksum)
+    count, position, lengths = math.prod(shape), 0, []
     try:
         for _ in range(min(count, len(data))):
             length, position = varint(data, position)
@@ -188,3 +183,21 @@ def unpack(data: bytes, dtype: DType, shape: Sequence[int], checksum: int) -> An
 
 def _length(size: int) -> bytes:
     return struct.pack("<I" if size < 1 << 32 else "<Q", size)
+
+
+def numbers(data: Any, found: int, dtype: DType, shape: Sequence[int], checksum: int) -> Any:
+    """The array of a tensor of numbers, in the memory of its bytes. Raises DataLossError where they are damaged.
+
+    Args:
+        data: an array of bytes.
+        found: their masked checksum.
+        dtype: the type of the numbers.
+        shape: their shape.
+        checksum: the masked checksum that they should have.
+    """
+    if found != checksum:
+        raise DataLossError("its checksum is another")
+    count = math.prod(shape)
+    if count * dtype.numpy_dtype.itemsize != data.size:
+        raise DataLossError(f"its shape {tuple(shape)} is not that of its {data.size} bytes")
+    return data.view(dtype.numpy_dtype).reshape(shape)

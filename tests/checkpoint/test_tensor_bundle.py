@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.checkpoint.bundle import bundle
 from actorflow.checkpoint.bundle.entries import slice_key
 from actorflow.checkpoint.bundle.table import read_table, write_table
 from actorflow.errors import DataLossError
 from actorflow.formats import installed
+from actorflow.formats.base import ReadRequest
 from actorflow.formats.regions import Region
 from actorflow.testing import format_contract
 from actorflow.testing.format_contract import Subject
@@ -78,6 +80,27 @@ async def test_a_save_over_one_of_the_same_name_leaves_one(tmp_path: Path) -> No
             reader = af.train.load_checkpoint(tmp_path / "m")
             assert reader.get_tensor("v").tolist() == [number] * 3
             assert reader.get_tensor("words").tolist() == [b"a", b"bc"]
+
+
+def test_values_are_read_in_pieces_between_which_the_reader_may_give_up(
+    theirs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix, values = theirs
+    monkeypatch.setattr(bundle, "_PIECE", 1000)
+    pieces = 0
+
+    def check() -> None:
+        nonlocal pieces
+        pieces += 1
+        if pieces > 3:
+            raise InterruptedError
+
+    reader = af.train.load_checkpoint(prefix)
+    np.testing.assert_array_equal(reader.get_tensor("p"), np.array(values["p"], np.float32))
+    with pytest.raises(InterruptedError):
+        reader.load([ReadRequest("p", None)], check)
+    (found,) = reader.load([ReadRequest("p", None)])
+    assert found.nbytes > 2000 and found.flags.writeable
 
 
 def test_damage_is_named(theirs: Any) -> None:

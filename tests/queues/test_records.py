@@ -15,7 +15,7 @@ import actorflow as af
 from actorflow import errors, train
 from actorflow.records import crc32c as checksums
 from actorflow.records import csv, tfrecord, wire
-from actorflow.records.crc32c import crc32c, crc32c_each, masked_crc32c
+from actorflow.records.crc32c import crc32c, crc32c_each, joined, masked_crc32c
 from actorflow.records.features import read_feature, write_feature
 from actorflow.records.formats import FixedLength, Format, Lines, Position, TFRecords, WholeFile
 from actorflow.records.roots import check
@@ -87,6 +87,12 @@ def test_checksums_side_by_side(seed: int) -> None:
     strings = [rng.randbytes(rng.choice([0, 1, 3, 4, 20, 97, 300, 1000, 9000])) for _ in range(40)]
     assert crc32c_each(strings) == [_by_bits(s) for s in strings]
     assert crc32c_each([]) == []
+
+
+@pytest.mark.parametrize("cut", [0, 1, 4, 99, 100])
+def test_checksums_of_parts_are_joined(cut: int, seed: int) -> None:
+    data = random.Random(seed).randbytes(100)
+    assert joined(crc32c(data[:cut]), crc32c(data[cut:]), 100 - cut) == crc32c(data)
 
 
 # ---- TFRecord
