@@ -67,9 +67,9 @@ async def quantize(
         evaluation: feeds on which both graphs are compared, or pairs of feeds and labels (whole numbers, one for each row of the
             first output); `calibration` unless given, where that can be gone through again, as a list can.
         keep: names of nodes that stay in float32. One of a bias or ReLU is not taken into the product before it.
-        smallest: the fewest weights of a node that is replaced. Small products are quicker in float32: with oneDNN, one row at a
-            time, those of less than some 50,000 weights where ranges are known, and of less than some 500,000 where each run
-            measures them. They are also the ones whose size matters least.
+        smallest: the fewest weights of a node that is replaced; all of them unless given, since that makes the model smallest.
+            Small products are quicker in float32: with oneDNN, one row at a time, those of up to some 50,000 weights where ranges
+            are known, and of up to some 250,000 where each run measures them.
 
     Returns:
         The graph, whose inputs and outputs have their names, and a `QuantizationReport`.
