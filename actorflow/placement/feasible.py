@@ -108,9 +108,12 @@ def _names(kinds: Sequence[str]) -> str:
     return ", ".join(kind for kind in kinds if not kind.startswith("-")) or "no device"
 
 
-def _ways_to_more(devices: Sequence[Candidate]) -> str:
+def _ways_to_more(devices: Sequence[Candidate], asked: Sequence[DeviceSpec]) -> str:
     """How a program comes to more devices: a session of its own process opens them, those of a cluster are its tasks'."""
     if all(device.spec.job == "localhost" for device in devices):
+        own = devices[0].spec
+        if not all(DeviceSpec(a.job, a.replica, a.task).matches(own) for a in asked):
+            return "connect the session to the cluster that has the task: Session(target)"
         return "open the session with more devices: Session(devices={'CPU': 2})"
     return "start the cluster with the jobs, tasks and devices that they name"
 
@@ -133,7 +136,9 @@ def _refusal(
                 *(f"{n.name} asks for {n.device}, made at {n.where}" for n in group if n.device),
                 "there are: " + ", ".join(d.name for d in devices),
             ],
-            hint=with_topic(f"Change the af.device(...) scopes, or {_ways_to_more(devices)}.", "no-device-fits"),
+            hint=with_topic(
+                f"Change the af.device(...) scopes, or {_ways_to_more(devices, constraints)}.", "no-device-fits"
+            ),
         )
     available = [kernel.devices_of(node.op, dtypes) for node, dtypes in zip(group, types)]
     first = fitting[0].type

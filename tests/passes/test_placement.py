@@ -552,6 +552,20 @@ async def test_f121_one_program_over_several_kinds_of_devices() -> None:
         assert min(launches.values()) > 0, launches
 
 
+def test_a_missing_task_is_found_in_a_cluster_and_a_missing_device_in_the_own_process(graph: af.Graph) -> None:
+    with af.device("/job:worker/task:3"):
+        elsewhere = af.constant(1.0)
+    with af.device("/device:CPU:7"):
+        here = af.constant(1.0)
+    with af.blocking.Session(graph=graph) as session:
+        with pytest.raises(
+            errors.InvalidArgumentError, match=r"connect the session to the cluster .* Session\(target\)"
+        ):
+            session.run(elsewhere)
+        with pytest.raises(errors.InvalidArgumentError, match=r"open the session with more devices: Session\(devices="):
+            session.run(here)
+
+
 # ---- soft placement
 
 
