@@ -81,9 +81,9 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     listening = _listening(arguments.host, arguments.port)
     scheme = "https" if arguments.tls_cert else "http"
-    print(f"{scheme}://{host}:{listening.getsockname()[1]}", flush=True)
+    address = f"{scheme}://{host}:{listening.getsockname()[1]}"
     with _quiet_interrupt():
-        server.run(application, [listening], tls)
+        server.run(application, [listening], tls, lambda: print(address, flush=True))
     return 0
 
 

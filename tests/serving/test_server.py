@@ -94,6 +94,12 @@ def test_it_refuses_what_can_not_be(
     assert error in capsys.readouterr().err
 
 
+def test_no_address_is_printed_where_models_can_not_be_loaded(tmp_path: Path) -> None:
+    ended = subprocess.run([*SERVE, str(tmp_path / "absent")], capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 1 and ended.stdout == ""
+    assert "absent can't be read" in ended.stderr
+
+
 def test_a_short_token_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "token").write_text("short\n")
     assert main(["serve", str(tmp_path), "--token-file", str(tmp_path / "token")]) == 1

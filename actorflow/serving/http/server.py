@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
@@ -113,13 +113,19 @@ class Server:
             connection.end_when_late(now)
 
 
-def run(application: Application, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None) -> None:
+def run(
+    application: Application,
+    sockets: Sequence[socket.socket],
+    tls: ssl.SSLContext | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """Loads the models of an application, and answers until SIGINT or SIGTERM.
 
     Args:
         application: the application.
         sockets: sockets that listen. Clients that come while models are loaded wait.
         tls: certificate and key; HTTP without encryption unless given.
+        ready: called when the models are loaded.
     """
 
     async def serve() -> None:
@@ -134,6 +140,7 @@ def run(application: Application, sockets: Sequence[socket.socket], tls: ssl.SSL
         with loading:
             await application.__aenter__()
         if not loading.cancelled_caught:
+            ready()
             try:
                 await Server(application).serve(sockets, tls, end)
             finally:
