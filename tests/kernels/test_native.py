@@ -404,6 +404,13 @@ def test_rows_are_gathered_along_any_dimension(seed: int) -> None:
         assert loaded().call("gather", 1, params, numbers_, None, 4) is NotImplemented
 
 
+def test_a_number_below_zero_is_no_row_of_more_than_an_int32_counts() -> None:
+    params = np.empty((2**31 + 64, 0), "f4")
+    assert loaded().call("gather", 1, params, np.array([-(2**31)], "i4")) is NotImplemented
+    assert loaded().call("gather", 1, params, np.array([2**31 - 1], "i4")).shape == (1, 0)
+    assert loaded().call("gather", 1, params, np.array([2**31 + 63], "i8")).shape == (1, 0)
+
+
 def test_the_softmax_along_another_dimension(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for sizes, axis in (((4, 16, 80), 1), ((3, 7, 129), 1), ((40, 2, 5, 3), 0), ((2, 1, 600), 1), ((1, 9, 5, 64), -3)):

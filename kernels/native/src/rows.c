@@ -47,6 +47,7 @@ static void gather_rows(int64_t begin, int64_t count, const void *given) {
 
 static bool all_below(const void *numbers, bool wide, int64_t count, int64_t length) {
     uint64_t bad = 0;
+    if (!wide && length > INT32_MAX) length = (int64_t)INT32_MAX + 1; /* more are negative numbers */
     if (wide)
         for (int64_t i = 0; i < count; i++) bad |= ((const uint64_t *)numbers)[i] >= (uint64_t)length;
     else
