@@ -169,7 +169,8 @@ def _pads_pool(match: Match) -> bool:
 
 
 def _pads_convolution(match: Match) -> bool:
-    """Whether the zeros around images may be those of a convolution."""
+    """Whether the zeros around images may be those of a convolution, which adds nothing for them: not even NaN where a weight is
+    infinite."""
     found = _pads_images(match)
     return found is not None and found[1] == 0 and match.last.attrs["padding"] in ("VALID", "EXPLICIT")
 
