@@ -60,7 +60,7 @@ def _plain(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 @kernel("GatherV2", device="CPU", dtypes=NUMBERS, library="native", can=_plain)
 def gather_v2(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int, out: Any = None) -> Any:
-    return _gather_along(params, indices, out, axis)
+    return _gather_along(params, indices, out, np.asarray(axis))  # a constant one is a number of numpy's
 
 
 # ---- one-hot vectors
@@ -152,7 +152,7 @@ def _large(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
     if out is None or out.nbytes < LEAST_JOINED or _is_short(values, axis, out):
         return joining.concat(np, values, axis, out=out)
-    return _join(values, axis, out)
+    return _join(values, np.asarray(axis), out)
 
 
 def _is_short(values: Any, axis: Any, out: Any) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 import actorflow as af
 from actorflow.kernels.array import gather as gathering
+from actorflow.kernels.array import join as joining
 from actorflow.kernels.array import one_hot as one_hots
 from actorflow.kernels.array import sort
 from actorflow.kernels.array import unique as distinct
@@ -388,6 +389,21 @@ def test_segments_one_hot_vectors_rows_and_the_largest() -> None:
     check("gather", on(gathering.gather), rows_of)
     check("argmax", on(reduction.argmax, output_type=af.int64), largest)
     check("top_k", on(sort.top_k), top)
+
+
+def test_an_axis_may_be_a_number_of_numpy_as_constants_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: Any, **options: Any) -> None:
+        raise AssertionError("left to the Python kernel")
+
+    monkeypatch.setattr(gathering, "gather_v2", refused)
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for axis in (np.int32(1), np.array(1, np.int64)):
+        assert same(rows.gather_v2(np, x, np.array([2, 0]), axis, batch_dims=0), x[:, [2, 0]])
+    large = np.zeros((64, 4096), np.float32)
+    monkeypatch.setattr(joining, "concat", refused)
+    out = np.empty((64, 8192), np.float32)
+    assert rows.concat(np, [large, large + 1], np.int32(1), out=out) is out
+    assert same(out, np.concatenate([large, large + 1], 1))
 
 
 def test_rows_are_gathered_along_any_dimension(seed: int) -> None:
