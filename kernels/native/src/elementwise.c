@@ -295,6 +295,24 @@ static char *widen(Walk *w, int64_t item) {
     return copy;
 }
 
+/* An operand whose elements lie in another order, beside one in order of the same shape, if there is any. It is copied into the result
+ * strip by strip, and each strip is computed there. */
+static PyObject *with_turned(const Call *call, Part part, PyArrayObject *turned, PyArrayObject *other, int place) {
+    Ordered o;
+    if (!part || !order_of(turned, &o) || left_to_governor(call, o.size)) return NULL;
+    PyArrayObject *out = result_at(call, other ? 2 : 1, PyArray_TYPE(turned), PyArray_NDIM(turned), PyArray_DIMS(turned));
+    if (!out) return NULL;
+    if (tangled(turned, out) || (other && share_memory(other, out))) {
+        Py_DECREF((PyObject *)out);
+        return NULL;
+    }
+    Walk w = {.rows = 1, .columns = o.size, .step = {1, 1}, .out = PyArray_DATA(out)};
+    w.operand[place] = PyArray_DATA(out);
+    if (other) w.operand[1 - place] = PyArray_DATA(other);
+    copy_ordered(call, &o, out, part, &w);
+    return (PyObject *)out;
+}
+
 static PyObject *binary(const Call *call, const Loops *loops) {
     PyArrayObject *x = strided_at(call, 0), *y = strided_at(call, 1), *into = array_at(call, 2);
     if (!x || !y || PyArray_TYPE(x) != PyArray_TYPE(y) || (into && (tangled(x, into) || tangled(y, into)))) return NULL;
@@ -302,7 +320,13 @@ static PyObject *binary(const Call *call, const Loops *loops) {
     int rank;
     Walk w;
     Part part = loop_for(loops, PyArray_TYPE(x));
-    if (!part || !broadcast(x, y, &w, &rank, sizes) || !rank || left_to_governor(call, w.rows * w.columns)) return NULL;
+    if (!part) return NULL;
+    if (!broadcast(x, y, &w, &rank, sizes)) {
+        bool second = PyArray_IS_C_CONTIGUOUS(x);
+        PyArrayObject *other = second ? x : y;
+        return same_shape(x, y) && PyArray_IS_C_CONTIGUOUS(other) ? with_turned(call, part, second ? y : x, other, second) : NULL;
+    }
+    if (!rank || left_to_governor(call, w.rows * w.columns)) return NULL;
     char *copy = widen(&w, PyArray_ITEMSIZE(x));
     PyObject *found = compute(call, part, &w, rank, sizes, PyArray_TYPE(x), 2);
     PyMem_Free(copy);
@@ -315,34 +339,18 @@ static PyObject *unary_of(const Call *call, PyArrayObject *x, Part part, int typ
     return compute(call, part, &w, PyArray_NDIM(x), PyArray_DIMS(x), type, 1);
 }
 
-/* A transposed matrix is copied block by block into the result, and computed there. */
-static PyObject *of_transposed(const Call *call, const Loops *loops) {
-    if (call->count != 2 || Py_TYPE(call->args[0]) != &PyArray_Type) return NULL;
-    PyArrayObject *x = (PyArrayObject *)call->args[0], *out = array_at(call, 1);
-    if (!out || PyArray_NDIM(x) != 2 || PyArray_NDIM(out) != 2 || PyArray_TYPE(x) != PyArray_TYPE(out)) return NULL;
-    if (PyArray_ITEMSIZE(x) != 4 || !PyArray_ISNOTSWAPPED(x) || !PyArray_ISALIGNED(x) || !PyArray_IS_F_CONTIGUOUS(x)) return NULL;
-    Part part = loop_for(loops, PyArray_TYPE(x));
-    if (!part || !same_shape(x, out) || share_memory(x, out) || !PyArray_ISWRITEABLE(out)) return NULL;
-    int64_t size = PyArray_SIZE(x);
-    if (size < TRANSPOSED_LEAST || left_to_governor(call, size)) return NULL;
-    copy_transposed(call, x, out);
-    Walk w = {.rows = 1, .columns = size, .operand = {PyArray_DATA(out)}, .step = {1}, .out = PyArray_DATA(out)};
-    work_through(call, part, &w, size, PIECE, size);
-    Py_INCREF((PyObject *)out);
-    return (PyObject *)out;
-}
-
-/* An array that does not lie in order is walked through as an operand. */
+/* An array that does not lie in order is turned, or walked through as an operand. */
 static PyObject *unary(const Call *call, const Loops *loops) {
     PyArrayObject *x = strided_at(call, 0), *into = array_at(call, 1);
     if (!x) return NULL;
-    if (PyArray_IS_C_CONTIGUOUS(x)) return unary_of(call, x, loop_for(loops, PyArray_TYPE(x)), PyArray_TYPE(x));
-    PyObject *found = of_transposed(call, loops);
+    Part part = loop_for(loops, PyArray_TYPE(x));
+    if (PyArray_IS_C_CONTIGUOUS(x)) return unary_of(call, x, part, PyArray_TYPE(x));
+    PyObject *found = with_turned(call, part, x, NULL, 0);
     npy_intp sizes[DEEPEST];
     int rank;
     Walk w;
     if (found || PyErr_Occurred() || (into && tangled(x, into)) || !broadcast(x, x, &w, &rank, sizes)) return found;
-    return compute(call, loop_for(loops, PyArray_TYPE(x)), &w, rank, sizes, PyArray_TYPE(x), 1);
+    return compute(call, part, &w, rank, sizes, PyArray_TYPE(x), 1);
 }
 
 #define KERNEL(name, how, ...)                                                                                                     \

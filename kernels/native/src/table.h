@@ -1,5 +1,6 @@
 /* All kernels, and the table of them; included by each `level_*.c`. */
-#include "transpose.c"
+#include "product.c"
+#include "ordered.c"
 #include "elementwise.c"
 #include "reduce.c"
 #include "softmax.c"
@@ -11,9 +12,7 @@
 #include "random.c"
 #include "matmul.c"
 #include "primitives.c"
-#include "product.c"
 #include "attention.c"
-#include "ordered.c"
 #include "update.c"
 #include "strings.c"
 
@@ -25,7 +24,7 @@ const Kernel TABLE[] = {
     NAMED(relu_grad), NAMED(tanh_grad), NAMED(sigmoid_grad),
     NAMED(cast_f4), NAMED(cast_f8), NAMED(cast_i4), NAMED(cast_i8), NAMED(cast_b1),
     NAMED(sum), NAMED(mean), NAMED(max), NAMED(min), NAMED(cumsum), NAMED(softmax), NAMED(erf), NAMED(gelu), NAMED(gelu_tanh), NAMED(swish), NAMED(standardized), NAMED(cross_entropy),
-    NAMED(gather), NAMED(one_hot), NAMED(argmax), NAMED(top_k), NAMED(slice), NAMED(join), NAMED(transposed), NAMED(ordered),
+    NAMED(gather), NAMED(one_hot), NAMED(argmax), NAMED(top_k), NAMED(slice), NAMED(join), NAMED(ordered),
     NAMED(scatter_add), NAMED(scatter_sub), NAMED(scatter_update), NAMED(unsorted_segment_sum), NAMED(segment_sum),
     NAMED(unique), NAMED(sum_duplicates),
     NAMED(max_pool), NAMED(max_pool_grad), NAMED(depthwise), NAMED(depthwise_to_images), NAMED(depthwise_to_weights),
