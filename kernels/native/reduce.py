@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import dtypes
 from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
@@ -20,7 +21,7 @@ from .library import function
 
 
 def _of(name: str, base: Callable[..., Any]) -> Callable[..., Any]:
-    return function(name, lambda x, axis, keep_dims: base(np, x, axis, keep_dims=keep_dims))
+    return function(name, lambda x, axis, keep_dims, out=None: base(np, x, axis, keep_dims=keep_dims, out=out))
 
 
 _sum = _of("sum", reduction.sum_of)
@@ -39,27 +40,28 @@ def _some(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return (num_elements(shapes[0]) or 0) > 1
 
 
-_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOATS, "library": "native", "can": _any, "pays": _some}
+_ORDERED = FLOATS | {dtypes.int32}  # not every processor compares several numbers of 64 bits at once
+_OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native", "can": _any, "pays": _some}
 
 
-@kernel("Sum", **_OPTIONS)
+@kernel("Sum", dtypes=FLOATS, **_OPTIONS)
 def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return _sum(x, axis, keep_dims) if out is None else reduction.sum_of(xp, x, axis, keep_dims=keep_dims, out=out)
+    return _sum(x, axis, keep_dims) if out is None else _sum(x, axis, keep_dims, out)
 
 
-@kernel("Mean", **_OPTIONS)
+@kernel("Mean", dtypes=FLOATS, **_OPTIONS)
 def mean_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return _mean(x, axis, keep_dims) if out is None else reduction.mean_of(xp, x, axis, keep_dims=keep_dims, out=out)
+    return _mean(x, axis, keep_dims) if out is None else _mean(x, axis, keep_dims, out)
 
 
-@kernel("Max", **_OPTIONS)
+@kernel("Max", dtypes=_ORDERED, **_OPTIONS)
 def max_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return _max(x, axis, keep_dims) if out is None else reduction.max_of(xp, x, axis, keep_dims=keep_dims, out=out)
+    return _max(x, axis, keep_dims) if out is None else _max(x, axis, keep_dims, out)
 
 
-@kernel("Min", **_OPTIONS)
+@kernel("Min", dtypes=_ORDERED, **_OPTIONS)
 def min_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
-    return _min(x, axis, keep_dims) if out is None else reduction.min_of(xp, x, axis, keep_dims=keep_dims, out=out)
+    return _min(x, axis, keep_dims) if out is None else _min(x, axis, keep_dims, out)
 
 
 def _python(x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any = None) -> Any:

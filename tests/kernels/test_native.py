@@ -292,7 +292,10 @@ REDUCTIONS = {"sum": reduction.sum_of, "mean": reduction.mean_of, "max": reducti
 
 
 def reduced(name: str) -> Callable[..., Any]:
-    return lambda x, axis, keep: REDUCTIONS[name](np, x, axis, keep_dims=keep)
+    def python(x: Any, axis: Any, keep: bool, out: Any = None) -> Any:
+        return REDUCTIONS[name](np, x, axis, keep_dims=keep, out=None if out is None else np.empty_like(out))
+
+    return python
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
@@ -308,9 +311,34 @@ def test_reductions_have_the_bits_of_numpys(name: str) -> None:
         axes = np.arange(first, int(rng.integers(first, x.ndim)) + 1, dtype="i4")
         if rng.random() < 0.2:
             axes = rng.permutation(axes).astype("i4") - np.int32(x.ndim)
-        return x, axes if axes.size > 1 or rng.random() < 0.5 else axes[0:1].reshape(()), bool(rng.random() < 0.5)
+        keep = bool(rng.random() < 0.5)
+        out = [np.empty_like(x.sum(tuple(axes.tolist()), keepdims=keep)[...])] if rng.random() < 0.3 else []
+        return x, axes if axes.size > 1 or rng.random() < 0.5 else axes[0:1].reshape(()), keep, *out
 
     check(name, reduced(name), make)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_extremes_of_rows_and_columns_of_every_length(name: str, dtype: str, seed: int) -> None:
+    """Short rows are taken side by side, the last vector of a long one reaches back, and narrow columns become wide ones."""
+    rng = np.random.default_rng(seed)
+    for height, width in [*((37, n) for n in range(1, 140)), (3, 40_000), (2000, 3), (40_000, 1), (1, 40_000)]:
+        x = rng.permutation(height * width).reshape(height, width).astype(dtype)
+        if dtype != "i4":
+            x.flat[rng.integers(0, x.size, 1 + x.size // 500)] = rng.choice([np.nan, np.inf, -np.inf])
+        for axes in ((0,), (1,), (0, 1)):
+            given = x, np.array(axes, "i4"), False
+            for several in (1, 3):
+                found = loaded().call(name, several, *given)
+                assert same(found, reduced(name)(*given)), (height, width, axes, several)
+
+
+def test_a_reduction_leaves_memory_alone_that_it_reads() -> None:
+    x = np.arange(12, dtype="f4").reshape(3, 4)
+    assert loaded().call("max", 1, x, np.array([0], "i4"), False, x[0]) is NotImplemented
+    out = np.empty(4, "f4")
+    assert reduce.max_of(np, x, np.array([0], "i4"), keep_dims=False, out=out) is out and same(out, x[2].copy())
 
 
 def test_cumulative_sums_have_the_bits_of_numpys() -> None:

@@ -181,82 +181,177 @@ SUMS(double, f8)
 /* An array as it is, or numpy's scalar for one of rank 0. */
 static PyObject *scalar_or_array(PyArrayObject *made) { return PyArray_Return(made); }
 
-static PyObject *summed(const Call *call, bool mean) {
+typedef bool (*Way)(const Call *call, const Reduction *given, bool mean);
+typedef struct {
+    Way f4, f8, i4;
+} Ways;
+
+static inline Way way_for(const Ways *ways, int type) {
+    switch (type) {
+        case NPY_FLOAT32: return ways->f4;
+        case NPY_FLOAT64: return ways->f8;
+        case NPY_INT32: return ways->i4;
+        default: return NULL;
+    }
+}
+
+/* sum(x, axes, keeps_dimensions, out or nothing), and so on. */
+static PyObject *reduced(const Call *call, const Ways *ways, bool mean) {
     PyArrayObject *x = array_at(call, 0), *axes = indices_at(call, 1);
     Plan plan;
-    if (!x || !axes || call->count != 3 || (PyArray_TYPE(x) != NPY_FLOAT32 && PyArray_TYPE(x) != NPY_FLOAT64)) return NULL;
+    Way way = x ? way_for(ways, PyArray_TYPE(x)) : NULL;
+    if (!way || !axes || call->count < 3 || call->count > 4) return NULL;
     if (!PyBool_Check(call->args[2]) || !plan_of(x, axes, call->args[2] == Py_True, &plan)) return NULL;
     int64_t size = plan.before * plan.along * plan.after;
     if (plan.along < 1 || left_to_governor(call, size)) return NULL;
-    PyArrayObject *made = fresh(PyArray_TYPE(x), plan.rank, plan.sizes);
+    PyArrayObject *made = result_at(call, 3, PyArray_TYPE(x), plan.rank, plan.sizes);
     if (!made) return NULL;
     Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan.before, plan.along, plan.after, 0, size < SMALL_SUM, NULL};
-    bool done = !size || (PyArray_TYPE(x) == NPY_FLOAT32 ? sum_f4(call, &r, mean) : sum_f8(call, &r, mean));
-    if (!done) {
+    if (share_memory(x, made) || (size && !way(call, &r, mean))) {
         Py_DECREF((PyObject *)made);
         return NULL;
     }
-    return scalar_or_array(made);
+    return call->count > 3 && call->args[3] != Py_None ? (PyObject *)made : scalar_or_array(made);
 }
 
-static PyObject *k_sum(const Call *call) { return summed(call, false); }
-static PyObject *k_mean(const Call *call) { return summed(call, true); }
+static PyObject *k_sum(const Call *call) {
+    static const Ways ways = {.f4 = sum_f4, .f8 = sum_f8};
+    return reduced(call, &ways, false);
+}
 
-/* ---- extremes: a NaN stays */
+static PyObject *k_mean(const Call *call) {
+    static const Ways ways = {.f4 = sum_f4, .f8 = sum_f8};
+    return reduced(call, &ways, true);
+}
 
-#define EXTREMES(name, T, better)                                                                                                  \
-    static void name(int64_t begin, int64_t count, const void *given) {                                                            \
-        const Reduction *r = given;                                                                                                \
-        for (int64_t group = begin; group < begin + count; group++) {                                                              \
-            const T *x = (const T *)r->x + group * r->along * r->after;                                                            \
-            T *restrict out = (T *)r->out + group * r->after;                                                                      \
-            if (r->after == 1) {                                                                                                   \
-                T best = x[0];                                                                                                     \
-                int64_t i = 0;                                                                                                     \
-                if (r->along >= LANES) {                                                                                           \
-                    T wide[LANES];                                                                                                 \
-                    memcpy(wide, x, sizeof(wide));                                                                                 \
-                    for (i = LANES; i + LANES <= r->along; i += LANES)                                                             \
-                        for (int k = 0; k < LANES; k++) wide[k] = better(wide[k], x[i + k]);                                       \
-                    for (int width = LANES / 2; width; width /= 2)                                                                 \
-                        for (int k = 0; k < width; k++) wide[k] = better(wide[k], wide[k + width]);                                \
-                    best = wide[0];                                                                                                \
-                }                                                                                                                  \
-                for (; i < r->along; i++) best = better(best, x[i]);                                                               \
-                out[0] = best;                                                                                                     \
-                continue;                                                                                                          \
+/* ---- extremes: a NaN stays. To take an element twice changes nothing, so the last vector of a row may reach back into the one before. */
+
+#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* of rows of a softmax as well */
+
+#define EXTREMES(name, T, Bits, beats)                                                                                             \
+    typedef T name##_vector __attribute__((vector_size(sizeof(Lane)), aligned(sizeof(T))));                                        \
+    typedef Bits name##_bits __attribute__((vector_size(sizeof(Lane)), aligned(sizeof(T))));                                       \
+    INLINED name##_vector name##_each(name##_vector a, name##_vector b) {                                                          \
+        name##_bits first = (name##_bits)(a beats b) | (name##_bits)(a != a);                                                      \
+        return (name##_vector)(((name##_bits)a & first) | ((name##_bits)b & ~first));                                              \
+    }                                                                                                                              \
+    /* A maximum is one instruction, and a NaN is seldom: neither is a branch that is guessed wrong. */                            \
+    INLINED T name##_chained(T a, T b) { return a != a ? a : a beats b ? a : b; }                                                  \
+    static T name##_of_row(const T *x, int64_t n) {                                                                                \
+        enum { WIDTH = sizeof(Lane) / sizeof(T), WIDE = 4 * WIDTH };                                                               \
+        T best;                                                                                                                    \
+        if (n < WIDTH) {                                                                                                           \
+            best = x[0];                                                                                                           \
+            for (int64_t i = 1; i < n; i++) best = name##_chained(best, x[i]);                                                     \
+            return best;                                                                                                           \
+        }                                                                                                                          \
+        name##_vector one = *(const name##_vector *)x;                                                                             \
+        if (n >= WIDE) {                                                                                                           \
+            name##_vector some[4];                                                                                                 \
+            _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++) some[k] = *(const name##_vector *)(x + k * WIDTH);                 \
+            for (int64_t i = WIDE; i < n; i += WIDE) {                                                                             \
+                const T *from = x + (i + WIDE <= n ? i : n - WIDE);                                                                \
+                _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++)                                                                \
+                    some[k] = name##_each(some[k], *(const name##_vector *)(from + k * WIDTH));                                    \
             }                                                                                                                      \
-            memcpy(out, x, r->after * sizeof(T));                                                                                  \
-            for (int64_t row = 1; row < r->along; row++) {                                                                         \
-                const T *line = x + row * r->after;                                                                                \
-                for (int64_t i = 0; i < r->after; i++) out[i] = better(out[i], line[i]);                                           \
+            one = name##_each(name##_each(some[0], some[2]), name##_each(some[1], some[3]));                                       \
+        } else                                                                                                                     \
+            for (int64_t i = WIDTH; i < n; i += WIDTH)                                                                             \
+                one = name##_each(one, *(const name##_vector *)(x + (i + WIDTH <= n ? i : n - WIDTH)));                            \
+        best = one[0];                                                                                                             \
+        for (int k = 1; k < WIDTH; k++) best = name##_chained(best, one[k]);                                                       \
+        return best;                                                                                                               \
+    }                                                                                                                              \
+    static void name##_rows(int64_t begin, int64_t count, const void *given) {                                                     \
+        const Reduction *r = given;                                                                                                \
+        const T *x = r->x;                                                                                                         \
+        T *out = r->out, best[NARROW];                                                                                             \
+        int64_t row = begin, end = begin + count, n = r->along;                                                                    \
+        for (; n < NARROW && row + NARROW <= end; row += NARROW) { /* short ones side by side */                                   \
+            const T *some = x + row * n;                                                                                           \
+            for (int k = 0; k < NARROW; k++) best[k] = some[k * n];                                                                \
+            for (int64_t i = 1; i < n; i++)                                                                                        \
+                for (int k = 0; k < NARROW; k++) best[k] = name##_chained(best[k], some[k * n + i]);                               \
+            memcpy(out + row, best, sizeof(best));                                                                                 \
+        }                                                                                                                          \
+        for (; row < end; row++) out[row] = name##_of_row(x + row * n, n);                                                         \
+    }                                                                                                                              \
+    /* Pieces of one long row. */                                                                                                  \
+    static void name##_pieces(int64_t begin, int64_t count, const void *given) {                                                   \
+        const Reduction *r = given;                                                                                                \
+        for (int64_t piece = begin; piece < begin + count; piece++) {                                                              \
+            int64_t start = piece * SUM_PIECE, left = r->along - start;                                                            \
+            ((T *)r->partial)[piece] = name##_of_row((const T *)r->x + start, left < SUM_PIECE ? left : SUM_PIECE);                \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static void name##_of_columns(const T *x, int64_t pitch, T *restrict into, int64_t rows, int64_t columns) {                    \
+        if (pitch == columns && columns <= NARROW && rows * columns >= NARROW * LANES) { /* several rows are one */                \
+            T wide[LANES];                                                                                                         \
+            int64_t times = LANES / columns, whole = rows / times, done = whole * times * columns;                                 \
+            name##_of_columns(x, times * columns, wide, whole, times * columns);                                                   \
+            memcpy(into, wide, columns * sizeof(T));                                                                               \
+            for (int64_t i = columns; i < times * columns; i++) into[i % columns] = name##_chained(into[i % columns], wide[i]);    \
+            for (int64_t i = done; i < rows * columns; i++) into[i % columns] = name##_chained(into[i % columns], x[i]);           \
+            return;                                                                                                                \
+        }                                                                                                                          \
+        memcpy(into, x, columns * sizeof(T));                                                                                      \
+        int64_t row = 1;                                                                                                           \
+        for (; row + 2 <= rows; row += 2) {                                                                                        \
+            const T *a = x + row * pitch, *b = a + pitch;                                                                          \
+            for (int64_t i = 0; i < columns; i++) {                                                                                \
+                T one = into[i] beats a[i] || into[i] != into[i] ? into[i] : a[i];                                                 \
+                into[i] = one beats b[i] || one != one ? one : b[i];                                                               \
             }                                                                                                                      \
         }                                                                                                                          \
+        for (; row < rows; row++) {                                                                                                \
+            const T *a = x + row * pitch;                                                                                          \
+            for (int64_t i = 0; i < columns; i++) into[i] = into[i] beats a[i] || into[i] != into[i] ? into[i] : a[i];             \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    static void name##_columns(int64_t begin, int64_t count, const void *given) {                                                  \
+        const Reduction *r = given;                                                                                                \
+        for (int64_t group = begin; group < begin + count; group++)                                                                \
+            name##_of_columns((const T *)r->x + group * r->along * r->after, r->after, (T *)r->out + group * r->after, r->along,   \
+                              r->after);                                                                                           \
+    }                                                                                                                              \
+    /* Some columns of one matrix. */                                                                                              \
+    static void name##_some_columns(int64_t begin, int64_t count, const void *given) {                                             \
+        const Reduction *r = given;                                                                                                \
+        name##_of_columns((const T *)r->x + begin, r->after, (T *)r->out + begin, r->along, count);                                \
+    }                                                                                                                              \
+    static bool name(const Call *call, const Reduction *given, bool mean) {                                                        \
+        Reduction r = *given;                                                                                                      \
+        int64_t size = r.before * r.along * r.after, pieces = (r.along + SUM_PIECE - 1) / SUM_PIECE;                               \
+        if (r.after == 1 && r.before == 1 && pieces > 1) {                                                                         \
+            T *partial = r.partial = PyMem_Malloc(pieces * sizeof(T));                                                             \
+            if (!partial) return PyErr_NoMemory(), false;                                                                          \
+            work_through(call, name##_pieces, &r, pieces, 1, size);                                                                \
+            *(T *)r.out = name##_of_row(partial, pieces);                                                                          \
+            PyMem_Free(partial);                                                                                                   \
+        } else if (r.after == 1)                                                                                                   \
+            work_through(call, name##_rows, &r, r.before, SUM_PIECE / r.along + 1, size);                                          \
+        else if (r.before == 1)                                                                                                    \
+            work_through(call, name##_some_columns, &r, r.after, SUM_PIECE / r.along + LANES, size);                               \
+        else                                                                                                                       \
+            work_through(call, name##_columns, &r, r.before, SUM_PIECE / (r.along * r.after) + 1, size);                           \
+        return true;                                                                                                               \
     }
-#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-#define SMALLER(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+EXTREMES(largest_f4, float, int32_t, >)
+EXTREMES(largest_f8, double, int64_t, >)
+EXTREMES(largest_i4, int32_t, int32_t, >)
+EXTREMES(smallest_f4, float, int32_t, <)
+EXTREMES(smallest_f8, double, int64_t, <)
+EXTREMES(smallest_i4, int32_t, int32_t, <)
 
-EXTREMES(largest_f4, float, LARGER)
-EXTREMES(largest_f8, double, LARGER)
-EXTREMES(smallest_f4, float, SMALLER)
-EXTREMES(smallest_f8, double, SMALLER)
-
-static PyObject *extreme(const Call *call, Part single, Part twice) {
-    PyArrayObject *x = array_at(call, 0), *axes = indices_at(call, 1);
-    Plan plan;
-    if (!x || !axes || call->count != 3 || (PyArray_TYPE(x) != NPY_FLOAT32 && PyArray_TYPE(x) != NPY_FLOAT64)) return NULL;
-    if (!PyBool_Check(call->args[2]) || !plan_of(x, axes, call->args[2] == Py_True, &plan)) return NULL;
-    int64_t size = plan.before * plan.along * plan.after;
-    if (!size || (plan.before > 1 && left_to_governor(call, size))) return NULL;
-    PyArrayObject *made = fresh(PyArray_TYPE(x), plan.rank, plan.sizes);
-    if (!made) return NULL;
-    Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan.before, plan.along, plan.after, 0, false, NULL};
-    work_through(call, PyArray_TYPE(x) == NPY_FLOAT32 ? single : twice, &r, r.before, SUM_PIECE / (r.along * r.after) + 1, size);
-    return scalar_or_array(made);
+static PyObject *k_max(const Call *call) {
+    static const Ways ways = {largest_f4, largest_f8, largest_i4};
+    return reduced(call, &ways, false);
 }
 
-static PyObject *k_max(const Call *call) { return extreme(call, largest_f4, largest_f8); }
-static PyObject *k_min(const Call *call) { return extreme(call, smallest_f4, smallest_f8); }
+static PyObject *k_min(const Call *call) {
+    static const Ways ways = {smallest_f4, smallest_f8, smallest_i4};
+    return reduced(call, &ways, false);
+}
 
 /* ---- cumsum(x, axis, exclusive, reverse, out or nothing): numpy's bits, since each element is added to the sum of those before */
 
