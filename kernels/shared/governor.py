@@ -92,7 +92,7 @@ class Governor:
 
     It begins with one thread, and then tries all that there are, half of them, a quarter and so on. The fastest number
     stays, as long as it pays. A core may be taken away from a thread at any time, so a trial goes by its median and later
-    calls by their average.
+    calls by their average. Several threads may ask and tell it at the same time: a measurement may be lost then.
 
     Args:
         most: how many threads there are.
@@ -131,17 +131,13 @@ class Governor:
         self._begin_trial()
 
     def _begin_trial(self) -> None:
-        self._left = [count for count in _counts(self._most) if count > 1]
+        self._left = tuple(_counts(self._most))
         self._best = self._left[-1] if self._left else 1
         self._several = 0.0
         self._begun = self._lost = 0.0
         self._tried = ()
         self._calls = 0
         self._pauses = self._gains.pauses
-
-    @property
-    def _tries(self) -> bool:
-        return bool(self._left)
 
     def threads(self) -> int:
         """How many threads should do it next."""
@@ -152,7 +148,8 @@ class Governor:
             return 1
         if self._alone < _FIRST or self._calls >= _LONGEST or self._gains.paused:
             return 1
-        return self._left[-1] if self._tries else self._best
+        left = self._left
+        return left[-1] if left else self._best
 
     def run(self, work: Callable[[int], T]) -> T:
         """Calls `work` with a number of threads, and measures it.
@@ -169,10 +166,12 @@ class Governor:
 
     def add(self, threads: int, nanoseconds: int) -> None:
         """Takes a measurement in."""
+        left = self._left
         if threads == 1:
             self._add_alone(nanoseconds)
-        elif self._tries:
-            self._add_trial(nanoseconds)
+        elif left:
+            if threads == left[-1]:  # other threads may have ended its trial meanwhile
+                self._add_trial(left, nanoseconds)
         else:
             self._calls += 1
             self._gains.add(self._one - nanoseconds)
@@ -190,20 +189,20 @@ class Governor:
     def _bounded(self, nanoseconds: int) -> float:
         return min(nanoseconds, _STALL * self._one)
 
-    def _add_trial(self, nanoseconds: int) -> None:
+    def _add_trial(self, left: tuple[int, ...], nanoseconds: int) -> None:
         self._lost += self._bounded(nanoseconds) - self._one
         if self._begun < _FRESH:
             self._begun += nanoseconds
             return
         self._gains.add(self._one - nanoseconds)
-        self._tried = (*self._tried, float(nanoseconds))
-        if len(self._tried) < _TRIAL:
+        tried = self._tried = (*self._tried, float(nanoseconds))
+        if len(tried) < _TRIAL:
             return
-        found, count = statistics.median_low(self._tried), self._left.pop()
+        found = statistics.median_low(tried)
         if not self._several or found < self._several:
-            self._several, self._best = found, count
-        self._tried = ()
-        if not self._tries:
+            self._several, self._best = found, left[-1]
+        self._tried, self._left = (), left[:-1]
+        if not self._left:
             self._judge()
 
     def _judge(self) -> None:

@@ -182,6 +182,19 @@ def test_pauses_are_longer_each_time_until_dividing_pays_again() -> None:
     assert pause() == 2
 
 
+def test_calls_of_several_threads_may_overlap_in_any_order(seed: int) -> None:
+    draw = random.Random(seed)
+    spent = {count: 8_000_000 // count for count in range(1, 9)}
+    governor, running = Timed(8), list[int]()
+    for _ in range(3000):
+        if running and draw.random() < 0.5:
+            count = running.pop(draw.randrange(len(running)))
+            governor.add(count, spent[count])
+        else:
+            running.append(governor.threads())
+    assert decided(governor, spent, 100).count(8) > 90
+
+
 # ---- cores
 
 
