@@ -62,6 +62,7 @@ class _Sinking:
         self._graph = graph
         self._uses = uses_of(graph)
         self._made: dict[str, Node] = {}
+        self._reshaped: dict[tuple[TensorId, Shape], str] = {}
 
     def result(self) -> Subgraph:
         graph = self._graph
@@ -141,11 +142,19 @@ class _Sinking:
             self._uses[tensor_id.node] -= 1
             self._uses[source.inputs[0].node] += 1
             return source.inputs[0]
-        name = f"{tensor_id.node}/as_{'_'.join(map(str, shape or ()))}_{tensor_id.port}"
-        if name not in self._made:
+        name = self._reshaped.get((tensor_id, shape))
+        if name is None:
+            name = self._free(f"{tensor_id.node}/as_{'_'.join(map(str, shape or ()))}_{tensor_id.port}")
             inputs = (tensor_id, self._sizes(name, shape, like))
+            self._reshaped[tensor_id, shape] = name
             self._made[name] = replace(like, name=name, inputs=inputs, shapes=(shape,))
         return TensorId(name, 0)
+
+    def _free(self, name: str) -> str:
+        """A name that no node has: the user's own may end as those that are made here."""
+        while name in self._graph.nodes or name in self._made:
+            name += "_"
+        return name
 
     def _sizes(self, name: str, shape: Shape, like: Node) -> TensorId:
         """A constant that has the sizes of a shape, for the reshape `name`."""
@@ -154,7 +163,7 @@ class _Sinking:
         attrs = MappingProxyType({"value": sizes, "dtype": dtypes.int64})
         made = replace(
             like,
-            name=f"{name}/sizes",
+            name=self._free(f"{name}/sizes"),
             op="Const",
             inputs=(),
             controls=(),
@@ -177,7 +186,7 @@ class _Sinking:
         """The op on tensors before a reshape, and the reshape behind it, which has the op's name."""
         reshape = next(n for e in node.inputs if self._inner(e) is not None and (n := self._reshape(e)) is not None)
         before = self._type(reshape.inputs[0])
-        inner = replace(node, name=f"{node.name}/before_reshape", inputs=inputs, shapes=(before,))
+        inner = replace(node, name=self._free(f"{node.name}/before_reshape"), inputs=inputs, shapes=(before,))
         given = (TensorId(inner.name, 0), reshape.inputs[1])
         self._uses[inner.name] = 1
         return inner, replace(node, op="Reshape", inputs=given, attrs=reshape.attrs)

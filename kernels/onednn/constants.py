@@ -27,7 +27,7 @@ _copies: dict[int, _Copies] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Slice:
     """Those of an array's elements whose index along `axis` is within a range."""
 
     axis: int
@@ -38,7 +38,7 @@ class Part:
         return array[(slice(None),) * self.axis + (slice(self.begin, self.end),)]
 
 
-def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Part | None = None) -> Any:
+def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Slice | None = None) -> Any:
     """The bytes of a constant in another layout.
 
     Args:

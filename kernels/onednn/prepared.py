@@ -14,7 +14,7 @@ from typing import Any
 from ..native.library import function
 from ..shared.threads import governed, most_threads
 from .binding import Binding, Unsupported, loaded
-from .constants import Part, packed
+from .constants import Slice, packed
 from .parts import part_size, run_parts
 from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, contiguous, destination
 
@@ -80,8 +80,11 @@ class Weighted:
     def keep(self, builder: Builder, columns: Columns | None = None) -> dict[int, str]:
         """Gives a builder whose layouts are named the constants, or columns of them. The arguments of the primitive."""
         args = {SRC: "x", WEIGHTS: "weights", DST: "y"}
-        part = Part(columns.axis, columns.begin, columns.end) if columns else None
-        builder.kept["weights"] = packed(builder, self.weights, "w", "weights", part)
+        if columns is not None and columns.is_in_place:
+            builder.kept["weights"] = contiguous(self.weights).reshape(-1)[columns.begin :]
+        else:
+            part = Slice(columns.axis, columns.begin, columns.end) if columns else None
+            builder.kept["weights"] = packed(builder, self.weights, "w", "weights", part)
         if "bias" in builder.layouts:
             args[BIAS] = "bias"
             if self.bias is not None:
@@ -109,18 +112,19 @@ def product(
     not."""
     builder = Builder(library)
     layouts = builder.layouts
-    m, step = (piece.rows, n) if isinstance(piece, Columns) else (piece, n)
+    m, step, line = piece.rows if isinstance(piece, Columns) else piece, n, n
     if isinstance(piece, Columns):
         n = piece.end - piece.begin
         builder.columns = n, step
+        line = step if piece.is_in_place else n
     layouts["x"], layouts["y"] = builder.strided((m, k), (k, 1)), builder.strided((m, n), (step, 1))
-    layouts["w"] = builder.strided((k, n), (1, k) if turned else (n, 1))
+    layouts["w"] = builder.strided((k, n), (1, k) if turned else (line, 1))
     bias = library.ffi.NULL
     if biased:
         layouts["bias"] = bias = builder.strided((1, n), (n, 1))
     create, attr = library.lib.dnnl_matmul_primitive_desc_create, finish(builder, activation, adds)
     # A single row is multiplied the fastest with rows of weights that lie one after the other, but the library chooses others.
-    free = builder.strided((k, n), (n, 1)) if m == 1 else builder.any((k, n))
+    free = builder.strided((k, n), (line, 1)) if m == 1 else builder.any((k, n))
     pd = builder.describe("a product", create, layouts["x"], free, bias, layouts["y"], attr=attr)
     layouts["weights"] = builder.chosen(pd, WEIGHTS)
     return builder, pd
@@ -138,12 +142,18 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Some columns of a product, and its number of rows: the weights from `begin` to `end` along `axis`."""
+    """Some columns of a product, and its number of rows: those that come from the weights from `begin` to `end` along their
+    dimension `axis`."""
 
     rows: int
     axis: int
     begin: int
     end: int
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the constant itself is read: a single row takes weights whose columns lie side by side."""
+        return self.rows == 1 and self.axis > 0
 
 
 def shares_of_product(rows: int, k: int, n: int, axis: int) -> list[Share]:
@@ -164,7 +174,7 @@ def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
 
 class Work:
     """Some work: a program for all of it, and one for each part, where threads of the pool share it. One thread does columns of a
-    product one after the other, so that their weights are not there twice."""
+    product one after the other, so that no program for all has their weights in its layout once more."""
 
     __slots__ = ("_in_columns", "_key", "_parts", "_places", "_program_for", "_whole", "_whole_program")
 
@@ -211,7 +221,7 @@ class Work:
         if status is NotImplemented:
             self._all()(*arrays)
         elif status:
-            self._all().check(status)
+            self._parts[0].check(status)
 
 
 def kernel_of(

@@ -32,6 +32,9 @@ SCALES = 0x1000
 QUERY = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, WORKSPACE: 135}
 _QUERY_SCRATCHPAD = 136
 
+_RESULTS = ("added", "y")
+"""The names of a primitive's result, and of what is added to it before the activation."""
+
 AFTER = ("", "Relu", "Relu6", "_Gelu")
 """The activations that are computed here, behind the library's primitives: of a NaN and of infinite numbers it makes others."""
 SPLIT_FLOPS = 2e7
@@ -52,7 +55,7 @@ class Builder:
         self.after = ""
         """The activation of the last array that is given, where it is none of the library's."""
         self.columns: tuple[int, int] | None = None
-        """How many columns of that array are computed, and how many there are; None for all."""
+        """How many columns of that array, and of one that is added to it, are computed, and how many there are; None for all."""
 
     def strided(self, dims: Sequence[int], strides: Sequence[int], kind: int = FLOAT32) -> Any:
         """The layout of an array with strides in elements."""
@@ -190,6 +193,10 @@ class _Buffers:
             listed = ffi.new("exec_arg[]", [(arg, memories[name]) for arg, name in args.items()])
             self._steps.append((primitive, len(args), listed))
         sizes = [lib.dnnl_memory_desc_get_size(layouts[name]) // 4 for name in given]
+        if self._columns is not None:  # the library counts the last row whole
+            width, step = self._columns
+            last = {name: (size - 1) // step * step for name, size in zip(given, sizes)}
+            sizes = [last[name] + width if name in _RESULTS else size for name, size in zip(given, sizes)]
         self.recipe = self._written(sizes, threads)
 
     def _written(self, sizes: Sequence[int], threads: int) -> bytes:

@@ -128,6 +128,8 @@ def test_threads_share_the_columns_of_few_rows(
     draw = drawn(seed)
     divide_always(monkeypatch, max(threads, 2))
     monkeypatch.setattr(prepared, "governed", lambda key, work: work(threads))
+    run_parts, done = prepared.run_parts, []
+    monkeypatch.setattr(prepared, "run_parts", lambda *given: [done.append(run_parts(*given)), done[-1]][1])
     product = op.endswith("MatMul")
     turned = product and rows > 1
     attrs: dict[str, Any] = {**PLAIN, "transpose_b": turned} if product else CONV
@@ -140,6 +142,16 @@ def test_threads_share_the_columns_of_few_rows(
         given, at = [draw(*given[0].shape[:-1], 72), *given], 2
     found, wanted = both(op, attrs, given, tuple(range(at, len(given))) if constant else (at,))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
+    assert done == [0], "the parts were refused, and one thread has done it all"
+
+
+def test_columns_of_a_single_row_read_the_constant_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    divide_always(monkeypatch, 2)
+    monkeypatch.setattr(constants, "_copies", {})
+    draw = drawn(seed)
+    found, wanted = both("MatMul", PLAIN, [draw(1, 512), draw(512, 72)], (1,))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
+    assert not constants._copies
 
 
 @pytest.mark.parametrize("op", ["_FusedConv2D", "_AddFusedConv2D", "_FusedDepthwiseConv2d"])

@@ -301,6 +301,17 @@ def test_a_reshape_that_changes_rows_or_is_seen_stays_where_it_is(graph: af.Grap
     )
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_node_of_the_user_may_have_the_name_of_the_sizes_of_a_reshape(graph: af.Graph, first: bool) -> None:
+    x, p = af.placeholder(af.float32, [4, 12]), af.placeholder(af.int64, [3])
+    own = af.add(p, p, name="a/sizes") if first else None
+    y = af.exp(af.expand_dims(x, 1, name="a"))
+    own = af.add(p, p, name="a/sizes") if own is None else own
+    with Session(graph=graph) as session:
+        found, sizes = session.run([y, own - 1], {x: np.zeros((4, 12)), p: [1, 2, 6]})
+    assert found.shape == (4, 1, 12) and sizes.tolist() == [1, 3, 11]
+
+
 def test_convolutions_of_sequences_take_what_follows_them_in(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [2, 6, WIDTH], name="x")
 
