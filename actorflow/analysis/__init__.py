@@ -1,6 +1,8 @@
 """The part of a graph that a run needs, and questions about it.
 
 ancestry.py      what may hold a node up or kill it: the asynchronous nodes, and the sources of dead tokens, among its ancestors
+chains.py        chains: a few ops in a row that compute a function for which there is one kernel, and the forms in which
+                 programs write them
 cooperative.py   pauses for others: a plan of a large graph is made on a thread of its own, which gives the interpreter up often
 duplicates.py    duplicates: nodes that compute what an earlier one computes (paper section 5.1)
 feeding.py       what feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold
