@@ -67,6 +67,8 @@ def layer_norms(x: Any, s: Any, o: Any) -> list[Any]:
         root = _roots(af.reduce_mean(square, [-1], keepdims=True) + 1e-3)[number]
         found.append(centred * root * s + o if number else o + s * (root * centred))
     mean, variance = af.nn.moments(x, [-1], keepdims=True)
+    found += [(x - mean) * root * s + o for root in _roots(variance + 1e-3)]
+    found.append(s * ((x - mean) / af.sqrt(1e-3 + variance)) + o)
     return [*found, af.nn.batch_normalization(x, mean, variance, o, s, 1e-3)]
 
 
