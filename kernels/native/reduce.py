@@ -1,4 +1,4 @@
-"""Sums, means and extremes, and cumulative sums.
+"""Sums, the gradients of biases, means and extremes, and cumulative sums.
 
 Sums of fewer than 1024 elements are numpy's bit for bit, and so are all extremes and cumulative sums. Longer sums are added in
 another order (`reduce.c`), so they may differ in the last bits.
@@ -16,6 +16,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.shapes import num_elements
 
 from ..math import reduction
+from ..nn import activation
 from .elementwise import FLOATS, NUMBERS
 from .library import function
 
@@ -47,6 +48,18 @@ _OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native", "can": _any, "
 @kernel("Sum", dtypes=FLOATS, **_OPTIONS)
 def sum_of(xp: Any, x: Any, axis: Any, *, keep_dims: bool, out: Any = None) -> Any:
     return _sum(x, axis, keep_dims) if out is None else _sum(x, axis, keep_dims, out)
+
+
+def _biased(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return len(shapes[0]) > 1 and attrs["data_format"] != "NCHW"
+
+
+_bias_add_grad = function("bias_add_grad", lambda dy: activation.bias_add_grad(np, dy, data_format="NHWC"))
+
+
+@kernel("BiasAddGrad", device="CPU", dtypes=FLOATS, library="native", can=_biased, pays=_some)
+def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
+    return _bias_add_grad(dy)
 
 
 @kernel("Mean", dtypes=FLOATS, **_OPTIONS)

@@ -1,6 +1,6 @@
 """Softmax along one dimension, the cross entropy of labels that are numbers of classes, and attention.
 
-Results have numpy's bits for fewer than 1024 elements, and cross entropies for up to 64 classes. Others may differ in the
+Results have numpy's bits for fewer than 1024 elements, and cross entropies for up to 64 classes too. Others may differ in the
 last bits. Attention takes queries, keys and values as they lie, whatever order their elements have.
 """
 

@@ -195,6 +195,20 @@ static inline Way way_for(const Ways *ways, int type) {
     }
 }
 
+/* What a plan makes of x, in the array with this number where it is there. */
+static PyObject *reduced_by(const Call *call, PyArrayObject *x, const Plan *plan, Way way, bool mean, int into) {
+    int64_t size = plan->before * plan->along * plan->after;
+    if (plan->along < 1 || left_to_governor(call, size)) return NULL;
+    PyArrayObject *made = result_at(call, into, PyArray_TYPE(x), plan->rank, plan->sizes);
+    if (!made) return NULL;
+    Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan->before, plan->along, plan->after, 0, size < SMALL_SUM, NULL};
+    if (share_memory(x, made) || (size && !way(call, &r, mean))) {
+        Py_DECREF((PyObject *)made);
+        return NULL;
+    }
+    return call->count > into && call->args[into] != Py_None ? (PyObject *)made : scalar_or_array(made);
+}
+
 /* sum(x, axes, keeps_dimensions, out or nothing), and so on. */
 static PyObject *reduced(const Call *call, const Ways *ways, bool mean) {
     PyArrayObject *x = array_at(call, 0), *axes = indices_at(call, 1);
@@ -202,21 +216,24 @@ static PyObject *reduced(const Call *call, const Ways *ways, bool mean) {
     Way way = x ? way_for(ways, PyArray_TYPE(x)) : NULL;
     if (!way || !axes || call->count < 3 || call->count > 4) return NULL;
     if (!PyBool_Check(call->args[2]) || !plan_of(x, axes, call->args[2] == Py_True, &plan)) return NULL;
-    int64_t size = plan.before * plan.along * plan.after;
-    if (plan.along < 1 || left_to_governor(call, size)) return NULL;
-    PyArrayObject *made = result_at(call, 3, PyArray_TYPE(x), plan.rank, plan.sizes);
-    if (!made) return NULL;
-    Reduction r = {PyArray_DATA(x), PyArray_DATA(made), plan.before, plan.along, plan.after, 0, size < SMALL_SUM, NULL};
-    if (share_memory(x, made) || (size && !way(call, &r, mean))) {
-        Py_DECREF((PyObject *)made);
-        return NULL;
-    }
-    return call->count > 3 && call->args[3] != Py_None ? (PyObject *)made : scalar_or_array(made);
+    return reduced_by(call, x, &plan, way, mean, 3);
 }
 
 static PyObject *k_sum(const Call *call) {
     static const Ways ways = {.f4 = sum_f4, .f8 = sum_f8};
     return reduced(call, &ways, false);
+}
+
+/* bias_add_grad(dy): the sums of its last dimension's columns. */
+static PyObject *k_bias_add_grad(const Call *call) {
+    static const Ways ways = {.f4 = sum_f4, .f8 = sum_f8};
+    PyArrayObject *dy = array_at(call, 0);
+    Way way = dy ? way_for(&ways, PyArray_TYPE(dy)) : NULL;
+    int rank = dy ? PyArray_NDIM(dy) : 0;
+    if (!way || rank < 2 || call->count != 1 || !PyArray_SIZE(dy)) return NULL;
+    int64_t columns = PyArray_DIM(dy, rank - 1);
+    Plan plan = {1, PyArray_SIZE(dy) / columns, columns, {columns}, 1};
+    return reduced_by(call, dy, &plan, way, false, 1);
 }
 
 static PyObject *k_mean(const Call *call) {

@@ -5,7 +5,7 @@
  * place, denormal results too, and sums are in lanes, so results may differ from numpy's in the last bits.
  */
 
-enum { FEW_CLASSES = 64, MANY_ELEMENTS = 1 << 12, FEWEST_CLASSES = 32, ENTROPY_BLOCK = 512, COLUMNS = 64 };
+enum { FEW_CLASSES = 64, FEWEST_CLASSES = 32, ENTROPY_BLOCK = 512, COLUMNS = 64 };
 
 /* e to the power of x, where x <= 0, or NaN: 2ⁿ eʳ with n = x / log 2 rounded, and a polynomial of r, the rest. The coefficients
  * are those of Cephes. */
@@ -83,12 +83,12 @@ typedef struct {
                 numpy_call(&numpy_loops[NUMPY_EXP][index], out, out, r->width, sizeof(T));                                         \
                 total = pairwise_##kind(out, r->width);                                                                            \
                 for (int64_t i = 0; i < r->width; i++) out[i] /= total;                                                            \
-                continue;                                                                                                          \
+            } else {                                                                                                               \
+                powers_##kind(x, largest, out, r->width);                                                                          \
+                total = (T)lanes_##kind(out, r->width);                                                                            \
+                T part = 1 / total;                                                                                                \
+                for (int64_t i = 0; i < r->width; i++) out[i] *= part;                                                             \
             }                                                                                                                      \
-            powers_##kind(x, largest, out, r->width);                                                                              \
-            total = (T)lanes_##kind(out, r->width);                                                                                \
-            T part = 1 / total;                                                                                                    \
-            for (int64_t i = 0; i < r->width; i++) out[i] *= part;                                                                 \
             if (r->labels) {                                                                                                       \
                 out[label] -= 1;                                                                                                   \
                 T log[1] = {total};                                                                                                \
@@ -210,10 +210,10 @@ static PyObject *k_cross_entropy(const Call *call) {
     if (!rows_of(x, &r) || !labels || PyArray_NDIM(x) != 2 || PyArray_NDIM(labels) != 1) return NULL;
     if (PyArray_DIM(labels, 0) != r.rows) return NULL;
     int64_t size = r.rows * r.width;
-    if (r.width > FEW_CLASSES && size < MANY_ELEMENTS) return NULL;
     if (left_to_governor(call, 4 * size)) return NULL;
     r.labels = PyArray_DATA(labels);
     r.wide = is_wide(labels);
+    r.bits = size < SMALL_SUM;
     for (int64_t i = 0; i < r.rows; i++)
         if ((uint64_t)number(r.labels, r.wide, i) >= (uint64_t)r.width) return NULL;
     PyArrayObject *loss = fresh(PyArray_TYPE(x), 1, PyArray_DIMS(x)), *slopes = fresh(PyArray_TYPE(x), 2, PyArray_DIMS(x));

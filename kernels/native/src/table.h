@@ -19,7 +19,7 @@
 #define NAMED(name) {#name, k_##name}
 
 const Kernel TABLE[] = {
-    NAMED(add), NAMED(bias_add), NAMED(sub), NAMED(mul), NAMED(divide), NAMED(maximum), NAMED(minimum), NAMED(add_n), NAMED(select),
+    NAMED(add), NAMED(bias_add), NAMED(bias_add_grad), NAMED(sub), NAMED(mul), NAMED(divide), NAMED(maximum), NAMED(minimum), NAMED(add_n), NAMED(select),
     NAMED(negative), NAMED(square), NAMED(sqrt), NAMED(rsqrt), NAMED(exp), NAMED(log), NAMED(tanh), NAMED(sigmoid), NAMED(relu),
     NAMED(relu_grad), NAMED(tanh_grad), NAMED(sigmoid_grad),
     NAMED(cast_f4), NAMED(cast_f8), NAMED(cast_i4), NAMED(cast_i8), NAMED(cast_b1),
