@@ -91,7 +91,9 @@ def function(name: str, python: Callable[..., Any] = _left_to_caller) -> Callabl
     library = loaded()
     if library is None:
         return python
-    from ..shared.threads import governed, is_large
+    from ..shared.threads import governed, is_large, threads_of_short_call
+
+    library.share_short_calls(threads_of_short_call)
 
     def otherwise(*given: Any) -> Any:
         if is_large(given):

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from actorflow import machine
 from actorflow.errors import InvalidArgumentError
+from actorflow.runtime.codegen.jit import background
 from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded
@@ -120,6 +121,17 @@ def governed(key: Hashable, work: Callable[[int], T], most: int | None = None) -
             _governors.clear()
         governor = _governors[key] = Governor(most)
     return governor.run(work)
+
+
+def threads_of_short_call() -> int:
+    """How many threads may share a call that takes some microseconds. The library in C asks for it when a thread of the pool is
+    looking for work, and decides without a governor (`kernels/native/src/share.c`).
+    """
+    if not background.idle:
+        return 1
+    most = most_threads()
+    limit = MOST_THREADS.get()
+    return most if limit is None or most < limit else limit
 
 
 def is_large(given: Sequence[Any]) -> bool:

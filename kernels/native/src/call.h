@@ -29,6 +29,7 @@
 #include <numpy/ufuncobject.h>
 
 #include "pool.h"
+#include "share.h"
 
 #define INLINED static inline __attribute__((always_inline))
 
@@ -162,6 +163,10 @@ static inline PyObject *pair(PyArrayObject *one, PyArrayObject *other) {
 /* Whether a call of so much work is left to Python, which decides how many threads take it. */
 static inline bool left_to_governor(const Call *call, int64_t work) { return !call->threads && work >= WORTH_DIVIDING; }
 
+/* How many threads may share a short call, as Python says for the session that it is of. It may set an exception, which the call
+ * raises when the kernel has ended. */
+int threads_of_short_call(void);
+
 /* Does `count` parts of some work. Where it is much, other threads run Python meanwhile, and several may share it, `piece` parts
  * at a time. */
 static inline void work_through(const Call *call, Part part, const void *given, int64_t count, int64_t piece, int64_t work) {
@@ -170,9 +175,14 @@ static inline void work_through(const Call *call, Part part, const void *given, 
         part(0, count, given);
         return;
     }
+    Short decided = {.how = ALONE};
+    if (!call->threads) decided = share_decided(part, count, work);
+    int threads = decided.how == SHARED || decided.how == WAKES ? threads_of_short_call() : call->threads;
     PyThreadState *state = PyEval_SaveThread();
-    if (call->threads > 1)
-        pool_run(part, given, count, piece < 1 ? 1 : piece, call->threads);
+    if (decided.how != ALONE)
+        share_work(&decided, part, given, count, piece < 1 ? 1 : piece, threads);
+    else if (threads > 1)
+        pool_run(part, given, count, piece < 1 ? 1 : piece, threads);
     else
         part(0, count, given);
     PyEval_RestoreThread(state);

@@ -86,10 +86,17 @@ static PyObject *to_python(PyObject *function, PyObject *const *args, Py_ssize_t
     return found;
 }
 
+/* What a kernel gives, unless an exception is set: one of a handler of signals that ran as Python was asked for threads. */
+static PyObject *unless_raised(PyObject *found) {
+    if (!found || !PyErr_Occurred()) return found;
+    Py_DECREF(found);
+    return NULL;
+}
+
 static PyObject *call_bound(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Bound *bound = (Bound *)self;
     Call call = {args, count, 0};
-    PyObject *found = bound->function(&call);
+    PyObject *found = unless_raised(bound->function(&call));
     if (found || PyErr_Occurred()) return found;
     return to_python(bound->otherwise, args, count);
 }
@@ -202,6 +209,33 @@ static PyObject *pool_threads(PyObject *self, PyObject *unused) {
     return Py_BuildValue("(ii)", threads, sleeping);
 }
 
+static PyObject *of_short_call;
+
+/* share_short_calls(threads): `threads` is a function that says how many may share a short call of its caller. */
+static PyObject *share_short_calls(PyObject *self, PyObject *threads) {
+    (void)self;
+    Py_INCREF(threads);
+    Py_XDECREF(of_short_call);
+    of_short_call = threads;
+    Py_RETURN_NONE;
+}
+
+int threads_of_short_call(void) {
+    if (!of_short_call || PyErr_Occurred()) return 1;
+    PyObject *said = PyObject_CallNoArgs(of_short_call);
+    long threads = said ? PyLong_AsLong(said) : 1; /* with an exception the kernel ends on one thread, and then it is raised */
+    Py_XDECREF(said);
+    return threads < 1 ? 1 : (int)threads;
+}
+
+/* short_calls(): the nanoseconds that their account holds, how many were shared, and how many pauses there were. */
+static PyObject *short_calls(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    int64_t balance, calls, pauses;
+    share_state(&balance, &calls, &pauses);
+    return Py_BuildValue("(LLL)", (long long)balance, (long long)calls, (long long)pauses);
+}
+
 /* ---- checksums */
 
 static PyObject *checksum(PyObject *const *args, Py_ssize_t count, uint32_t (*function)(uint32_t, const void *, size_t)) {
@@ -265,6 +299,8 @@ static PyMethodDef methods[] = {
     FAST("share", share),
     FAST("each", each),
     FAST("limit_threads", limit_threads),
+    {"share_short_calls", share_short_calls, METH_O, NULL},
+    {"short_calls", short_calls, METH_NOARGS, NULL},
     {"pool_threads", pool_threads, METH_NOARGS, NULL},
     FAST("crc32c", py_crc32c),
     FAST("crc32c_by_tables", py_crc32c_by_tables),

@@ -43,6 +43,7 @@ static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INI
 static Job *first; /* under the lock, as are: */
 static int threads, sleeping, limit = 1, cores = 1;
 static atomic_uint posted; /* grows with each job */
+static atomic_int looking; /* threads that look for a job */
 static atomic_bool crowded; /* whether there are more threads than cores */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -124,7 +125,9 @@ static void *serve(void *unused) {
             continue; /* the job may be gone now */
         }
         pthread_mutex_unlock(&lock);
+        atomic_fetch_add(&looking, 1);
         bool found = look_for_jobs(seen);
+        atomic_fetch_sub(&looking, 1);
         pthread_mutex_lock(&lock);
         if (found || atomic_load(&posted) != seen) continue;
         sleeping++;
@@ -144,6 +147,7 @@ static void in_child(void) {
     wanted = done = fresh_condition;
     first = NULL;
     threads = sleeping = 0;
+    atomic_store(&looking, 0);
 }
 
 static void prepare(void) { pthread_atfork(before_fork, after_fork, in_child); }
@@ -186,32 +190,31 @@ void pool_state(int *all, int *asleep) {
     pthread_mutex_unlock(&lock);
 }
 
-void pool_run(Part part, const void *given, int64_t count, int64_t piece, int most) {
-    int64_t pieces = (count + piece - 1) / piece;
-    int others = (int)(pieces < most ? pieces : most) - 1;
-    if (others <= 0) {
-        part(0, count, given);
-        return;
-    }
-    Job job = {part, given, count, piece, 0, 0, 0, NULL};
+int pool_looking(void) { return atomic_load_explicit(&looking, memory_order_relaxed); }
+
+/* Puts a job into the row, for up to `others` threads; sleeping ones wake up if `wakes`. */
+static void post_job(Job *job, int others, bool wakes) {
     pthread_mutex_lock(&lock);
     if (others > limit - 1) others = limit - 1;
-    begin_threads(others);
-    job.wanted = others;
-    append_job(&job);
+    if (wakes) begin_threads(others);
+    job->wanted = others;
+    append_job(job);
     atomic_fetch_add(&posted, 1);
-    for (int i = 0; i < others && i < sleeping; i++) pthread_cond_signal(&wanted);
+    for (int i = 0; wakes && i < others && i < sleeping; i++) pthread_cond_signal(&wanted);
     pthread_mutex_unlock(&lock);
-    take_pieces(&job);
+}
+
+/* Takes a job from the row, and waits for those who are in the middle of a piece. */
+static void end_job(Job *job) {
     pthread_mutex_lock(&lock);
-    remove_job(&job);
+    remove_job(job);
     pthread_mutex_unlock(&lock);
-    if (!atomic_load(&job.inside)) return;
+    if (!atomic_load(&job->inside)) return;
     if (!atomic_load(&crowded)) {
         int64_t end = now() + AWAITS_NS;
         do {
             for (int i = 0; i < LOOKS_AT_ONCE; i++) {
-                if (!atomic_load(&job.inside)) goto over;
+                if (!atomic_load(&job->inside)) goto over;
                 pause_core();
             }
             sched_yield();
@@ -219,6 +222,23 @@ void pool_run(Part part, const void *given, int64_t count, int64_t piece, int mo
     }
 over: /* whoever leaves a job does so under the lock: the job lives until that thread has let go of it */
     pthread_mutex_lock(&lock);
-    while (atomic_load(&job.inside)) pthread_cond_wait(&done, &lock);
+    while (atomic_load(&job->inside)) pthread_cond_wait(&done, &lock);
     pthread_mutex_unlock(&lock);
+}
+
+void pool_run_some(Part part, const void *given, int64_t count, int64_t piece, int most, bool wakes) {
+    int64_t pieces = (count + piece - 1) / piece;
+    int others = (int)(pieces < most ? pieces : most) - 1;
+    if (others <= 0) {
+        part(0, count, given);
+        return;
+    }
+    Job job = {part, given, count, piece, 0, 0, 0, NULL};
+    post_job(&job, others, wakes);
+    take_pieces(&job);
+    end_job(&job);
+}
+
+void pool_run(Part part, const void *given, int64_t count, int64_t piece, int most) {
+    pool_run_some(part, given, count, piece, most, true);
 }
