@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 from actorflow.kernels.shared import threads
@@ -136,3 +137,31 @@ def test_a_child_process_shares_with_threads_of_its_own() -> None:
         print("done")
     """
     assert in_a_process(script, 2) == "done"
+
+
+# ---- sums of segments, whose runs are divided
+
+
+@pooled
+@pytest.mark.parametrize("height", [1, 3, 60, 1000, 5000])
+@pytest.mark.parametrize("width", [1, 7, 64])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_segments_have_the_same_bits_on_any_number_of_threads(
+    height: int, width: int, dtype: str, seed: int
+) -> None:
+    """One long run, runs across the borders of parts, and numbers that no row has."""
+    rng = np.random.default_rng(seed)
+    data = rng.normal(size=(1000, width)).astype(dtype)
+    ids = np.sort(rng.integers(0, height, 1000)).astype(np.int32)
+    picked = rng.integers(0, 1000, 1000).astype(np.int64)
+    wanted, of_picked = np.zeros((2, int(ids[-1]) + 1, width))
+    np.add.at(wanted, ids, data.astype(float))
+    np.add.at(of_picked, ids, data[picked].astype(float))
+    cases = (("segment_sum", (data, ids), wanted), ("sparse_segment_sum", (data, picked, ids), of_picked))
+    for name, given, sums in cases:
+        found = [threads._pool().call(name, count, *given) for count in (1, 2, 4, 8)]
+        if found[0] is NotImplemented:  # numpy's order of short sums is left to numpy
+            assert name == "segment_sum" and 1000 * width < 20_000
+            continue
+        np.testing.assert_allclose(found[0], sums, rtol=1e-4, atol=1e-4)
+        assert len({one.tobytes() for one in found}) == 1

@@ -2,7 +2,7 @@
  *
  * Rows of equal numbers are added one after the other, in their order, on any number of threads: a thread has some of the rows that
  * are added to, and takes all that belongs to them. numpy's kernels add those of one number up first, so results may differ from
- * theirs in the last bits.
+ * theirs in the last bits. Numbers that never fall come in runs: there a thread has some of the runs, whole ones.
  */
 
 enum { AS_REDUCEAT = 8, SCATTER_PARTS = 16 };
@@ -41,6 +41,12 @@ SCATTER(scatter_f8, double)
 SCATTER(scatter_i4, uint32_t)
 SCATTER(scatter_i8, uint64_t)
 
+/* How many parts a thread takes at a time. It reads all numbers for each of these pieces, so there are few. */
+static int64_t scatter_piece(const Call *call) {
+    int64_t piece = SCATTER_PARTS / 2 / (call->threads < 1 ? 1 : call->threads);
+    return piece < 1 ? 1 : piece;
+}
+
 /* scatter(rows, numbers, updates): changes `rows`, an array, in place, and gives it. */
 static PyObject *scattered(const Call *call, int how) {
     static const Loops loops = {scatter_f4, scatter_f8, scatter_i4, scatter_i8};
@@ -56,14 +62,9 @@ static PyObject *scattered(const Call *call, int how) {
     s.step = PyArray_NDIM(updates) ? s.width : 0;
     if (!part || (s.step && PyArray_SIZE(updates) != s.count * s.width)) return NULL;
     if (left_to_governor(call, s.count * s.width) || !all_below(s.numbers, s.wide, s.count, s.height)) return NULL;
-    bool divided = call->threads > 1 && s.width >= 8;
-    if (divided)
-        work_through(call, part, &s, SCATTER_PARTS, 1, s.count * s.width);
-    else {
-        Call alone = *call;
-        alone.threads = 1;
-        work_through(&alone, part, &s, SCATTER_PARTS, SCATTER_PARTS, s.count * s.width);
-    }
+    Call taken = *call;
+    if (s.width < 8) taken.threads = 1;
+    work_through(&taken, part, &s, SCATTER_PARTS, scatter_piece(&taken), s.count * s.width);
     Py_INCREF((PyObject *)rows);
     return (PyObject *)rows;
 }
@@ -106,7 +107,7 @@ static PyObject *k_unsorted_segment_sum(const Call *call) {
     s.rows = PyArray_DATA(made);
     Call taken = *call;
     if (s.width < 8) taken.threads = 1;
-    int64_t piece = taken.threads > 1 ? 1 : SCATTER_PARTS;
+    int64_t piece = scatter_piece(&taken);
     work_through(&taken, loop_for(&zeros, PyArray_TYPE(data)), &s, SCATTER_PARTS, piece, height * s.width);
     work_through(&taken, part, &s, SCATTER_PARTS, piece, s.count * s.width);
     return (PyObject *)made;
@@ -121,23 +122,41 @@ typedef struct {
     bool wide, in_order;
 } Segments;
 
+/* Where the first run begins at or behind the beginning of a part. */
+static int64_t run_behind(const void *ids, bool wide, int64_t count, int64_t part) {
+    int64_t at = count * part / SCATTER_PARTS;
+    while (at > 0 && at < count && number(ids, wide, at) == number(ids, wide, at - 1)) at++;
+    return at;
+}
+
 #define SEGMENTS(name, T)                                                                                                          \
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Segments *s = given;                                                                                                 \
-        memset(s->out, 0, s->height * s->width * sizeof(T));                                                                       \
-        for (int64_t i = 0, end; i < s->count; i = end) {                                                                          \
-            int64_t id = number(s->ids, s->wide, i);                                                                               \
-            for (end = i + 1; end < s->count && number(s->ids, s->wide, end) == id;) end++;                                        \
-            const T *first = (const T *)s->data + i * s->width;                                                                    \
-            T *restrict into = (T *)s->out + id * s->width;                                                                        \
-            int64_t start = s->in_order || end - i == 1 ? i : i + 1;                                                               \
-            memcpy(into, (const T *)s->data + start * s->width, s->width * sizeof(T));                                             \
-            for (int64_t row = start + 1; row < end; row++) {                                                                      \
-                const T *line = (const T *)s->data + row * s->width;                                                               \
-                for (int64_t k = 0; k < s->width; k++) into[k] += line[k];                                                         \
+        const void *ids = s->ids;                                                                                                  \
+        const bool wide = s->wide, in_order = s->in_order;                                                                         \
+        const int64_t width = s->width;                                                                                            \
+        const T *data = s->data;                                                                                                   \
+        int64_t i = run_behind(ids, wide, s->count, begin), to = run_behind(ids, wide, s->count, begin + count);                   \
+        if (i >= to) return;                                                                                                       \
+        int64_t from = i ? number(ids, wide, i - 1) + 1 : 0, behind = number(ids, wide, to - 1) + 1;                               \
+        memset((T *)s->out + from * width, 0, (behind - from) * width * sizeof(T));                                                \
+        for (int64_t end; i < to; i = end) {                                                                                       \
+            int64_t id = number(ids, wide, i);                                                                                     \
+            for (end = i + 1; end < to && number(ids, wide, end) == id;) end++;                                                    \
+            const T *first = data + i * width;                                                                                     \
+            T *restrict into = (T *)s->out + id * width;                                                                           \
+            int64_t start = in_order || end - i == 1 ? i : i + 1, row = start + 1;                                                 \
+            memcpy(into, data + start * width, width * sizeof(T));                                                                 \
+            for (; in_order && row + 4 <= end; row += 4) {                                                                         \
+                const T *a = data + row * width, *b = a + width, *c = b + width, *d = c + width;                                   \
+                for (int64_t k = 0; k < width; k++) into[k] = (((into[k] + a[k]) + b[k]) + c[k]) + d[k];                           \
+            }                                                                                                                      \
+            for (; row < end; row++) {                                                                                             \
+                const T *line = data + row * width;                                                                                \
+                for (int64_t k = 0; k < width; k++) into[k] += line[k];                                                            \
             }                                                                                                                      \
             if (start != i)                                                                                                        \
-                for (int64_t k = 0; k < s->width; k++) into[k] = first[k] + into[k];                                               \
+                for (int64_t k = 0; k < width; k++) into[k] = first[k] + into[k];                                                  \
         }                                                                                                                          \
     }
 SEGMENTS(segments_f4, float)
@@ -150,6 +169,7 @@ static PyObject *k_segment_sum(const Call *call) {
     Segments s = {PyArray_DATA(data), PyArray_DATA(ids), NULL, PyArray_DIM(ids, 0), 0, 0, is_wide(ids), false};
     if ((type != NPY_FLOAT32 && type != NPY_FLOAT64) || !s.count || PyArray_DIM(data, 0) != s.count) return NULL;
     s.width = PyArray_SIZE(data) / s.count;
+    if (left_to_governor(call, s.count * s.width)) return NULL;
     int64_t last = 0, run = 0, longest = 0;
     for (int64_t i = 0; i < s.count; i++) {
         int64_t id = number(s.ids, s.wide, i);
@@ -167,7 +187,7 @@ static PyObject *k_segment_sum(const Call *call) {
     PyArrayObject *made = fresh(type, PyArray_NDIM(data), sizes);
     if (!made) return NULL;
     s.out = PyArray_DATA(made);
-    work_through(call, type == NPY_FLOAT32 ? segments_f4 : segments_f8, &s, 1, 1, s.count * s.width);
+    work_through(call, type == NPY_FLOAT32 ? segments_f4 : segments_f8, &s, SCATTER_PARTS, 1, s.count * s.width);
     return (PyObject *)made;
 }
 
@@ -183,7 +203,8 @@ typedef struct {
 #define PICKED(name, T)                                                                                                            \
     static void name(int64_t begin, int64_t count, const void *given) {                                                            \
         const Picked *s = given;                                                                                                   \
-        for (int64_t i = 0; i < s->count; i++) {                                                                                   \
+        int64_t i = run_behind(s->ids, s->wide_ids, s->count, begin);                                                              \
+        for (int64_t to = run_behind(s->ids, s->wide_ids, s->count, begin + count); i < to; i++) {                                 \
             const T *row = (const T *)s->data + number(s->indices, s->wide_indices, i) * s->width;                                 \
             T *restrict into = (T *)s->out + number(s->ids, s->wide_ids, i) * s->width;                                            \
             for (int64_t k = 0; k < s->width; k++) into[k] += row[k];                                                              \
@@ -199,6 +220,7 @@ static PyObject *k_sparse_segment_sum(const Call *call) {
     if ((type != NPY_FLOAT32 && type != NPY_FLOAT64) || PyArray_NDIM(indices) != 1 || !same_shape(indices, ids)) return NULL;
     Picked s = {PyArray_DATA(data), PyArray_DATA(indices), PyArray_DATA(ids), NULL, PyArray_DIM(ids, 0), 1, is_wide(indices), is_wide(ids)};
     int64_t rows = PyArray_DIM(data, 0), last = 0, height;
+    if (left_to_governor(call, s.count * (rows ? PyArray_SIZE(data) / rows : 1))) return NULL;
     for (int64_t i = 0; i < s.count; i++) {
         int64_t index = number(s.indices, s.wide_indices, i), id = number(s.ids, s.wide_ids, i);
         if (index < 0 || index >= rows || id < last) return NULL;
@@ -215,7 +237,7 @@ static PyObject *k_sparse_segment_sum(const Call *call) {
     if (!made) return NULL;
     s.out = PyArray_DATA(made);
     memset(s.out, 0, (size_t)PyArray_NBYTES(made));
-    work_through(call, type == NPY_FLOAT32 ? picked_f4 : picked_f8, &s, 1, 1, s.count * s.width);
+    work_through(call, type == NPY_FLOAT32 ? picked_f4 : picked_f8, &s, SCATTER_PARTS, 1, s.count * s.width);
     return (PyObject *)made;
 }
 
