@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..native.library import function
-from ..shared.threads import governed, most_threads
+from ..shared.threads import governed, governor_of, has_all_threads, most_threads
 from .binding import Binding, Unsupported, loaded
 from .constants import Slice, packed
 from .parts import part_size, run_parts
@@ -176,7 +176,17 @@ class Work:
     """Some work: a program for all of it, and one for each part, where threads of the pool share it. One thread does columns of a
     product one after the other, so that no program for all has their weights in its layout once more."""
 
-    __slots__ = ("_in_columns", "_key", "_parts", "_places", "_program_for", "_whole", "_whole_program")
+    __slots__ = (
+        "_in_columns",
+        "_kept",
+        "_key",
+        "_most",
+        "_parts",
+        "_places",
+        "_program_for",
+        "_whole",
+        "_whole_program",
+    )
 
     def __init__(
         self,
@@ -192,15 +202,32 @@ class Work:
         self._in_columns = len(divided) > 1 and isinstance(divided[0].piece, Columns)
         self._whole_program = None if self._in_columns else program_for(whole)
         self._parts: list[Program] = []
+        self._places = b""
+        self._kept: list[Any] = []
+        self._most = most_threads()
         if len(divided) > 1:
             made = {piece: program_for(piece) for piece in {share.piece for share in divided}}
             self._parts = [made[share.piece] for share in divided]
             places = [{"x": share.x, "bias": share.bias}.get(name, share.y) for share in divided for name in given]
             self._places = struct.pack(f"={len(places)}q", *places)
 
-    def recipes(self) -> list[bytes]:
-        """Those of a program that does all of it in one call; none where threads may share it."""
-        return [] if self._parts else self._all().recipes()
+    def written(self, given: Sequence[int], result: Sequence[int]) -> tuple[Any, ...]:
+        """The work as the function in C reads it (`native/src/primitives.c`). The first array and the result have these
+        shapes."""
+        sizes = [struct.pack(f"={len(shape)}q", *shape) for shape in (given, result)]
+        grant = governor_of(self._key, self._most).granted() if self._parts else None
+        return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, grant
+
+    def _apart(self, programs: Sequence[Program]) -> list[tuple[bytes, ...]]:
+        """A list with the recipes of programs, on buffers that nothing else takes. A call takes them there, and puts them
+        back."""
+        buffers = [program.take() for program in programs]
+        self._kept += buffers
+        return [tuple([one.recipe for one in buffers])] if buffers else []
+
+    def may_be_granted(self) -> bool:
+        """Whether the session lets the function in C do this."""
+        return not self._parts or has_all_threads(self._most)
 
     def __call__(self, *arrays: Any) -> None:
         if self._parts:
@@ -291,17 +318,16 @@ def kernel_of(
             work(contiguous(x), y)
         return y
 
-    recipes = work.recipes()
-    if biased or not recipes:
+    if biased:
         return run_on_top if adds else run
-    given, made = (struct.pack(f"={len(sizes)}q", *sizes) for sizes in (expected, wanted))
+    written, may_be_granted = work.written(expected, wanted), work.may_be_granted
 
     def run_at_once(xp: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
-        y = _prepared(recipes, given, made, out, x)
+        y = _prepared(written, out, x) if may_be_granted() else None
         return run(xp, x, w, bias, out=out) if y is None else y
 
     def run_on_top_at_once(xp: Any, c: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
-        y = _prepared(recipes, given, made, out, x, c) if c.shape == wanted else None
+        y = _prepared(written, out, x, c) if c.shape == wanted and may_be_granted() else None
         return run_on_top(xp, c, x, w, bias, out=out) if y is None else y
 
     return run_on_top_at_once if adds else run_at_once

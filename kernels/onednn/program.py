@@ -145,12 +145,6 @@ class Program:
     def give(self, buffers: _Buffers) -> None:
         self._free.append(buffers)
 
-    def recipes(self) -> list[bytes]:
-        """The recipe of buffers that stay apart from those that are taken, for the kernel in C, which takes it from this list and
-        puts it back."""
-        self._apart = self.take()
-        return [self._apart.recipe]
-
     def check(self, status: int) -> None:
         """Raises the error that a status of the library stands for."""
         self._binding.check(status, "a primitive's run")

@@ -5,11 +5,18 @@ several numbers of threads and stays with the fastest. Whether the cores are fre
 one moment to the next and is the same for all work: all governors tell one account of `Gains` what their divided calls have
 gained or lost. The account is soon empty if other programs take the cores away. Then all work stays on one thread for some
 milliseconds.
+
+To ask and to tell takes longer than some work in C does. So a governor that has decided may grant the next calls, in memory
+that the function in C reads: how many, and on how many threads. That counts and measures them. When they are used up, or one
+takes longer than it does on one thread, the call comes to the governor, which takes the measurements in and grants the next
+ones. A pause ends all grants.
 """
 
 from __future__ import annotations
 
 import statistics
+import struct
+import weakref
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TypeVar
@@ -35,7 +42,7 @@ class Gains:
         clock: nanoseconds that pass by themselves.
     """
 
-    __slots__ = ("_balance", "_clock", "_ends", "_pause", "pauses")
+    __slots__ = ("_balance", "_clock", "_ends", "_pause", "granting", "pauses")
 
     def __init__(self, clock: Callable[[], int] = perf_counter_ns) -> None:
         self._clock = clock
@@ -44,6 +51,8 @@ class Gains:
         self._ends = 0
         self.pauses = 0
         """How many there have been."""
+        self.granting: weakref.WeakSet[Governor] = weakref.WeakSet()
+        """The governors that have granted calls since the last pause."""
 
     @property
     def paused(self) -> bool:
@@ -53,15 +62,20 @@ class Gains:
     def add(self, gained: float) -> None:
         """Takes in what a divided call has gained against one thread, in nanoseconds; less than 0 where it has lost."""
         balance = self._balance + max(gained, -_MOST_LOST)
+        ended: list[Governor] = []
         if balance < 0:
             self._ends = self._clock() + self._pause
             self._pause = min(2 * self._pause, _MOST_PAUSE)
             self.pauses += 1
             balance = _CREDIT
+            ended = list(self.granting)
+            self.granting.clear()
         elif balance > _MOST_GAINED:
             self._pause = _PAUSE
             balance = _MOST_GAINED
         self._balance = balance
+        for one in ended:
+            one.end_grant()
 
 
 OF_PROCESS = Gains()
@@ -85,6 +99,10 @@ _FIRST, _TRIAL, _LONGEST = 4, 3, 256
 _FRESH = 600_000.0
 """Nanoseconds of divided calls that come before those of a trial: threads start, their cores wake up, and the data move
 there."""
+_GRANT = struct.Struct("=6q")
+"""As `native/src/primitives.c` has it: how many threads, how many calls may still begin, from how many nanoseconds on a call
+ends the grant, the grant's number; and then the calls that are over, and their nanoseconds."""
+_GRANTED, _NEVER = 16, 2**62
 
 
 class Governor:
@@ -100,11 +118,14 @@ class Governor:
     """
 
     __slots__ = (
+        "__weakref__",
         "_alone",
         "_begun",
         "_best",
         "_calls",
         "_gains",
+        "_grant",
+        "_grants",
         "_last",
         "_left",
         "_lost",
@@ -128,6 +149,8 @@ class Governor:
         self._rest = 0
         self._patience = 1
         self._proven = False
+        self._grant: bytearray | None = None
+        self._grants = 0
         self._begin_trial()
 
     def _begin_trial(self) -> None:
@@ -156,12 +179,17 @@ class Governor:
 
         As long as a compiler keeps a core busy, which tells nothing of later calls, there is one thread.
         """
+        granting = self._grant is not None
+        if granting:
+            self.end_grant()
         if self._most < 2 or not background.idle:
             return work(1)
         threads = self.threads()
         begun = perf_counter_ns()
         found = work(threads)
         self.add(threads, perf_counter_ns() - begun)
+        if granting:
+            self._allow()
         return found
 
     def add(self, threads: int, nanoseconds: int) -> None:
@@ -173,10 +201,15 @@ class Governor:
             if threads == left[-1]:  # other threads may have ended its trial meanwhile
                 self._add_trial(left, nanoseconds)
         else:
-            self._calls += 1
-            self._gains.add(self._one - nanoseconds)
-            self._several += (self._bounded(nanoseconds) - self._several) * _WEIGHT
-            self._judge()
+            self._add_several(1, nanoseconds)
+
+    def _add_several(self, calls: int, nanoseconds: float) -> None:
+        """Takes in a number of calls of several threads, each of which took these nanoseconds."""
+        before = self._calls
+        self._calls += calls
+        self._gains.add(calls * (self._one - nanoseconds))
+        self._several += (self._bounded(nanoseconds) - self._several) * (1.0 - (1.0 - _WEIGHT) ** calls)
+        self._judge(before // _GOOD != self._calls // _GOOD)
 
     def _add_alone(self, nanoseconds: int) -> None:
         self._alone += 1
@@ -186,7 +219,7 @@ class Governor:
         self._last = (*self._last[-2:], float(nanoseconds)) if self._alone > 1 else ()
         self._one = statistics.median_low(self._last or (float(nanoseconds),))
 
-    def _bounded(self, nanoseconds: int) -> float:
+    def _bounded(self, nanoseconds: float) -> float:
         return min(nanoseconds, _STALL * self._one)
 
     def _add_trial(self, left: tuple[int, ...], nanoseconds: int) -> None:
@@ -205,15 +238,52 @@ class Governor:
         if not self._left:
             self._judge()
 
-    def _judge(self) -> None:
+    def _judge(self, good: bool = False) -> None:
+        """Whether several threads still pay. `good`: they have done so for some time."""
         if self._several > _SHARE * self._one:
             self._rest = 1 + int(max(self._patience * _REST, _LOSSES * self._lost) / (1 + self._one))
             if self._pauses == self._gains.pauses:  # other programs had no part in it
                 self._patience = min(2 * self._patience, _MOST_OF_PROVEN if self._proven else _MOST_RESTS)
             self._begin_trial()
-        elif self._calls % _GOOD == _GOOD - 1:
+        elif good:
             self._proven = True
             self._patience = max(1, self._patience - 1)
+
+    # ---- calls that C does by itself
+
+    def granted(self) -> bytearray:
+        """The memory in which this governor grants calls from now on (`_GRANT`)."""
+        if self._grant is None:
+            self._grant = bytearray(_GRANT.size)
+        return self._grant
+
+    def end_grant(self) -> None:
+        """Lets no more calls begin. Those that are over count."""
+        assert self._grant is not None
+        threads, _, slow, _, calls, spent = _GRANT.unpack_from(self._grant)
+        self._grants += 1
+        _GRANT.pack_into(self._grant, 0, threads, 0, slow, self._grants, 0, 0)
+        if not calls:
+            return
+        if threads == 1:
+            self._rest = max(0, self._rest - calls)
+            self._add_alone(spent // calls)
+        elif not self._left:
+            self._add_several(calls, spent / calls)
+
+    def _allow(self) -> None:
+        """Grants the next calls, if it is clear how many threads do them."""
+        assert self._grant is not None
+        if self._rest > 0:
+            threads, calls, slow = 1, self._rest, _NEVER
+        elif self._alone < _FIRST or self._left or self._gains.paused:
+            return
+        else:
+            threads, calls, slow = self._best, _LONGEST - self._calls, int(self._one)
+        if calls > 0:
+            self._gains.granting.add(self)
+            self._grants += 1
+            _GRANT.pack_into(self._grant, 0, threads, min(calls, _GRANTED), slow, self._grants, 0, 0)
 
 
 def _counts(most: int) -> list[int]:

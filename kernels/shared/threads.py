@@ -113,14 +113,23 @@ def governed(key: Hashable, work: Callable[[int], T], most: int | None = None) -
     limit = MOST_THREADS.get()
     if limit is not None and limit < most:
         most, key = limit, (key, limit)
-    if most < 2:
-        return work(1)
+    return work(1) if most < 2 else governor_of(key, most).run(work)
+
+
+def governor_of(key: Hashable, most: int) -> Governor:
+    """The governor of this kind of work."""
     governor = _governors.get(key)
     if governor is None:
         if len(_governors) >= _MOST_GOVERNORS:
             _governors.clear()
         governor = _governors[key] = Governor(most)
-    return governor.run(work)
+    return governor
+
+
+def has_all_threads(most: int) -> bool:
+    """Whether the session allows its kernels this number of threads, `most`."""
+    limit = MOST_THREADS.get()
+    return limit is None or limit >= most
 
 
 def threads_of_short_call() -> int:

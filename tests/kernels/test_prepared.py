@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 import actorflow as af
 from actorflow.blocking import Session
 from actorflow.dtypes import float32
+from actorflow.kernels.native.library import loaded
 from actorflow.kernels.onednn import binding, constants, conv, parts, prepared
+from actorflow.kernels.shared.threads import governor_of
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.registry import kernel, plugins
 
@@ -143,6 +146,52 @@ def test_threads_share_the_columns_of_few_rows(
     found, wanted = both(op, attrs, given, tuple(range(at, len(given))) if constant else (at,))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
     assert done == [0], "the parts were refused, and one thread has done it all"
+
+
+@pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
+@pytest.mark.parametrize("allowed", [1, 2])
+@pytest.mark.parametrize("op", ["_FusedConv2D", "_AddFusedConv2D", "_FusedMatMul"])
+def test_granted_calls_need_no_python(op: str, allowed: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of images, of which there is a program for all, and columns of products, of which there is none."""
+    draw, key = drawn(seed), ("a test of grants", op, allowed)
+    divide_always(monkeypatch, 2)
+    monkeypatch.setattr(prepared, "governed", lambda key, work: pytest.fail("a granted call asked"))
+    monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
+    given: list[Any] = [draw(1, 9, 10, 16), draw(3, 3, 16, 24), draw(24)]
+    attrs: dict[str, Any] = {**CONV, "activation": "Relu"}
+    if op == "_FusedMatMul":
+        given, attrs = [draw(7, 512), draw(512, 72), draw(72)], {**PLAIN, "activation": "Relu"}
+    elif op.startswith("_Add"):
+        given = [draw(1, 9, 10, 24), *given]
+    memory = governor_of(key, 2).granted()
+    struct.pack_into("=6q", memory, 0, allowed, 3, 2**62, 7, 0, 0)
+    found, wanted = both(op, attrs, given, (len(given) - 2, len(given) - 1))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
+    count, left, _, number, done, spent = struct.unpack_from("=6q", memory)
+    assert (count, left, number, done) == (allowed, 2, 7, 1)
+    assert spent > 0
+
+
+@pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
+def test_a_slow_call_ends_its_grant_and_the_next_one_asks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, key, asked = drawn(seed), ("a test of slow grants",), list[int]()
+
+    def ask(_: Any, work: Callable[[int], None]) -> None:
+        asked.append(1)
+        work(2)
+
+    divide_always(monkeypatch, 2)
+    monkeypatch.setattr(prepared, "governed", ask)
+    monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
+    given, attrs = [draw(64, 64), draw(64, 80), draw(80)], {**PLAIN, "activation": "Relu"}
+    entry = next(k for k in kernel.from_libraries("_FusedMatMul") if k.library == "onednn")
+    assert entry.prepare is not None
+    run = entry.prepare(attrs, [value.shape for value in given], [None, *given[1:]])
+    assert run is not None
+    struct.pack_into("=6q", governor_of(key, 2).granted(), 0, 2, 9, 1, 7, 0, 0)
+    for wanted in (0, 1, 2):
+        np.testing.assert_allclose(run(np, *given), np.maximum(given[0] @ given[1] + given[2], 0), rtol=1e-4, atol=2e-4)
+        assert len(asked) == wanted
 
 
 def test_columns_of_a_single_row_read_the_constant_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 import subprocess
 import sys
 import textwrap
@@ -162,6 +163,99 @@ def test_what_one_kind_of_work_loses_another_knows() -> None:
     assert other.threads() == 1
     clock.now += 100_000_000
     assert other.threads() == 2
+
+
+# ---- calls that a governor grants to a function in C
+
+FIELDS = struct.Struct("=6q")
+
+
+def by_grants(governor: Timed, spent: dict[int, int], calls: int) -> list[tuple[int, bool]]:
+    """How many threads did each call, and whether it was granted: as the function in C takes them."""
+    memory, found = governor.granted(), list[tuple[int, bool]]()
+    while len(found) < calls:
+        threads, left, slow, number, done, sum_of = FIELDS.unpack_from(memory)
+        found.append((threads, left > 0))
+        if left > 0:
+            governor.now += spent[threads]
+            left = 0 if spent[threads] >= slow else left - 1
+            FIELDS.pack_into(memory, 0, threads, left, slow, number, done + 1, sum_of + spent[threads])
+        else:
+            taken = governor.run(lambda threads: threads)
+            found[-1] = (taken, False)
+    return found
+
+
+class Played(Timed):
+    """Its calls take what `spent` says."""
+
+    def __init__(self, spent: dict[int, int], gains: Gains | None = None) -> None:
+        super().__init__(2, gains)
+        self.spent = spent
+
+    def run(self, work: Any) -> Any:
+        self.end_grant()
+        threads = self.threads()
+        self.add(threads, self.spent[threads])
+        self._allow()
+        return work(threads)
+
+
+@pytest.mark.parametrize(("spent", "wanted"), [({1: 100_000, 2: 60_000}, 2), ({1: 100_000, 2: 110_000}, 1)])
+def test_most_calls_are_granted_once_it_is_clear_what_they_cost(spent: dict[int, int], wanted: int) -> None:
+    found = by_grants(Played(spent), spent, 2000)
+    assert [granted for _, granted in found].count(True) > 1600
+    assert found.count((wanted, True)) > 1600
+
+
+def test_granted_calls_lead_to_the_same_decisions() -> None:
+    """Several threads pay, then they don't, then they do again."""
+    costs = {1: 100_000, 2: 60_000}
+    played = Played(costs)
+    for takes, wanted in ((60_000, 2), (130_000, 1), (60_000, 2)):
+        costs[2] = takes
+        by_grants(played, costs, 3000)
+        assert [threads for threads, _ in by_grants(played, costs, 500)].count(wanted) > 400
+
+
+def test_a_granted_call_that_takes_as_long_as_one_thread_s_is_the_last() -> None:
+    costs = {1: 100_000, 2: 60_000}
+    played = Played(costs)
+    found = by_grants(played, costs, 100)
+    while not found[-1][1]:
+        found = by_grants(played, costs, 1)
+    costs[2] = 100_000
+    assert [granted for _, granted in by_grants(played, costs, 3)].count(True) < 3
+
+
+def test_a_pause_ends_the_grants_of_all_governors() -> None:
+    now = Clock()
+    gains = Gains(now)
+    costs = {1: 100_000, 2: 60_000}
+    played, other = Played(costs, gains), Timed(2, gains)
+    found = by_grants(played, costs, 100)
+    while not found[-1][1]:
+        found = by_grants(played, costs, 1)
+    for _ in range(3):
+        gains.add(-4_000_000.0)
+    assert gains.paused
+    assert FIELDS.unpack_from(played.granted())[1] == 0
+    assert by_grants(played, costs, 3) == [(1, False)] * 3
+    assert not other.granted()[8]
+
+
+def test_each_grant_and_its_end_have_a_number_of_their_own() -> None:
+    """By it a call that began before the end knows that it counts for nothing."""
+    costs = {1: 100_000, 2: 60_000}
+    played = Played(costs)
+    by_grants(played, costs, 100)
+    numbers = []
+    for _ in range(3):
+        played.run(lambda threads: threads)
+        numbers.append(FIELDS.unpack_from(played.granted())[3])
+        played.end_grant()
+        numbers.append(FIELDS.unpack_from(played.granted())[3])
+    assert len(set(numbers)) == 6
 
 
 def test_pauses_are_longer_each_time_until_dividing_pays_again() -> None:

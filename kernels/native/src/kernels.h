@@ -6,6 +6,7 @@
 #include "call.h"
 
 #include <math.h>
+#include <time.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -87,48 +87,6 @@ static PyObject *k_primitives(const Call *call) {
     return PyLong_FromLong(status);
 }
 
-/* Whether an array has the sizes that these bytes say. */
-static bool has_sizes(PyArrayObject *array, PyObject *bytes) {
-    if (!array || !PyBytes_CheckExact(bytes) || PyBytes_Size(bytes) != PyArray_NDIM(array) * (Py_ssize_t)sizeof(npy_intp)) return false;
-    return !memcmp(PyArray_DIMS(array), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
-}
-
-/* prepared(recipes, sizes of the first array, sizes of the result, out or None, *arrays): takes one of the recipes, which no other call
- * has meanwhile, runs it on the arrays, and gives the result. What fails is left to the caller, who does it again. */
-static PyObject *k_prepared(const Call *call) {
-    Bound_Recipe bound;
-    if (call->count < 5 || call->count > MOST_BOUND + 3 || !PyList_CheckExact(call->args[0]) || !PyBytes_CheckExact(call->args[2])) return NULL;
-    if (!has_sizes(typed_at(call, 4, NPY_FLOAT32), call->args[1])) return NULL;
-    Py_ssize_t free = PyList_Size(call->args[0]), arrays = call->count - 4;
-    if (!free) return NULL;
-    PyObject *bytes = PyList_GetItem(call->args[0], free - 1);
-    if (!PyBytes_CheckExact(bytes) || (size_t)PyBytes_Size(bytes) < sizeof(Recipe)) return NULL;
-    const Recipe *recipe = bound.recipe = (const Recipe *)PyBytes_AsString(bytes);
-    size_t numbers = (size_t)(2 * recipe->arrays + 4 * recipe->steps);
-    if (recipe->arrays != arrays + 1 || (size_t)PyBytes_Size(bytes) != sizeof(Recipe) + sizeof(int64_t) * numbers) return NULL;
-    for (Py_ssize_t i = 0; i < arrays; i++) {
-        PyArrayObject *array = typed_at(call, i + 4, NPY_FLOAT32);
-        if (!array || PyArray_SIZE(array) != recipe->rest[2 * i + 1]) return NULL;
-        bound.arrays[i] = PyArray_DATA(array);
-    }
-    int rank = (int)(PyBytes_Size(call->args[2]) / (Py_ssize_t)sizeof(npy_intp));
-    PyArrayObject *out = result_at(call, 3, NPY_FLOAT32, rank, (const npy_intp *)PyBytes_AsString(call->args[2]));
-    if (!out) return NULL;
-    bound.arrays[arrays] = PyArray_DATA(out);
-    Py_INCREF(bytes);
-    int status = PyArray_SIZE(out) != recipe->rest[2 * arrays + 1] || PyList_SetSlice(call->args[0], free - 1, free, NULL);
-    if (!status) {
-        PyThreadState *state = PyEval_SaveThread();
-        status = run_bound(&bound);
-        PyEval_RestoreThread(state);
-        if (PyList_Append(call->args[0], bytes)) status = 1;
-    }
-    Py_DECREF(bytes);
-    if (!status) return (PyObject *)out;
-    Py_DECREF((PyObject *)out);
-    return NULL;
-}
-
 typedef struct {
     const Bound_Recipe *parts;
     int *status;
@@ -142,26 +100,128 @@ static void run_parts(int64_t begin, int64_t count, const void *given) {
     }
 }
 
+/* Binds recipes, whose arrays follow from `index` on. `offsets` are the places in the arrays at which each begins, in elements; NULL
+ * where there is one recipe, of all of them. False where the arrays are others. */
+static bool bind_all(Bound_Recipe *bound, const Call *call, Py_ssize_t index, PyObject *recipes, const int64_t *offsets) {
+    Py_ssize_t arrays = call->count - index;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(recipes); i++) {
+        const int64_t *own = offsets ? offsets + i * arrays : NULL;
+        if (!(bound[i].recipe = recipe_of(call, PyTuple_GetItem(recipes, i), index, own))) return false;
+        for (Py_ssize_t k = 0; k < arrays; k++)
+            bound[i].arrays[k] = (float *)PyArray_DATA((PyArrayObject *)call->args[k + index]) + (own ? own[k] : 0);
+    }
+    return true;
+}
+
+/* Runs recipes on so many threads. The library's status. */
+static int run_all(const Bound_Recipe *bound, int64_t count, int threads) {
+    int status = 0;
+    Parts parts = {bound, &status};
+    if (threads > 1)
+        pool_run(run_parts, &parts, count, 1, threads);
+    else
+        run_parts(0, count, &parts);
+    return status;
+}
+
+/* The recipes and offsets of parts that fit to each other and to so many arrays. */
+static bool are_parts(PyObject *recipes, PyObject *offsets, Py_ssize_t arrays) {
+    if (!PyTuple_CheckExact(recipes) || !PyBytes_CheckExact(offsets) || PyTuple_Size(recipes) > MOST_PARTS) return false;
+    return PyBytes_Size(offsets) == PyTuple_Size(recipes) * arrays * (Py_ssize_t)sizeof(int64_t);
+}
+
 /* parts(recipes, offsets, *arrays): the same for several recipes, which the threads of the pool take in turns. `offsets` are the
  * places in the arrays at which each begins, in elements. */
 static PyObject *k_parts(const Call *call) {
-    if (call->count < 3 || call->count > MOST_BOUND + 2 || !PyTuple_CheckExact(call->args[0]) || !PyBytes_CheckExact(call->args[1])) return NULL;
-    Py_ssize_t parts = PyTuple_Size(call->args[0]), arrays = call->count - 2;
-    const int64_t *offsets = (const int64_t *)PyBytes_AsString(call->args[1]);
+    if (call->count < 3 || call->count > MOST_BOUND + 2 || !are_parts(call->args[0], call->args[1], call->count - 2)) return NULL;
     Bound_Recipe bound[MOST_PARTS];
-    if (parts > MOST_PARTS || PyBytes_Size(call->args[1]) != parts * arrays * (Py_ssize_t)sizeof(int64_t)) return NULL;
-    for (Py_ssize_t i = 0; i < parts; i++) {
-        if (!(bound[i].recipe = recipe_of(call, PyTuple_GetItem(call->args[0], i), 2, offsets + i * arrays))) return NULL;
-        for (Py_ssize_t k = 0; k < arrays; k++)
-            bound[i].arrays[k] = (float *)PyArray_DATA((PyArrayObject *)call->args[k + 2]) + offsets[i * arrays + k];
-    }
-    int status = 0;
-    Parts p = {bound, &status};
+    if (!bind_all(bound, call, 2, call->args[0], (const int64_t *)PyBytes_AsString(call->args[1]))) return NULL;
     PyThreadState *state = PyEval_SaveThread();
-    if (call->threads > 1)
-        pool_run(run_parts, &p, parts, 1, call->threads);
-    else
-        run_parts(0, parts, &p);
+    int status = run_all(bound, PyTuple_Size(call->args[0]), call->threads);
     PyEval_RestoreThread(state);
     return PyLong_FromLong(status);
+}
+
+/* ---- work that is known beforehand */
+
+/* The calls that a governor grants (`governor.py`): how many threads do each of the calls that may still begin. One that takes as long
+ * as `slow` nanoseconds is the last. Calls that are over are counted and measured, unless the grant has another number meanwhile. */
+typedef struct {
+    int64_t threads, left, slow, number, calls, spent;
+} Grant;
+
+static int64_t nanoseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Whether an array has the sizes that these bytes say. */
+static bool has_sizes(PyArrayObject *array, PyObject *bytes) {
+    if (!array || !PyBytes_CheckExact(bytes) || PyBytes_Size(bytes) != PyArray_NDIM(array) * (Py_ssize_t)sizeof(npy_intp)) return false;
+    return !memcmp(PyArray_DIMS(array), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
+}
+
+/* Runs what is bound without the interpreter, and measures it for the grant. The library's status. */
+static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
+    int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
+    int threads = grant ? (int)grant->threads : 1;
+    PyThreadState *state = PyEval_SaveThread();
+    int status = run_all(bound, count, threads);
+    PyEval_RestoreThread(state);
+    if (grant && grant->number == number) {
+        int64_t spent = nanoseconds() - begun;
+        grant->calls++;
+        grant->spent += spent;
+        if (spent >= grant->slow) grant->left = 0;
+    }
+    return status;
+}
+
+/* prepared(work, out or None, *arrays): does some work on arrays, and gives the result. The work is a tuple:
+ *
+ *     sizes of the first array, sizes of the result,
+ *     whole: a list of tuples of one recipe that does it all; empty where parts do it one after the other,
+ *     parts: a list of tuples of the recipes of parts, and their offsets (see `parts`),
+ *     grant: the memory of a `Grant`, or None where there are no parts.
+ *
+ * A call takes a tuple out of its list, so that no other has it meanwhile. What fails, and what the grant does not allow, is left to
+ * the caller, who does it again. */
+static PyObject *k_prepared(const Call *call) {
+    enum { SIZES, MADE, WHOLE, PARTS, OFFSETS, GRANT, FIELDS };
+    PyObject *work = call->count > 2 ? call->args[0] : NULL;
+    if (!work || call->count > MOST_BOUND + 1 || !PyTuple_CheckExact(work) || PyTuple_Size(work) != FIELDS) return NULL;
+    PyObject *made = PyTuple_GetItem(work, MADE), *granted = PyTuple_GetItem(work, GRANT), *given[MOST_BOUND + 2];
+    if (!PyBytes_CheckExact(made) || !has_sizes(typed_at(call, 2, NPY_FLOAT32), PyTuple_GetItem(work, SIZES))) return NULL;
+    Grant *grant = NULL;
+    if (granted != Py_None) {
+        if (!PyByteArray_CheckExact(granted) || PyByteArray_Size(granted) != sizeof(Grant)) return NULL;
+        grant = (Grant *)PyByteArray_AsString(granted);
+        if (grant->left <= 0) return NULL;
+    }
+    PyObject *list = PyTuple_GetItem(work, WHOLE);
+    bool divided = grant && (grant->threads > 1 || (PyList_CheckExact(list) && !PyList_Size(list)));
+    if (divided) list = PyTuple_GetItem(work, PARTS);
+    Py_ssize_t free = PyList_CheckExact(list) ? PyList_Size(list) : 0;
+    if (!free) return NULL;
+    PyObject *recipes = PyList_GetItem(list, free - 1), *offsets = PyTuple_GetItem(work, OFFSETS);
+    if (divided ? !are_parts(recipes, offsets, call->count - 1) : !PyTuple_CheckExact(recipes) || PyTuple_Size(recipes) != 1) return NULL;
+    PyArrayObject *out = result_at(call, 1, NPY_FLOAT32, (int)(PyBytes_Size(made) / (Py_ssize_t)sizeof(npy_intp)), (const npy_intp *)PyBytes_AsString(made));
+    if (!out) return NULL;
+    for (Py_ssize_t i = 2; i < call->count; i++) given[i - 2] = call->args[i];
+    given[call->count - 2] = (PyObject *)out;
+    Call bound_call = {given, call->count - 1, 0};
+    Bound_Recipe bound[MOST_PARTS];
+    Py_INCREF(recipes);
+    bool done = bind_all(bound, &bound_call, 0, recipes, divided ? (const int64_t *)PyBytes_AsString(offsets) : NULL) &&
+                !PyList_SetSlice(list, free - 1, free, NULL);
+    if (done) {
+        if (grant) grant->left--;
+        int status = run_granted(bound, PyTuple_Size(recipes), grant);
+        done = !PyList_Append(list, recipes) && !status;
+    }
+    Py_DECREF(recipes);
+    if (done) return (PyObject *)out;
+    Py_DECREF((PyObject *)out);
+    return NULL;
 }
