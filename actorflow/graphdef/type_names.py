@@ -17,7 +17,7 @@ _OPS = {
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign "
         "ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp AsString Asin Asinh Assert Assign AssignAdd "
         "AssignSub Atan Atan2 Atanh AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BarrierInsertMany BatchMatMulV2 BesselI0e "
-        "BesselI1e Betainc BiasAdd BiasAddGrad Bincount Bitcast BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs "
+        "BesselI1e Betainc BiasAdd BiasAddGrad Bincount Bitcast BitwiseAnd BitwiseOr BitwiseXor BlockLSTM BroadcastArgs "
         "CTCBeamSearchDecoder CTCGreedyDecoder CTCLoss Ceil CheckNumerics Cholesky Conj Conv2D Conv2DBackpropFilter "
         "Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 Cos Cosh CountUpTo Cross DepthToSpace DepthwiseConv2dNative "
         "DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput Diag DiagPart Digamma Dilation2D "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from actorflow import nest
@@ -94,8 +95,13 @@ class RNNCell:
             state: the state before, in the structure of `state_size`, each part of shape [batch, size].
             scope: the variable scope, at the first call; one with the name of the cell or its class unless given.
         """
-        tensors = nest.flatten(inputs)
-        graph = graph_of(tensors + nest.flatten(state))
+        with self._opened(nest.flatten(inputs), state, scope):
+            return self.call(inputs, state)
+
+    @contextmanager
+    def _opened(self, inputs: Sequence[Any], state: Any, scope: str | VariableScope | None = None) -> Iterator[None]:
+        """Inside, the graph and the cell's variable scope are the default, and its variables are there."""
+        graph = graph_of([*inputs, *nest.flatten(state)])
         with graph.as_default():
             if self._scope is None:
                 # A cell that takes existing variables takes them under its name; others get a name that is free.
@@ -109,12 +115,12 @@ class RNNCell:
                 graph.name_scope(opened.original_name_scope),
             ):
                 if not self.built:
-                    first = convert_to_tensor(tensors[0])
+                    first = convert_to_tensor(inputs[0])
                     if self._dtype is None:
                         self._dtype = first.dtype
                     self.build(first.shape)
                     self.built = True
-                return self.call(inputs, state)
+                yield
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         """The output and the next state.

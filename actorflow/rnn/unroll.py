@@ -20,6 +20,7 @@ from actorflow.ops.math.logic import greater_equal, less
 from actorflow.ops.math.reduction import reduce_max
 from actorflow.public import public
 from actorflow.rnn.base import check_cell, dimensions, zeros_of
+from actorflow.rnn.sequence import in_one_op, over_steps
 from actorflow.rnn.steps import Steps, batch_of, checked_lengths, chosen, start, swapped, time_first
 from actorflow.shapes import compatible
 from actorflow.user_line import user_line
@@ -81,6 +82,9 @@ def dynamic_rnn(
         steps = Steps(nest.flatten(rows))
         state, kind = start(cell, initial_state, steps.batch, dtype)
         lengths = None if sequence_length is None else checked_lengths(sequence_length, steps.batch)
+        if lengths is None and not swap_memory and in_one_op(cell, steps, state):
+            outputs, last = over_steps(cell, steps.flat[0], steps.count, state)
+            return (outputs if time_major else swapped(outputs)), last
         zero_output = None if lengths is None else zeros_of(cell.output_size, steps.batch, kind)
         sizes = nest.flatten(cell.output_size)
         given = [TensorArray(t.dtype, size=steps.count, element_shape=t.shape[1:]).unstack(t) for t in steps.flat]

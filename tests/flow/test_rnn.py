@@ -14,6 +14,7 @@ from actorflow import blocking, nest
 from actorflow.control_flow.cond import cond
 from actorflow.control_flow.tensor_array import TensorArray
 from actorflow.nn import rnn_cell as cells
+from actorflow.ops.nn.lstm import block_lstm
 
 Array = np.ndarray[Any, Any]
 
@@ -311,12 +312,101 @@ def test_second_derivatives() -> None:
 
 def test_body_reads_no_variables(graph: af.Graph) -> None:
     """The weights enter the loop once, as constants of it."""
-    af.nn.dynamic_rnn(cells.BasicLSTMCell(2), af.constant(INPUTS), dtype=af.float32)
+    af.nn.dynamic_rnn(cells.BasicRNNCell(2), af.constant(INPUTS), dtype=af.float32)
     reads = [op for op in graph.get_operations() if op.type == "ReadVariableOp"]
     assert reads and all(graph.flow_of(op.name) is None for op in reads)
     assert all(graph.flow_of(v.op.name) is None for v in variables())
-    matmul = graph.get_operation_by_name("rnn/while/basic_lstm_cell/MatMul")
+    matmul = graph.get_operation_by_name("rnn/while/basic_rnn_cell/MatMul")
     assert matmul.inputs[1].op.type == "Enter" and matmul.inputs[1].op.node.attrs["is_constant"]
+
+
+# ---- LSTM cells by one op
+
+
+class Own(cells.BasicLSTMCell):
+    """A cell of the user's, which is always run in a loop."""
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        return super().call(inputs, state)
+
+
+STACK = cells.MultiRNNCell
+
+
+@pytest.mark.parametrize("kind", [af.float32, af.float64])
+@pytest.mark.parametrize(("steps", "batch", "inputs", "units"), [(4, 1, 3, 5), (3, 7, 40, 33), (1, 2, 1, 1)])
+def test_one_op_gives_what_a_loop_gives(
+    kind: af.DType, steps: int, batch: int, inputs: int, units: int, graph: af.Graph
+) -> None:
+    """Outputs, both states, all gradients, and gradients of those, of a stack from a given state."""
+    sizes = [[steps, batch, inputs], *[[batch, units]] * 4]
+    given = [af.constant(fill(size, k + 1).astype(kind.numpy_dtype)) for k, size in enumerate(sizes)]
+    found: list[Any] = []
+    for make in (cells.BasicLSTMCell, Own):
+        stack = STACK([make(units, 0.7, name="first"), make(units, name="second")])
+        state = (cells.LSTMStateTuple(*given[1:3]), cells.LSTMStateTuple(*given[3:]))
+        with af.variable_scope("rnn", reuse=bool(found) or None) as scope:
+            outputs, last = af.nn.dynamic_rnn(stack, given[0], initial_state=state, time_major=True, scope=scope)
+        first = af.gradients(total(outputs, last), [*given, *variables()])
+        second = af.gradients(af.add_n([af.reduce_sum(af.sin(one)) for one in first]), [*given, *variables()])
+        found.append([outputs, last, first, second])
+    types = {op.type for op in graph.get_operations()}
+    assert len(variables()) == 4 and {"BlockLSTM", "LoopCond"} <= types
+    one, other = (nest.flatten(part) for part in values(found))
+    exact = 1e-10 if kind is af.float64 else 1e-4
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=exact * max(1, np.abs(b).max()))
+
+
+def test_peepholes_of_one_op_have_both_derivatives_of_a_loop() -> None:
+    x, start = af.constant(INPUTS.astype(np.float64)), [af.constant(fill([3, 2], k).astype(np.float64)) for k in (1, 2)]
+    cell = cells.LSTMCell(2, use_peepholes=True, dtype=af.float64)
+    looped, last = af.nn.dynamic_rnn(cell, x, initial_state=cells.LSTMStateTuple(*start), time_major=True)
+    kernel, bias, *looks = variables()
+    looks = [looks[k] for k in (1, 0, 2)]
+    assert [v.op.name for v in looks] == [f"rnn/lstm_cell/w_{gate}_diag" for gate in "ifo"]
+    made = block_lstm(2, x, *start, kernel, *looks, bias, cell_clip=-1.0, use_peephole=True)
+    assert isinstance(last, cells.LSTMStateTuple)
+    found = []
+    for outputs, end in [(looped, last.c), (made[6], made[1][-1])]:
+        xs = [x, *start, *variables()]
+        first = af.gradients(total(outputs, end), xs)
+        second = af.gradients(af.add_n([af.reduce_sum(af.sin(one)) for one in first]), xs)
+        found.append([outputs, end, first, second])
+    one, other = (nest.flatten(part) for part in values(found))
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_one_op_of_no_steps() -> None:
+    """An unknown number of steps may be zero: then the last state is the first one."""
+    x = af.placeholder(af.float32, [None, 2, 3])
+    start = cells.LSTMStateTuple(af.constant(fill([2, 4], 1)), af.constant(fill([2, 4], 2)))
+    outputs, last = af.nn.dynamic_rnn(cells.LSTMCell(4), x, initial_state=start, time_major=True)
+    assert outputs.shape.as_list() == [None, 2, 4] and last.c.shape.as_list() == [2, 4]
+    slopes = af.gradients(total(outputs, last), [*start, *variables()])
+    found, end, gradients = values([outputs, last, slopes], {x: np.zeros([0, 2, 3])})
+    assert found.shape == (0, 2, 4)
+    close(end, [fill([2, 4], 1), fill([2, 4], 2)])
+    close(gradients[:2], [2 * fill([2, 4], 1), 2 * fill([2, 4], 2)])
+    assert not gradients[2].any() and not gradients[3].any()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        lambda: Own(2),
+        lambda: cells.BasicLSTMCell(2, activation="relu"),
+        lambda: cells.BasicLSTMCell(2, state_is_tuple=False),
+        lambda: cells.LSTMCell(2, cell_clip=1.0),
+        lambda: cells.LSTMCell(2, use_peepholes=True),
+        lambda: cells.LSTMCell(2, num_proj=1),
+        lambda: STACK([cells.BasicLSTMCell(2), cells.GRUCell(2)]),
+    ],
+)
+def test_other_cells_are_run_in_a_loop(cell: Any, graph: af.Graph) -> None:
+    af.nn.dynamic_rnn(cell(), af.constant(INPUTS), dtype=af.float32)
+    assert not any(op.type == "BlockLSTM" for op in graph.get_operations())
 
 
 # ---- cells by themselves

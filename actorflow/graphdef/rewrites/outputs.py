@@ -13,6 +13,7 @@ _NAMED = {
     "LogUniformCandidateSampler": "sampled_candidates true_expected_count sampled_expected_count",
     "UniformCandidateSampler": "sampled_candidates true_expected_count sampled_expected_count",
     "BarrierTakeMany": "indices keys values*component_types",
+    "BlockLSTM": "i cs f o ci co h",
     "BroadcastGradientArgs": "r0 r1",
     "CTCBeamSearchDecoder": (
         "decoded_indices*top_paths decoded_values*top_paths decoded_shape*top_paths log_probability"

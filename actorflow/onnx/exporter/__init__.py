@@ -6,6 +6,7 @@ control.py      branches as If, loops as Loop
 elementwise.py  rules of arithmetic, comparisons, logic, activations, reductions
 shapes.py       rules of shapes, joins, slices, gathers, constants
 networks.py     rules of products, convolutions, pools, normalisations, images
+recurrent.py    the LSTM over all steps, as Scan
 quantized.py    rules of products and convolutions with weights of int8: pairs of QuantizeLinear and DequantizeLinear around
                 ONNX's own ops
 """

@@ -11,6 +11,7 @@ import actorflow.onnx.exporter.control
 import actorflow.onnx.exporter.elementwise
 import actorflow.onnx.exporter.networks
 import actorflow.onnx.exporter.quantized
+import actorflow.onnx.exporter.recurrent
 import actorflow.onnx.exporter.shapes  # noqa: F401  (they enter themselves into the table)
 from actorflow import blocking
 from actorflow.errors import InvalidArgumentError, UnimplementedError

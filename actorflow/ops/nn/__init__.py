@@ -11,6 +11,7 @@ layers.py               what layers of neural networks are made of, as compositi
 losses.py               cross entropies: losses of classifiers from their logits, in forms that don't overflow
 moments.py              means and variances in parts: sufficient statistics, weighted moments, and a normalization by given
                         moments
+lstm.py                 the LSTM over all steps as one op (`tf.raw_ops.BlockLSTM`)
 normalization.py        normalization: to a norm of one, across channels (LRN), over batches (the fused batch norm)
 sampled_losses.py       losses over many classes that look at a sample of them: noise-contrastive estimation and sampled softmax
 conv/                   convolutions and what is shaped like them

@@ -1,0 +1,236 @@
+"""The LSTM over all steps as one op, with TensorFlow's name and outputs (`tf.raw_ops.BlockLSTM`).
+
+Only the recurrence needs one step after the other. Its gradient is an op too, `BlockLSTMGateGrad`: it goes back through the
+steps and gives the gradients of the gates before their activations. Those of the inputs, the weights and the bias are products
+and sums of them over all steps, by ops of their own, so that what has no use is not computed. Second derivatives are those
+of the same recurrence as a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorflow.dtypes import float32, float64, int32, int64
+from actorflow.errors import describe
+from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.array.constant import zeros
+from actorflow.ops.array.join import concat, split
+from actorflow.ops.array.shape import expand_dims, reshape, shape
+from actorflow.ops.building import or_zeros, small_constant
+from actorflow.ops.declare import op
+from actorflow.ops.flow.control import identity, stop_gradient
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.clip import clip_by_value
+from actorflow.ops.math.elementwise import sigmoid, tanh
+from actorflow.ops.math.logic import less
+from actorflow.ops.math.matmul import matmul
+from actorflow.ops.math.reduction import reduce_sum
+from actorflow.ops.nn.losses import is_zero
+from actorflow.ops.shape_rules import require_rank
+from actorflow.registry.opdef import Inference
+from actorflow.shapes import Shape, merge
+
+_REAL = frozenset((float32, float64))
+
+
+def _units(c: Inference, weights: int, *vectors: int) -> int | None:
+    """The number of units, from the shapes of the weights and of vectors. Raises ValueError where they don't fit."""
+    columns = (require_rank(c, weights, 2) or (None, None))[1]
+    if columns is not None and columns % 4:
+        raise ValueError(f"The weights have four columns a unit, but they have {columns}.")
+    units: Shape = (None if columns is None else columns // 4,)
+    for vector in vectors:
+        units = merge(units, require_rank(c, vector, 1))
+    return None if units is None else units[0]
+
+
+def _forward(c: Inference) -> list[Shape]:
+    require_rank(c, 0, 0)
+    x = require_rank(c, 1, 3) or (None,) * 3
+    units = _units(c, 4, *((5, 6, 7) if c.attrs["use_peephole"] else ()))
+    state = merge(merge((x[1], units), require_rank(c, 2, 2)), require_rank(c, 3, 2)) or (None, None)
+    weights = require_rank(c, 4, 2)
+    if state[1] is not None:
+        merge(require_rank(c, 8, 1), (4 * state[1],))
+        merge(weights, (None if x[2] is None else x[2] + state[1], 4 * state[1]))
+    return [(x[0], *state)] * 7
+
+
+def _work(steps: int, weights: int) -> Any:
+    def rule(c: Inference) -> float:
+        rows, products = c.shapes[steps], c.shapes[weights]
+        if rows is None or products is None or None in rows[:2] or None in products:
+            return 1e6
+        return 2.0 * rows[0] * rows[1] * products[0] * products[1]  # type: ignore[operator]
+
+    return rule
+
+
+@op(
+    "BlockLSTM",
+    shape=_forward,
+    dtypes=_REAL,
+    types={"seq_len_max": int64},
+    result=lambda c: (c.dtypes[1],) * 7,
+    work=_work(1, 4),
+)
+def block_lstm(
+    seq_len_max: TensorLike,
+    x: TensorLike,
+    cs_prev: TensorLike,
+    h_prev: TensorLike,
+    w: TensorLike,
+    wci: TensorLike,
+    wcf: TensorLike,
+    wco: TensorLike,
+    b: TensorLike,
+    *,
+    forget_bias: float = 1.0,
+    cell_clip: float = 3.0,
+    use_peephole: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """An LSTM over the first `seq_len_max` steps of `x`; behind them the outputs are zeros.
+
+    Args:
+        seq_len_max: int64, the number of steps.
+        x: `[time, batch, inputs]`.
+        cs_prev, h_prev: `[batch, units]`: the cell and the output before the first step.
+        w: `[inputs + units, 4 units]`: the weights of the input gate, the candidate, the forget gate and the output gate.
+        wci, wcf, wco: `[units]`: the peepholes' weights; not looked at without `use_peephole`.
+        b: `[4 units]`: the bias.
+        forget_bias: is added to the forget gate.
+        cell_clip: the cell's values are cut to [-cell_clip, cell_clip]; 0 or less for no limit. The gradient does not see it.
+        use_peephole: whether the gates see the cell.
+
+    Returns:
+        For each step, `[time, batch, units]`: the input gate, the cell, the forget gate, the output gate, the candidate, the
+        cell's tangent, and the output.
+    """
+
+
+def _backward(c: Inference) -> list[Shape]:
+    steps, batch, units = _forward(c)[0] or (None,) * 3
+    for index in range(9, 17):
+        merge((steps, batch, units), require_rank(c, index, 3))
+    return [(steps, batch, None if units is None else 4 * units), (batch, units), (batch, units)]
+
+
+@op(
+    "BlockLSTMGateGrad",
+    shape=_backward,
+    dtypes=_REAL,
+    types={"seq_len_max": int64},
+    result=lambda c: (c.dtypes[1],) * 3,
+    work=_work(1, 4),
+)
+def block_lstm_gate_grad(
+    seq_len_max: TensorLike,
+    x: TensorLike,
+    cs_prev: TensorLike,
+    h_prev: TensorLike,
+    w: TensorLike,
+    wci: TensorLike,
+    wcf: TensorLike,
+    wco: TensorLike,
+    b: TensorLike,
+    i: TensorLike,
+    cs: TensorLike,
+    f: TensorLike,
+    o: TensorLike,
+    ci: TensorLike,
+    co: TensorLike,
+    cs_grad: TensorLike,
+    h_grad: TensorLike,
+    *,
+    forget_bias: float = 1.0,
+    cell_clip: float = 3.0,
+    use_peephole: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the four gates before their activations, `[time, batch, 4 units]`, of `cs_prev` and of `h_prev`: from the
+    inputs and outputs of `BlockLSTM` and the gradients of the cell and of the output after each step."""
+
+
+@block_lstm.gradient
+def _(node: Operation, *given: Tensor) -> list[Any]:
+    """Only the cell and the output have a gradient, as in TensorFlow."""
+    if not all(is_zero(given[index]) for index in (0, 2, 3, 4, 5)):
+        raise LookupError(
+            describe("The gates of BlockLSTM have no gradient.", node=node.name, op=node.type, where=node.where)
+        )
+    _, x, c_before, h_before, w, *_ = node.inputs
+    i, cs, f, o, ci, co, h = node.outputs
+    known: list[Any] = [*node.inputs, i, cs, f, o, ci, co, given[1], given[6]]
+    slopes, to_c, to_h = block_lstm_gate_grad(*known, **node.attrs)
+    before = concat([expand_dims(h_before, 0), h], 0)[:-1]
+    flat = reshape(slopes, [-1, shape(w)[1]])
+    seen = reshape(concat([x, before], 2), [-1, shape(w)[0]])
+    inputs = shape(x)[2]
+    to_x = reshape(matmul(flat, w[:inputs], transpose_b=True), shape(x))
+    looks: list[Any] = [None] * 3
+    if node.attrs["use_peephole"]:
+        of_i, _, of_f, of_o = split(slopes, 4, axis=2)
+        cells = concat([expand_dims(c_before, 0), cs], 0)[:-1]
+        looks = [reduce_sum(one * cell, [0, 1]) for one, cell in ((of_i, cells), (of_f, cells), (of_o, cs))]
+    return [None, to_x, to_c, to_h, matmul(seen, flat, transpose_a=True), *looks, reduce_sum(flat, [0])]
+
+
+@block_lstm_gate_grad.gradient
+def _(node: Operation, *second: Any) -> list[Any]:
+    """The first gradients once more, those of a loop, whose derivatives are known."""
+    from actorflow.autodiff.gradients import gradients
+
+    steps, *inputs = node.inputs[:9]
+    of_c, of_h = node.inputs[15:]
+    # Copies, because what an input depends on may be another input.
+    copies = [identity(one) for one in inputs]
+    count = cast(steps, int32)
+    extra = zeros(shape(node.outputs[0]), of_c.dtype)
+    cells, outputs = _by_loop(count, extra, *copies, **node.attrs)
+    slopes = [identity(of_c), identity(of_h)]
+    first: Any = gradients([cells, outputs], [extra, copies[1], copies[2]], [one[:count] for one in slopes])
+    found = gradients(first, [*copies, *slopes], or_zeros(second, first))
+    return [None, *found[:8], *[None] * 6, *found[8:]]
+
+
+def _by_loop(
+    count: Tensor,
+    extra: Tensor,
+    x: Tensor,
+    c: Tensor,
+    h: Tensor,
+    w: Tensor,
+    *rest: Tensor,
+    forget_bias: float,
+    cell_clip: float,
+    use_peephole: bool,
+) -> Sequence[Tensor]:
+    """The cells and the outputs after each of `count` steps. `extra` is added to the gates before their activations."""
+    from actorflow.control_flow.tensor_array import TensorArray
+    from actorflow.control_flow.while_loop import while_loop
+
+    of_i, of_f, of_o, b = rest
+    kind = x.dtype
+
+    def number(value: float) -> Tensor:
+        return small_constant(x.graph, value, kind, "number")
+
+    def body(time: Tensor, made: Sequence[Any], c: Tensor, h: Tensor) -> Any:
+        gates = matmul(concat([inputs.read(time), h], 1), w) + b + added.read(time)
+        i, ci, f, o = split(gates, 4, axis=1)
+        f = f + number(forget_bias)
+        if use_peephole:
+            i, f = i + c * of_i, f + c * of_f
+        c = tanh(ci) * sigmoid(i) + c * sigmoid(f)
+        if cell_clip > 0:
+            c = c + stop_gradient(clip_by_value(c, number(-cell_clip), number(cell_clip)) - c)
+        h = tanh(c) * sigmoid(o + c * of_o if use_peephole else o)
+        return time + 1, [array.write(time, value) for array, value in zip(made, (c, h))], c, h
+
+    inputs, added = (TensorArray(kind, size=shape(one)[0]).unstack(one) for one in (x, extra))
+    arrays = [TensorArray(kind, size=count) for _ in range(2)]
+    start = zeros([], int32)
+    _, made, _, _ = while_loop(lambda time, *_: less(time, count), body, (start, arrays, c, h))
+    return [array.stack() for array in made]

@@ -1,0 +1,209 @@
+"""Kernels of the LSTM over all steps: numpy's, step by step, and those of the library in C.
+
+In C each thread takes some rows of the batch through all steps, so that threads never wait for each other in between. Its results
+may differ from numpy's in the last bits, because products are added in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorflow import dtypes
+from actorflow.errors import InvalidArgumentError
+from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Gpu
+
+from ..native.library import function, loaded
+from ..shared.threads import governed
+
+_ALONE = 1 << 18
+"""Multiplications up to which one thread computes a recurrence: to measure more of them would cost too much."""
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    return 1 / (1 + xp.exp(-x))
+
+
+def _checked(x: Any, c: Any, h: Any, w: Any, b: Any, steps: int) -> None:
+    """Raises InvalidArgumentError where shapes don't fit."""
+    units = w.shape[1] // 4 if w.ndim == 2 else 0
+    wanted = (x.ndim == 3 and (x.shape[2] + units, 4 * units), (4 * units,), (x.shape[1:2] + (units,),) * 2)
+    if wanted != (w.shape, b.shape, (c.shape, h.shape)):
+        raise InvalidArgumentError(
+            "The inputs of an LSTM are x [time, batch, inputs], c and h [batch, units], w [inputs + units, 4 units] and "
+            f"b [4 units], but their shapes are {[one.shape for one in (x, c, h, w, b)]}."
+        )
+    if not 0 <= steps <= x.shape[0]:
+        raise InvalidArgumentError(f"seq_len_max is from 0 to the time of {x.shape[0]}, but it is {steps}.")
+
+
+@kernel("BlockLSTM", gpu=Gpu(host=(0,)))
+def block_lstm(
+    xp: Any,
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    *,
+    forget_bias: float,
+    cell_clip: float,
+    use_peephole: bool,
+) -> Any:
+    steps = int(seq_len_max)
+    _checked(x, cs_prev, h_prev, w, b, steps)
+    units = cs_prev.shape[1]
+    made = [xp.zeros((*x.shape[:2], units), x.dtype) for _ in range(7)]
+    c, h = cs_prev, h_prev
+    for t in range(steps):
+        gates = xp.matmul(xp.concatenate([x[t], h], axis=1), w) + b
+        i, ci, f, o = (gates[:, k * units : (k + 1) * units] for k in range(4))
+        f = f + x.dtype.type(forget_bias)
+        if use_peephole:
+            i, f = i + c * wci, f + c * wcf
+        i, f, ci = _sigmoid(xp, i), _sigmoid(xp, f), xp.tanh(ci)
+        c = ci * i + c * f
+        if cell_clip > 0:
+            c = xp.clip(c, x.dtype.type(-cell_clip), x.dtype.type(cell_clip))
+        o = _sigmoid(xp, o + c * wco if use_peephole else o)
+        co = xp.tanh(c)
+        h = co * o
+        for into, value in zip(made, (i, c, f, o, ci, co, h)):
+            into[t] = value
+    return tuple(made)
+
+
+@kernel("BlockLSTMGateGrad", gpu=Gpu())
+def block_lstm_gate_grad(
+    xp: Any,
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    i: Any,
+    cs: Any,
+    f: Any,
+    o: Any,
+    ci: Any,
+    co: Any,
+    cs_grad: Any,
+    h_grad: Any,
+    *,
+    use_peephole: bool,
+) -> Any:
+    before = xp.concatenate([cs_prev[None], cs], axis=0)[:-1]
+    of_h, of_o = (1 - co * co) * o, o * (1 - o) * co
+    of_c = xp.stack([i * (1 - i) * ci, (1 - ci * ci) * i, f * (1 - f) * before], axis=2)
+    steps, batch, units = i.shape
+    made = xp.empty((steps, batch, 4, units), i.dtype)
+    recurrent = w[w.shape[0] - units :].T
+    to_c, to_h = xp.zeros(cs_prev.shape, i.dtype), xp.zeros(cs_prev.shape, i.dtype)
+    for t in range(steps - 1, -1, -1):
+        dh = h_grad[t] + to_h
+        made[t, :, 3] = d_o = of_o[t] * dh
+        dc = of_h[t] * dh + (cs_grad[t] + to_c)
+        if use_peephole:
+            dc = dc + d_o * wco
+        made[t, :, :3] = slopes = of_c[t] * dc[:, None]
+        to_c = dc * f[t]
+        if use_peephole:
+            to_c = to_c + slopes[:, 0] * wci + slopes[:, 2] * wcf
+        to_h = xp.matmul(made[t].reshape(batch, 4 * units), recurrent)
+    return made.reshape(steps, batch, 4 * units), to_c, to_h
+
+
+# ---- in C
+
+
+def _called(name: str, work: int, *given: Any) -> bool:
+    """Calls a kernel in C, by several threads where that pays. False where it does not know its arguments."""
+    if work <= _ALONE:
+        return _FUNCTIONS[name](*given) is not None
+    key = (name, *(one.shape for one in given[:2]), given[-1].shape)
+    return governed(key, lambda threads: loaded().call(name, threads, *given)) is True
+
+
+_FUNCTIONS = {name: function(name) for name in ("lstm", "lstm_grad")}
+
+
+def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    return not attrs["use_peephole"]
+
+
+_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": frozenset((dtypes.float32,)), "library": "native", "can": _can}
+
+
+@kernel("BlockLSTM", **_OPTIONS)
+def block_lstm_in_c(
+    xp: Any,
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    *,
+    forget_bias: float,
+    cell_clip: float,
+    use_peephole: bool,
+) -> Any:
+    steps = int(seq_len_max)
+    _checked(x, cs_prev, h_prev, w, b, steps)
+    made = tuple([np.empty((*x.shape[:2], cs_prev.shape[1]), np.float32) for _ in range(7)])
+    some: Any = made
+    if steps < x.shape[0]:
+        some = [one[:steps] for one in made]
+        for one in made:
+            one[steps:] = 0
+    given = x[:steps], cs_prev, h_prev, w, b, float(forget_bias), float(cell_clip)
+    if _called("lstm", steps * x.shape[1] * w.size, *given, *some):
+        return made
+    how: dict[str, Any] = {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}
+    return block_lstm(np, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, **how)
+
+
+@kernel("BlockLSTMGateGrad", **_OPTIONS)
+def block_lstm_gate_grad_in_c(
+    xp: Any,
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    i: Any,
+    cs: Any,
+    f: Any,
+    o: Any,
+    ci: Any,
+    co: Any,
+    cs_grad: Any,
+    h_grad: Any,
+    *,
+    use_peephole: bool,
+) -> Any:
+    steps, batch, units = i.shape
+    made = np.empty((steps, batch, 4 * units), np.float32), np.empty_like(cs_prev), np.empty_like(cs_prev)
+    given = cs_prev, w, i, cs, f, o, ci, co, cs_grad, h_grad
+    if _called("lstm_grad", made[0].size * units, *given, *made):
+        return made
+    rest = i, cs, f, o, ci, co, cs_grad, h_grad
+    return block_lstm_gate_grad(np, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *rest, use_peephole=False)
