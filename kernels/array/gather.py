@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import math
 from typing import Any
 
 import numpy as np
 
+from ..shared.scipy_parts import part
 from ..strings.objects import moving_kernel
 from .shape import axis_in
 
@@ -134,15 +133,11 @@ def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = No
     return out
 
 
-WORTH_SCIPY = 20_000  # elements; its import takes longer than many additions
+WORTH_SCIPY = 20_000  # elements; to load it takes longer than many additions
 
 
-@functools.cache
 def _sparse_tools() -> Any:
-    try:
-        return importlib.import_module("scipy.sparse._sparsetools")
-    except ImportError:
-        return None
+    return part("scipy.sparse._sparsetools")
 
 
 def add_rows(rows: Any, numbers: Any, updates: Any) -> bool:

@@ -10,7 +10,6 @@ LAPACK's matrices have their columns one after the other. The transpose of an ar
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from ..shared import blas
+from ..shared.scipy_parts import part
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,12 +30,8 @@ _WORTH_THREADS = 512 * 512
 _KINDS = "fdFD"
 
 
-@functools.cache
 def _library() -> Any:
-    try:
-        return importlib.import_module("scipy.linalg.lapack")
-    except ImportError:
-        return None
+    return part("scipy.linalg._flapack")
 
 
 def takes(xp: Any, *matrices: Any) -> bool:
@@ -88,13 +84,14 @@ _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 
 def _blas(name: str, x: Any) -> Any:
-    return getattr(importlib.import_module("scipy.linalg.blas"), _LETTERS[x.dtype.char] + name)
+    return getattr(part("scipy.linalg._fblas"), _LETTERS[x.dtype.char] + name)
 
 
 def _routine(name: str, x: Any) -> Any:
     letter = _LETTERS[x.dtype.char]
-    if letter in "cz" and name in ("syevd", "syevd_lwork"):
-        name = name.replace("sy", "he")
+    if letter in "cz":
+        for real, complex_ in (("syevd", "heevd"), ("orgqr", "ungqr")):
+            name = name.replace(real, complex_)
     return getattr(_library(), letter + name)
 
 
@@ -172,5 +169,15 @@ def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
 @_governed
 def qr(x: Any, full: bool) -> tuple[Any, Any]:
     """The factors Q and R."""
-    q, r = importlib.import_module("scipy.linalg").qr(x, mode="full" if full else "economic", check_finite=False)
-    return np.ascontiguousarray(q), np.ascontiguousarray(r)
+    rows, columns = x.shape
+    least = min(rows, columns)
+    packed, scales, _, info = _routine("geqrf", x)(x, lwork=_workspace("geqrf", x, rows, columns))
+    _checked(info)
+    side = rows if full else least
+    reflectors = np.zeros((rows, side), x.dtype, order="F")
+    reflectors[:, :least] = packed[:, :least]
+    generate = _routine("orgqr", x)
+    work = int(generate(reflectors, scales, lwork=-1, overwrite_a=True)[1][0].real)  # only asks
+    q, _, info = generate(reflectors, scales, lwork=work, overwrite_a=True)
+    _checked(info)
+    return np.ascontiguousarray(q), np.triu(packed[:side])

@@ -84,6 +84,21 @@ def test_the_values_are_those_of_numpy(
         np.testing.assert_allclose(ours, numpys, atol=scale * (1e-4 if dtype in ("f4", "c8") else 1e-10), rtol=0)
 
 
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", [(1, 4), (4, 1), (70, 90), (90, 70)], ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_factors_of_matrices_of_any_shape(dtype: str, shape: tuple[int, int], full: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype[0] == "c" else 0)).astype(dtype)
+    q, r = lapack.qr(x, full)
+    like = np.linalg.qr(x, mode="complete" if full else "reduced")
+    assert [(a.shape, a.dtype) for a in (q, r)] == [(a.shape, a.dtype) for a in like]
+    tolerance = 1e-4 if dtype in ("f4", "c8") else 1e-10
+    np.testing.assert_allclose(q @ r, x, atol=tolerance, rtol=0)
+    np.testing.assert_allclose(q.conj().T @ q, np.eye(q.shape[1]), atol=tolerance, rtol=0)
+    assert not np.tril(r, -1).any()
+
+
 def test_results_lie_in_memory_as_other_kernels_want_them(seed: int) -> None:
     x = positive(values((9, 9), "f4", seed))
     for function in (lapack.cholesky, lapack.inverse, lambda x: lapack.solve(x, x)):
