@@ -16,7 +16,7 @@ import numpy as np
 
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
-from actorflow.shapes import Shape, is_static
+from actorflow.shapes import Shape, compatible, is_static
 
 Bound: TypeAlias = Mapping[str, Any]
 """The tensors that stand for names of a pattern, the numbers that stand for its constants, and the nodes that stand for calls."""
@@ -61,6 +61,7 @@ class Chain:
         fits: whether the shapes of the inputs, the nodes that were found, and the values of constants allow it.
         attrs: the attributes of the op, from the numbers and the nodes that were found.
         several: the names that may be missing in a form; the op has them as a list.
+        sums: whether the result has fewer dimensions than the first input.
     """
 
     op: str
@@ -69,37 +70,59 @@ class Chain:
     fits: Callable[[list[Any], list[Node], ValueOf], bool] = lambda shapes, nodes, value_of: True
     attrs: Callable[[Mapping[str, float], list[Node]], Mapping[str, Any]] = lambda numbers, nodes: numbers
     several: tuple[str, ...] = ()
+    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A chain in a graph: its nodes, the last of the chain first, and the inputs and attributes of the op that stands for it."""
+    """A chain in a graph: its nodes, the last of the chain first, the inputs and attributes of the op that stands for it, and the
+    tensors by the names that a form gives them."""
 
     nodes: tuple[Node, ...]
     inputs: tuple[TensorId, ...]
     attrs: Mapping[str, Any]
+    named: Mapping[str, TensorId]
 
 
 _COMMUTATIVE = frozenset(("Add", "Mul"))
-_TENSORS = {"Mean": 1, "StridedSlice": 1, "ConcatV2": 2}
+_TENSORS = {"Mean": 1, "Sum": 1, "StridedSlice": 1, "ConcatV2": 2}
 """How many inputs of an op a pattern has; the rest are axes and the like, at which `fits` looks."""
 _TOLERANCE = 1e-6
 _LEAST_DIVISOR = 1e-30
-_ROOTS = ("RealDiv(1, Sqrt({}))", "Rsqrt({})", "Reciprocal(Sqrt({}))")
+_ROOTS = ("r=RealDiv(1, Sqrt({}))", "r=Rsqrt({})", "r=Reciprocal(Sqrt({}))")
 _SQUARES = ("Mul({0}, {0})", "Square({0})")
 
 
 def _over_rows(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
     """Whether means are those of rows, and the other inputs are vectors as long as a row."""
     row = None if not shapes[0] else shapes[0][-1]
-    if row is None or any(shape != (row,) for shape in shapes[1:]):
-        return False
-    rank = len(shapes[0])
+    return row is not None and all(shape == (row,) for shape in shapes[1:]) and _are_means(nodes, shapes[:1])
+
+
+def _are_means(nodes: list[Node], shapes: list[Any]) -> bool:
+    """Whether all means are those of rows of tensors that have one of these shapes."""
+    means = {(*shape[:-1], 1) for shape in shapes}
     return all(
-        node.attrs.get("keep_dims", node.attrs.get("keepdims")) and node.shapes[0] == (*shapes[0][: rank - 1], 1)
+        node.attrs.get("keep_dims", node.attrs.get("keepdims")) and node.shapes[0] in means
         for node in nodes
         if node.op == "Mean"
     )
+
+
+def _back_over_rows(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
+    """Whether the gradient of rows' normalization has the shape of the rows."""
+    dy, x, *vectors = shapes
+    if dy is None or x is None or len(x) < 2 or not compatible(dy, x) or dy[-1] is None or dy[-1] != x[-1]:
+        return False
+    return all(vector == x[-1:] for vector in vectors) and _are_means(nodes, [dy, x])
+
+
+def _sums_rows(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
+    """Whether all rows are added up, besides."""
+    axes = value_of(nodes[0].inputs[1])
+    if axes is None or nodes[0].attrs["keep_dims"] or not _back_over_rows(shapes, nodes, value_of):
+        return False
+    return sorted(axis % len(shapes[1]) for axis in np.ravel(axes)) == list(range(len(shapes[1]) - 1))
 
 
 def _attends(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
@@ -169,6 +192,13 @@ _PAIRS = (
     "query, key",
 )
 
+_NORMAL_ROWS = tuple(
+    f"Mul(c=Sub(x, m=Mean(x)), {root.format(f'Add(Mean({square}), $epsilon)')})"
+    for root in _ROOTS
+    for square in (*(form.format("c") for form in _SQUARES), "SquaredDifference(x, m)")
+)
+"""Rows without their mean and with the deviation 1, in the forms that `autodiff/chains.py` gives them."""
+
 CHAINS = (
     Chain(
         "_Attention",
@@ -194,7 +224,7 @@ CHAINS = (
         "_LayerNorm",
         ("x", "scale", "offset"),
         tuple(
-            f"Add(Mul(Mul(c=Sub(x, Mean(x)), {root.format(f'Add(Mean({square}), $epsilon)')}), scale), offset)"
+            f"Add(Mul(Mul(c=Sub(x, m=Mean(x)), {root.format(f'Add(Mean({square}), $epsilon)')}), scale), offset)"
             for root in _ROOTS
             for square in (_SQUARES[0].format("c"), _SQUARES[1].format("c"))
         )
@@ -203,7 +233,7 @@ CHAINS = (
             for variance in ("Add(Mean(SquaredDifference(x, m)), $epsilon)",)
             for middle in (
                 *(f"Mul(Sub(x, m=Mean(x)), {root.format(variance)})" for root in _ROOTS),
-                f"RealDiv(Sub(x, m=Mean(x)), Sqrt({variance}))",
+                f"RealDiv(Sub(x, m=Mean(x)), d=Sqrt({variance}))",
             )
         )
         + tuple(
@@ -212,6 +242,21 @@ CHAINS = (
             for rest in ("Add(Mul(Neg(m), i), offset)", "Sub(offset, Mul(m, i))")
         ),
         _over_rows,
+    ),
+    Chain(
+        "_LayerNormGrad",
+        ("dy", "x", "scale"),
+        tuple(
+            f"Mul(Sub(Sub(s=Mul(dy, scale), Mean(s)), Mul(n={normal}, Mean(Mul(s, n)))), r)" for normal in _NORMAL_ROWS
+        ),
+        _back_over_rows,
+    ),
+    Chain(
+        "_LayerNormScaleGrad",
+        ("dy", "x"),
+        tuple(f"Sum(Mul(dy, {normal}))" for normal in _NORMAL_ROWS),
+        _sums_rows,
+        sums=True,
     ),
     Chain(
         "_RmsNorm",
@@ -307,9 +352,10 @@ class Search:
             nodes = list({node.name: node for node in bound["nodes"]}.values())
             inputs = tuple(bound[name] for name in (*chain.inputs, *(n for n in chain.several if n in bound)))
             shapes = [self.shape_of(e) for e in inputs]
-            if _same_rank(shapes[0], last.shapes[0]) and chain.fits(shapes, nodes, self.value_of):
+            if (chain.sums or _same_rank(shapes[0], last.shapes[0])) and chain.fits(shapes, nodes, self.value_of):
                 numbers = {name: value for name, value in bound.items() if isinstance(value, float)}
-                yield Occurrence(tuple(nodes), inputs, chain.attrs(numbers, nodes))
+                named = {name: value for name, value in bound.items() if isinstance(value, TensorId)}
+                yield Occurrence(tuple(nodes), inputs, chain.attrs(numbers, nodes), named)
 
     def call(self, pattern: Call, node: Node, bound: Bound) -> Iterator[Bound]:
         """The ways in which a node is the result of a pattern, each as what stands for its names."""

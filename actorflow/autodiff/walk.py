@@ -1,18 +1,20 @@
 """The backward walk: from the gradients of some tensors to those of others, one node or loop at a time.
 
 A node's rule is applied when the gradients of all its outputs are known. A while loop counts as one: its inputs are what
-enters it, its outputs what leaves it (`actorflow.autodiff.loops`). New nodes are made in the branch or loop where the
+enters it, its outputs what leaves it (`actorflow.autodiff.loops`). So does a chain that has one gradient, by the name of its
+last node (`actorflow.autodiff.chains`). New nodes are made in the branch or loop where the
 gradient that they compute belongs, so that they run when what they belong to does.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias
 
 from actorflow.autodiff.branches import Mirror, branch_gradients, is_branching
+from actorflow.autodiff.chains import ChainUnit, chains_among
 from actorflow.autodiff.override import rule_of
 from actorflow.autodiff.unbroadcast import unbroadcast
 from actorflow.control_flow.context import Context
@@ -33,7 +35,7 @@ from actorflow.shapes import compatible, show
 
 Gradient: TypeAlias = "Tensor | IndexedSlices"
 Unit: TypeAlias = "str | WhileContext"
-"""A unit of the walk: a node, by name, or a loop."""
+"""A unit of the walk: a node or a chain, by name, or a loop."""
 
 # The ops whose rules hand a gradient on as it is, so that one made of slices stays so.
 _PASS_SLICES = {"Identity", "ReadVariableOp"}
@@ -53,6 +55,9 @@ class Walk:
         self._gate = gate
         self._xs = {x.tensor_id for x in xs}
         self._stops = {s.tensor_id for s in stops}
+        self._chains: dict[str, ChainUnit] = {}
+        self._chain_of: dict[Unit, str] = {}
+        """The names of chains by those of the nodes inside them."""
         self._reached = self._find_reached()
         self._parts: dict[TensorId, list[Gradient]] = {}
 
@@ -66,6 +71,8 @@ class Walk:
             if seed is not None and self.wanted(y):
                 self._parts.setdefault(y.tensor_id, []).append(seed)
         between, pending = self._pending(ys)
+        if self._find_chains(between, ys):
+            between, pending = self._pending(ys)
         ready = deque(unit for unit in between if not pending[unit])
         while ready:
             unit = ready.popleft()
@@ -90,6 +97,19 @@ class Walk:
                     "build them with af.while_loop.",
                 )
             )
+
+    def _find_chains(self, between: Iterable[Unit], ys: Sequence[Tensor]) -> bool:
+        """Makes units of the chains that have one gradient; says whether there are any."""
+        if self.mirror.inside is not None:
+            return False
+        units = set(between)
+        names = {unit for unit in units if isinstance(unit, str)}
+        ends = self._xs | self._stops | {y.tensor_id for y in ys}
+        self._chains = chains_among(self.graph, names, ends, lambda operation: self._unit(operation) in units)
+        self._chain_of = {inner: name for name, chain in self._chains.items() for inner in chain.inner}
+        if self._chains:
+            self._reached = self._find_reached()
+        return bool(self._chains)
 
     def total(self, tensor_id: TensorId) -> Gradient | None:
         """The sum of the parts of one tensor's gradient."""
@@ -125,11 +145,13 @@ class Walk:
             if isinstance(flow, WhileContext):
                 unit = flow
             flow = flow.parent
-        return unit
+        return self._chain_of.get(unit, unit)
 
     def _inputs(self, unit: Unit) -> Sequence[Tensor]:
         if isinstance(unit, WhileContext):
             return [v.initial for v in unit.variables] + [outer for _, outer in unit.invariants()]
+        if unit in self._chains:
+            return self._chains[unit].inputs
         return self.graph.get_operation_by_name(unit).inputs
 
     def _outputs(self, unit: Unit) -> Sequence[Tensor]:
@@ -206,10 +228,29 @@ class Walk:
                 for tensor, part in branch_gradients(self.mirror, operation, outputs, self.wanted):
                     self.add(tensor, part)
             return
+        chain = self._chains.get(operation.name)
+        if chain is not None:
+            for tensor, gradient in zip(chain.inputs, self._chain_gradients(operation, chain, outputs)):
+                self.add(tensor, gradient)
+            return
         found = self._input_gradients(operation, outputs)
-        for tensor, gradient in zip(operation.inputs, found):
-            if gradient is not None:
-                self._parts.setdefault(tensor.tensor_id, []).append(gradient)
+        for tensor, own in zip(operation.inputs, found):
+            if own is not None:
+                self._parts.setdefault(tensor.tensor_id, []).append(own)
+
+    def _chain_gradients(
+        self, last: Operation, chain: ChainUnit, outputs: Sequence[Gradient | None]
+    ) -> Sequence[Gradient]:
+        """The gradients of what goes into a chain, by that of its last node."""
+        (dy,) = outputs
+        assert dy is not None
+        with ExitStack() as entered:
+            entered.enter_context(self.graph.name_scope(f"{last.name}_grad"))
+            entered.enter_context(self.graph.gradient_of(last.name))
+            if self._colocate:
+                entered.enter_context(self.graph.colocate_with(last))
+            found = chain.gradients(convert_to_tensor(dy))
+            return [one for one in together(found) if one is not None] if self._gate else found
 
     def _input_gradients(self, operation: Operation, outputs: Sequence[Gradient | None]) -> list[Gradient | None]:
         graph, definition = self.graph, operation.definition

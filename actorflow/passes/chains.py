@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow import dtypes
-from actorflow.analysis.chains import ROWS, Call, Chain, Search
+from actorflow.analysis.chains import ROWS, Call, Chain, Occurrence, Search
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.node import Node, TensorId
@@ -34,7 +34,8 @@ def fuse_chains(graph: Subgraph) -> Subgraph:
         return graph
     uses = uses_of(graph)
     nodes = dict(graph.nodes)
-    for chain, patterns in rows:
+    _replace_sharing(graph, nodes, uses, [row for row in rows if row[0].op in _SHARING])
+    for chain, patterns in (row for row in rows if row[0].op not in _SHARING):
         lasts = {pattern.op for pattern in patterns}
         ends = [n for n in graph.nodes.values() if n.op in lasts and n.dtypes[0] is dtypes.float32]
         for last in yielding(ends):
@@ -42,6 +43,59 @@ def fuse_chains(graph: Subgraph) -> Subgraph:
                 _replace(graph, nodes, uses, last, chain, patterns)
     _share_heads(graph, nodes, uses)
     return graph.with_nodes([node for node in nodes.values() if node.op != "Const" or uses[node.name] > 0])
+
+
+_SHARING = frozenset(("_LayerNorm", "_LayerNormGrad", "_LayerNormScaleGrad"))
+"""Chains that have nodes in common: a function, and what autodiff makes of it."""
+
+
+def _replace_sharing(
+    graph: Subgraph, nodes: dict[str, Node], uses: Uses, rows: Sequence[tuple[Chain, Sequence[Call]]]
+) -> None:
+    """Replaces the chains whose nodes in between have no users but those of such chains, together."""
+    search = Search(graph, nodes)
+    found: dict[str, tuple[str, Occurrence]] = {}
+    for chain, patterns in rows:
+        lasts = {pattern.op for pattern in patterns}
+        ends = [n for n in graph.nodes.values() if n.op in lasts and n.dtypes[0] is dtypes.float32]
+        for last in yielding(ends):
+            one = next(search.occurrences(chain, patterns, last), None)
+            if one is not None and has_kernel(chain.op, last):
+                found[last.name] = chain.op, one
+    while True:
+        members = {node.name: node for _, one in found.values() for node in one.nodes}
+        within = Counter(e.node for node in members.values() for e in node.inputs)
+        inner = {node.name for _, one in found.values() for node in one.nodes[1:]}
+        stay = [
+            name
+            for name, (_, one) in found.items()
+            if any(e.node in inner for e in one.inputs)
+            or any(uses[n.name] != within[n.name] or n.device != one.nodes[0].device for n in one.nodes[1:])
+        ]
+        if not stay:
+            break
+        for name in stay:
+            del found[name]
+    for node in members.values():
+        uses.subtract(e.node for e in node.inputs)
+    for name in inner:
+        del nodes[name]
+    for name, (op, one) in found.items():
+        if name not in inner:
+            uses.update(e.node for e in one.inputs)
+            nodes[name] = _standing_for(op, one)
+
+
+def _standing_for(op: str, found: Occurrence) -> Node:
+    """The node that does what a chain does."""
+    last, *gone = found.nodes
+    return replace(
+        last,
+        op=op,
+        inputs=found.inputs,
+        controls=tuple(dict.fromkeys(c for node in found.nodes for c in node.controls)),
+        attrs=MappingProxyType({**found.attrs, JOINED: tuple(node.name for node in gone)}),
+    )
 
 
 def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Uses) -> None:
@@ -111,11 +165,5 @@ def _replace(
         for node in gone:
             del nodes[node.name]
         uses.update(e.node for e in found.inputs)
-        nodes[last.name] = replace(
-            last,
-            op=chain.op,
-            inputs=found.inputs,
-            controls=tuple(dict.fromkeys(c for node in found.nodes for c in node.controls)),
-            attrs=MappingProxyType({**found.attrs, JOINED: tuple(node.name for node in gone)}),
-        )
+        nodes[last.name] = _standing_for(chain.op, found)
         return

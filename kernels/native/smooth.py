@@ -1,5 +1,5 @@
-"""erf and what is made of it, x times a sigmoid, and rows that are normalized. Results may differ from the Python kernels' in the
-last bits."""
+"""erf and what is made of it, x times a sigmoid, and rows that are normalized, with gradients. Results may differ from the Python
+kernels' in the last bits."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ def _python(x: Any, scale: Any, offset: Any, epsilon: float, out: Any = None) ->
 
 
 _standardized = function("standardized", _python)
+_layer_norm_grad = function(
+    "layer_norm_grad",
+    lambda dy, x, scale, epsilon, out=None: fused.layer_norm_grad(np, dy, x, scale, epsilon=epsilon, out=out),
+)
+_layer_norm_scale_grad = function(
+    "layer_norm_scale_grad", lambda dy, x, epsilon: fused.layer_norm_scale_grad(np, dy, x, epsilon=epsilon)
+)
 
 
 def _some(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -71,6 +78,16 @@ def swish(xp: Any, x: Any, *, out: Any = None) -> Any:
 @kernel("_LayerNorm", **_OPTIONS)
 def layer_norm(xp: Any, x: Any, scale: Any, offset: Any, *, epsilon: float, out: Any = None) -> Any:
     return _standardized(x, scale, offset, float(epsilon), out)
+
+
+@kernel("_LayerNormGrad", **_OPTIONS)
+def layer_norm_grad(xp: Any, dy: Any, x: Any, scale: Any, *, epsilon: float, out: Any = None) -> Any:
+    return _layer_norm_grad(dy, x, scale, float(epsilon), out)
+
+
+@kernel("_LayerNormScaleGrad", **_OPTIONS)
+def layer_norm_scale_grad(xp: Any, dy: Any, x: Any, *, epsilon: float) -> Any:
+    return _layer_norm_scale_grad(dy, x, float(epsilon))
 
 
 @kernel("_RmsNorm", **_OPTIONS)

@@ -48,6 +48,29 @@ def layer_norm(xp: Any, x: Any, scale: Any, offset: Any, *, epsilon: float, out:
     return xp.add(rms_norm(xp, centred, scale, epsilon=epsilon), offset, out=out)
 
 
+@kernel("_LayerNormGrad")
+def layer_norm_grad(xp: Any, dy: Any, x: Any, scale: Any, *, epsilon: float, out: Any = None) -> Any:
+    if scale.shape != x.shape[-1:]:
+        raise InvalidArgumentError(f"A scale of shape {scale.shape} is not for rows of a tensor of shape {x.shape}.")
+    normal, inverse = _normal_rows(xp, x, epsilon)
+    slopes = dy * scale
+    slanted = normal * (slopes * normal).mean(-1, keepdims=True)
+    return xp.multiply(slopes - slopes.mean(-1, keepdims=True) - slanted, inverse, out=out)
+
+
+@kernel("_LayerNormScaleGrad")
+def layer_norm_scale_grad(xp: Any, dy: Any, x: Any, *, epsilon: float) -> Any:
+    normal, _ = _normal_rows(xp, x, epsilon)
+    return (dy * normal).reshape(-1, x.shape[-1]).sum(0)
+
+
+def _normal_rows(xp: Any, x: Any, epsilon: float) -> tuple[Any, Any]:
+    """Rows without their mean and with the deviation 1, and by how much they were multiplied."""
+    centred = x - x.mean(-1, keepdims=True)
+    inverse = (1 / xp.sqrt((centred * centred).mean(-1, keepdims=True) + x.dtype.type(epsilon))).astype(x.dtype)
+    return centred * inverse, inverse
+
+
 @kernel("_RmsNorm")
 def rms_norm(xp: Any, x: Any, scale: Any, *, epsilon: float, out: Any = None) -> Any:
     if scale.shape != x.shape[-1:]:

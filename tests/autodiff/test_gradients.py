@@ -20,6 +20,65 @@ __all__ = ["start"]
 STEP = 1e-6
 
 
+# ---- chains
+
+
+def _written_layer_norm(x: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
+    mean, variance = af.nn.moments(x, [-1], keepdims=True)
+    centred = x - mean
+    return centred * af.rsqrt(variance + 1e-3) * scale + offset, centred
+
+
+def _numbers(*shape: int, seed: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def test_the_gradient_of_a_layer_norm_is_that_of_its_ops(
+    graph: Graph, start: Callable[[Graph], Run], seed: int
+) -> None:
+    """The same layer norm, once as a chain and once with an op between that keeps it from being one."""
+    given, dy = _numbers(3, 4, 6, seed=seed), af.constant(_numbers(3, 4, 6, seed=seed + 1))
+    x, scale, offset = af.placeholder(af.float32, [None, 4, 6]), af.constant([0.5, 1, 2, 3, -1, 0]), af.zeros([6])
+    whole, _ = _written_layer_norm(x, scale, offset)
+    mean, variance = af.nn.moments(x, [-1], keepdims=True)
+    plain = (x - af.identity(mean)) * af.rsqrt(variance + 1e-3) * scale + offset
+    xs = [x, scale, offset]
+    first = af.gradients(whole, xs, dy)
+    assert "Unreduce" not in {node.op for node in graph.nodes.values()}  # no gradient of a mean
+    other = af.gradients(plain, xs, dy)
+    assert "Unreduce" in {node.op for node in graph.nodes.values()}
+    second, more = (af.gradients(af.reduce_sum(af.square(found[0])), [x, scale]) for found in (first, other))
+    found = start(graph)([*first, *second, *other, *more], {x: given})
+    for one, wanted in zip(found[:5], found[5:], strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_what_is_inside_a_layer_norm_keeps_its_derivatives(
+    graph: Graph, start: Callable[[Graph], Run], seed: int
+) -> None:
+    """An x, a y and a constant of the derivative may be in it, and so may what another way goes out from."""
+    given = _numbers(2, 6, seed=seed)
+    x = af.placeholder(af.float32, [None, 6])
+    y, centred = _written_layer_norm(x, af.ones([6]), af.zeros([6]))
+    by_centred = af.gradients(y * 3, centred)[0]
+    assert by_centred is not None
+    both = af.gradients([y, centred], x, [af.ones_like(x), x])[0]
+    apart = [af.gradients(one, x, seed_)[0] for one, seed_ in ((y, af.ones_like(x)), (centred, x))]
+    twice = af.gradients(y * centred, x)[0]
+    stopped = af.gradients(y * 3, x, stop_gradients=[centred])[0]
+    found = start(graph)([both, apart[0] + apart[1], twice, stopped], {x: given})
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-4)
+    wide = given.astype(np.float64)
+    for i in range(6):
+        step = np.zeros(6)
+        step[i] = 1e-5
+        ends = []
+        for moved in (wide + step, wide - step):
+            c = moved - moved.mean(-1, keepdims=True)
+            ends.append((c * c / np.sqrt((c * c).mean(-1, keepdims=True) + 1e-3)).sum(-1))
+        np.testing.assert_allclose(found[2][:, i], (ends[0] - ends[1]) / 2e-5, rtol=1e-2, atol=1e-2)
+
+
 # ---- random graphs
 
 UNARY: list[Callable[[Any], Any]] = [

@@ -700,6 +700,30 @@ def test_the_batch_normalization_of_a_training_step_and_its_gradient() -> None:
             np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-4)
 
 
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 5), (4, 70), (2, 3, 64), (2, 9000), (900, 300), (40_000, 3)])
+def test_layer_norms_and_their_gradients(sizes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(SEED)
+    x, dy = (rng.normal(size=sizes).astype("f4") for _ in range(2))
+    scale, offset = (rng.uniform(0.5, 2, sizes[-1]).astype("f4") for _ in range(2))
+    calls = (
+        ("standardized", (x, scale, offset, 1e-3, None), fused.layer_norm, (x, scale, offset)),
+        ("standardized", (x, scale, None, 1e-3, None), fused.rms_norm, (x, scale)),
+        ("layer_norm_grad", (dy, x, scale, 1e-3, None), fused.layer_norm_grad, (dy, x, scale)),
+        ("layer_norm_scale_grad", (dy, x, 1e-3), fused.layer_norm_scale_grad, (dy, x)),
+    )
+    for name, given, python, inputs in calls:
+        wanted = python(np, *(one.astype("f8") for one in inputs), epsilon=1e-3)
+        found = [loaded().call(name, several, *given) for several in (1, 2, 4, 8)]
+        assert all(same(one, found[0]) for one in found[1:]), name
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-4, atol=1e-6 * (1 + np.abs(wanted).max()), err_msg=name)
+    for wrong in (dy[:, :1], dy.astype("f8"), scale):
+        assert (
+            loaded().call("layer_norm_grad", 1, wrong, x[:, 1:] if sizes[-1] == 1 else x, scale, 1e-3, None)
+            is NotImplemented
+        )
+        assert loaded().call("layer_norm_scale_grad", 1, scale, x, 1e-3) is NotImplemented
+
+
 @pytest.mark.parametrize("activation", ["", "Relu", "Relu6"])
 @pytest.mark.parametrize("channels", [1, 3, 8, 16, 24, 64, 100, 200])
 def test_a_batch_normalization_and_its_activation(activation: str, channels: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.analysis.duplicates import merge_duplicates
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
@@ -122,6 +123,38 @@ def test_all_forms_of_a_function_become_one_op(graph: af.Graph, op: str, forms: 
         plain = session.run(made, {x: given})
     for one, other in zip(fused_, plain):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_layer_norm_and_its_gradient_become_one_op_for_each_result(graph: af.Graph, number: int, seed: int) -> None:
+    x, s, o = rows_and_vectors()
+    dy = af.placeholder(af.float32, [None, WIDTH], name="dy")
+    y = af.identity(layer_norms(x, s, o)[number], name="y")
+    made = [y, *af.gradients(y, [x, s, o], dy)]
+    lines = changed([merge_duplicates, fuse_chains], made, [x, dy]).splitlines()
+    found = [line.partition(" = ")[2] for line in lines]
+    assert "_LayerNormGrad(dy, x, s)" in found and "_LayerNormScaleGrad(dy, x)" in found, lines
+    assert [line.partition("(")[0] for line in found if "Grad(" not in line] == ["_LayerNorm", "Identity", "Sum"], lines
+    rng = np.random.default_rng(seed)
+    feeds = {one: rng.normal(size=(ROWS, WIDTH)).astype(np.float32) for one in (x, dy)}
+    with Session(graph=graph) as session:
+        fused_ = session.run(made, feeds)
+    with Session(graph=graph, optimize=False) as session:
+        plain = session.run(made, feeds)
+    for one, other in zip(fused_, plain):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_a_layer_norm_whose_mean_is_seen_keeps_its_nodes(graph: af.Graph, seed: int) -> None:
+    x, s, o = rows_and_vectors()
+    mean, variance = af.nn.moments(x, [-1], keepdims=True)
+    y = (x - mean) * af.rsqrt(variance + 1e-3) * s + o
+    dx = af.gradients(y, x)[0]
+    given = np.random.default_rng(seed).normal(size=(ROWS, WIDTH)).astype(np.float32)
+    text = changed([merge_duplicates, fuse_chains], [dx, y, mean], [x])
+    assert "_LayerNorm" not in text
+    with Session(graph=graph) as session:
+        np.testing.assert_allclose(session.run([dx, y, mean], {x: given})[2], given.mean(-1, keepdims=True), rtol=1e-4)
 
 
 def attentions(q: Any, k: Any, v: Any, bias: Any) -> list[Any]:

@@ -330,6 +330,35 @@ def layer_norm(
     """Rows without their mean, by the root of their variance plus `epsilon`; times `scale`, plus `offset`."""
 
 
+def _row_slopes(c: Inference) -> Shape:
+    """The shape of x, which dy has too."""
+    shape = merge(c.shapes[0], c.shapes[1])
+    if shape is not None and len(shape) < 2:
+        raise ValueError(f"Of {show(shape)} there are no rows.")
+    vector = c.shapes[2] if len(c.shapes) > 2 else None
+    if vector is not None and len(vector) != 1:
+        raise ValueError(f"The scale is a vector, but its shape is {show(vector)}.")
+    return shape if shape is None or vector is None else (*shape[:-1], *(merge(shape[-1:], vector) or (None,)))
+
+
+def _of_row(c: Inference) -> Shape:
+    """The shape of a row."""
+    shape = _row_slopes(c)
+    return (None,) if shape is None else shape[-1:]
+
+
+@op("_LayerNormGrad", shape=_row_slopes, dtypes=_FUSED, gradient=None, work=14)
+def layer_norm_grad(
+    dy: TensorLike, x: TensorLike, scale: TensorLike, *, epsilon: float, name: str | None = None
+) -> Tensor:
+    """The gradient of `_LayerNorm` for x."""
+
+
+@op("_LayerNormScaleGrad", shape=_of_row, dtypes=_FUSED, gradient=None, work=8)
+def layer_norm_scale_grad(dy: TensorLike, x: TensorLike, *, epsilon: float, name: str | None = None) -> Tensor:
+    """The gradient of `_LayerNorm` for the scale."""
+
+
 @op("_RmsNorm", shape=_rows, dtypes=_FUSED, gradient=None, work=6)
 def rms_norm(x: TensorLike, scale: TensorLike, *, epsilon: float, name: str | None = None) -> Tensor:
     """Rows by the root of their mean square plus `epsilon`, times `scale`."""

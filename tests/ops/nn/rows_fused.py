@@ -462,6 +462,61 @@ def standardized() -> list[Case]:
     return rows
 
 
+def _normal_rows(x: Any) -> tuple[Any, Any]:
+    inverse = 1 / np.sqrt(x.var(-1, keepdims=True) + 0.25)
+    return (x - x.mean(-1, keepdims=True)) * inverse, inverse
+
+
+def _slopes_of_rows(dy: Any, x: Any, scale: Any) -> Any:
+    normal, inverse = _normal_rows(x)
+    slopes = dy * scale
+    slanted = normal * (slopes * normal).mean(-1, keepdims=True)
+    return (slopes - slopes.mean(-1, keepdims=True) - slanted) * inverse
+
+
+def _slopes_of_scale(dy: Any, x: Any) -> Any:
+    return (dy * _normal_rows(x)[0]).reshape(-1, x.shape[-1]).sum(0)
+
+
+def slopes_of_rows() -> list[Case]:
+    x, dy, scale = [[1.0, 2.0, 3.0], [-1.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], [1.0, 2.0, -1.0]
+    shapes: Any = [
+        ((2, 3, 4), (2, 3, 4), (4,)),
+        ((5, 33), (5, 33), (33,)),
+        ((1, 1), (1, 1), (1,)),
+        ((2, 70), (2, 70), (70,)),
+    ]
+    flat = [1.0, 2.0, 3.0]
+    return [
+        Case(
+            "_LayerNormGrad",
+            lambda dy, x, scale: fused.layer_norm_grad(dy, x, scale, epsilon=0.25, name="fused"),
+            _slopes_of_rows,
+            shapes,
+            Literal((dy, x, scale), _slopes_of_rows(*map(np.array, (dy, x, scale))).tolist()),
+            dtypes="float32 float64",
+            gradient=None,
+            loose=16,
+            rejects=[
+                Reject(EITHER, (dy, x, [1.0, 2.0])),
+                Reject(EITHER, (dy, x, [scale])),
+                Reject(EITHER, (flat, flat, flat)),
+            ],
+        ),
+        Case(
+            "_LayerNormScaleGrad",
+            lambda dy, x: fused.layer_norm_scale_grad(dy, x, epsilon=0.25, name="fused"),
+            _slopes_of_scale,
+            [shape[:2] for shape in shapes],
+            Literal((dy, x), [-1.0444659, 0.0, 0.0]),
+            dtypes="float32 float64",
+            gradient=None,
+            loose=16,
+            rejects=[Reject(EITHER, (flat, flat))],
+        ),
+    ]
+
+
 def rotations() -> list[Case]:
     def reference(x: Any, cosines: Any, sines: Any) -> Any:
         half = x.shape[-1] // 2
@@ -525,5 +580,6 @@ CASES = [
     *normalizations(),
     *smooth(),
     *standardized(),
+    *slopes_of_rows(),
     *attentions(),
 ]
