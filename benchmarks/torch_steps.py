@@ -1,4 +1,4 @@
-"""Training steps beside PyTorch's eager mode on the CPU: four models with the same weights, batches and optimizers.
+"""Training steps beside PyTorch's eager mode on the CPU: models with the same weights, batches and optimizers.
 
 Both sides run as their users write them. PyTorch's are modules, `backward`, a step of the optimizer, and the loss as a number.
 Ours are the models of `benchmarks.models`, by a callable that gives the loss. Losses are compared after twenty steps.
@@ -178,6 +178,13 @@ BENCHMARKS = (
     _compared(
         "lstm",
         "LSTM of 64 units, 20 steps, batch 32",
+        model(recurrent.by_cell, **_LSTM),
+        functools.partial(lstm, **_LSTM),
+        rate=0.1,
+    ),
+    _compared(
+        "lstm_by_hand",
+        "the same, with a cell written by hand in a while_loop",
         model(recurrent.classifier, cell=recurrent.Lstm, **_LSTM),
         functools.partial(lstm, **_LSTM),
         rate=0.1,

@@ -96,6 +96,18 @@ def classifier(
     return [*inputs, labels], [*columns, m.ints(10, batch)], loss, m.descent(loss, 0.1)
 
 
+def by_cell(m: Model, batch: int, steps: int, units: int) -> Parts:
+    """`classifier` as users write it: a cell of the library's own, which `dynamic_rnn` runs."""
+    lib = m.lib
+    x, labels = lib.placeholder(lib.float32, [steps, batch, units]), lib.placeholder(lib.int32, [batch])
+    columns = (m.floats(steps, batch, units), m.ints(10, batch))
+    kernel = m.rng.normal(0, (2 * units) ** -0.5, (2 * units, 4 * units)).astype(m.np.float32)
+    cell = lib.nn.rnn_cell.LSTMCell(units, initializer=lib.constant_initializer(kernel))
+    outputs, _ = lib.nn.dynamic_rnn(cell, x, dtype=lib.float32, time_major=True)
+    loss = m.classified(m.dense(outputs[steps - 1], units, 10), labels)
+    return (x, labels), columns, loss, m.descent(loss, 0.1)
+
+
 def translator(
     m: Model, batch: int, steps: int = 12, units: int = 48, words: int = 200, unrolled: bool = False
 ) -> Parts:
