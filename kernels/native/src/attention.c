@@ -62,7 +62,7 @@ static float shares_of(const Attention *a, float *scores, const float *bias) {
         for (int64_t i = 0; i < count; i++) scores[i] = scores[i] * a->scale + bias[i];
     else
         for (int64_t i = 0; i < count; i++) scores[i] = scores[i] * a->scale + bias[i * a->bias.inner];
-    powers_f4(scores, largest_of_f4(scores, count, true), scores, count);
+    powers_f4(scores, largest_f4_of_row(scores, count), scores, count);
     return 1.0f / (float)lanes_f4(scores, count);
 }
 

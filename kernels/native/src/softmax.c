@@ -5,7 +5,7 @@
  * place, denormal results too, and sums are in lanes, so results may differ from numpy's in the last bits.
  */
 
-enum { FEW_CLASSES = 64, FEWEST_CLASSES = 32, ENTROPY_BLOCK = 512, COLUMNS = 64 };
+enum { FEW_CLASSES = 64, ENTROPY_BLOCK = 512, COLUMNS = 64 };
 
 /* e to the power of x, where x <= 0, or NaN: 2ⁿ eʳ with n = x / log 2 rounded, and a polynomial of r, the rest. The coefficients
  * are those of Cephes. */
@@ -56,26 +56,11 @@ typedef struct {
 } Rows;
 
 #define SOFTMAX(T, kind, index)                                                                                                    \
-    static T largest_of_##kind(const T *x, int64_t width, bool keeps_nan) {                                                        \
-        T best = x[0];                                                                                                             \
-        int64_t i = 1;                                                                                                             \
-        if (width >= 32) {                                                                                                         \
-            T wide[32];                                                                                                            \
-            memcpy(wide, x, sizeof(wide));                                                                                         \
-            for (i = 32; i + 32 <= width; i += 32)                                                                                 \
-                for (int k = 0; k < 32; k++) wide[k] = LARGER(wide[k], x[i + k]);                                                  \
-            for (int n = 16; n; n /= 2)                                                                                            \
-                for (int k = 0; k < n; k++) wide[k] = LARGER(wide[k], wide[k + n]);                                                \
-            best = wide[0];                                                                                                        \
-        }                                                                                                                          \
-        for (; i < width; i++) best = LARGER(best, x[i]);                                                                          \
-        return best;                                                                                                               \
-    }                                                                                                                              \
     static void softmax_##kind(int64_t begin, int64_t count, const void *given) {                                                  \
         const Rows *r = given;                                                                                                     \
         for (int64_t row = begin; row < begin + count; row++) {                                                                    \
             const T *x = (const T *)r->x + row * r->width;                                                                         \
-            T *out = (T *)r->out + row * r->width, largest = largest_of_##kind(x, r->width, true), total;                          \
+            T *out = (T *)r->out + row * r->width, largest = largest_##kind##_of_row(x, r->width), total;                          \
             int64_t label = r->labels ? number(r->labels, r->wide, row) : 0;                                                       \
             T shifted = x[label] - largest;                                                                                        \
             if (r->bits) {                                                                                                         \
