@@ -40,12 +40,13 @@ def one_hot(xp: Any, indices: Any, depth: Any, on: Any, off: Any, *, axis: int, 
     result = filled(xp.empty((*shape[:at], depth, *shape[at:]), on.dtype) if out is None else out, off)
     numbers = indices.reshape(-1).astype(xp.intp, copy=False)
     after = math.prod(shape[at:])
-    places = numbered(xp, numbers.size)
     if after == 1:
-        places = numbers + places * depth
+        places = numbers + numbered(xp, numbers.size, depth)
     else:
-        whole, rest = xp.divmod(places, max(after, 1))
+        whole, rest = xp.divmod(numbered(xp, numbers.size), max(after, 1))
         places = (whole * depth + numbers) * after + rest
-    inside = numbers.view(xp.uintp) < depth  # as an unsigned number, a negative one is too large
-    result.reshape(-1)[places if inside.all() else places[inside]] = on
+    unsigned = numbers.view(xp.uintp)  # a negative one is too large
+    if numbers.size and xp.maximum.reduce(unsigned) >= depth:
+        places = places[unsigned < depth]
+    result.reshape(-1)[places] = on
     return result

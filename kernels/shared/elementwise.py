@@ -48,14 +48,16 @@ _STRIP = 64
 _FEW_NUMBERS = 1 << 12
 
 
-def numbered(xp: Any, count: int) -> Any:
-    """0, 1, 2, ... as an array, which is not to be changed: on the host short ones are kept."""
-    return _numbered(count) if xp is np and count <= _FEW_NUMBERS else xp.arange(count)
+def numbered(xp: Any, count: int, step: int = 1) -> Any:
+    """`count` numbers 0, `step`, 2 `step`, ... as an array, which is not to be changed: on the host short ones are kept."""
+    if xp is np and count <= _FEW_NUMBERS:
+        return _numbered(count, step)
+    return xp.arange(count) * step if step != 1 else xp.arange(count)
 
 
 @functools.lru_cache(64)
-def _numbered(count: int) -> Any:
-    return np.arange(count)
+def _numbered(count: int, step: int) -> Any:
+    return np.arange(count) * step
 
 
 def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
