@@ -27,7 +27,8 @@ def _framed(xp: Any, x: Any, paddings: Any, value: Any, out: Any) -> Any:
     if out is None:
         out = xp.empty([before + size + after for size, (before, after) in zip(x.shape, widths)], x.dtype)
     out[...] = value
-    out[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, widths))] = x
+    inside = [slice(before, before + size) for size, (before, _) in zip(x.shape, widths)]
+    out[(..., *inside)] = x  # without the dots, numpy puts an array of rank 0 itself into one of objects
     return out
 
 

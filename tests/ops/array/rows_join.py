@@ -232,7 +232,12 @@ PADDED = [
         padded(inside),
         [(shape, p, ()) for shape, p in FRAMES],
         Literal(([[1.0, 2.0]], i32([1, 0], [0, 1]), 7.0), [[7, 7, 7], [1, 2, 7]]),
-        special=[Literal((WORDS, i32([0, 0], [1, 0]), np.array(b"z", object)), np.insert(WORDS, 0, b"z", 1))],
+        special=[
+            Literal((WORDS, i32([0, 0], [1, 0]), np.array(b"z", object)), np.insert(WORDS, 0, b"z", 1)),
+            Literal(
+                (np.array(b"a", object), np.zeros((0, 2), np.int32), np.array(b"z", object)), np.array(b"a", object)
+            ),
+        ],
     ),
     *(
         moving(
