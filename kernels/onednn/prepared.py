@@ -29,7 +29,7 @@ ACTIVATIONS: Mapping[str, tuple[int, float, float]] = {
 ALL = frozenset((*AFTER, *ACTIVATIONS))
 
 _SUM = 0x1FFF0
-_WORTH_SHARING = 2e6
+_WORTH_SHARING = 5e5
 """The work that threads of the pool share. They are awake where other such work has come just before."""
 _FEW_ROWS, _LINE = 16, 16
 """A thread with fewer rows than that takes as long to read the weights, so threads take columns of them instead: whole lines of
