@@ -6,7 +6,7 @@ most half a millisecond in all, so that a region never holds the event loop for 
 
 Regions are found by colouring. A node's colour is the largest of its predecessors', plus one wherever an edge crosses
 from one kind of node to another. Colours never fall along a path, so a path that leaves a colour does not return to it:
-a set of nodes of one kind and colour is convex.
+a set of nodes of one kind and colour is convex. So is a set of nodes that wait for nothing outside of it.
 
 Costly nodes that a compiler makes one loop of (`actorflow.runtime.codegen.jit`) are merged among themselves: what they cost
 together is mostly memory, which the loop goes through once.
@@ -33,6 +33,9 @@ LAUNCH = 2_000.0
 """The cost of a kernel that is only launched: so a region launches some 250."""
 LARGEST_MEMBER = 150_000.0
 LARGEST_REGION = 500_000.0
+SMALL_ROOT = 2_000.0
+"""Nodes that wait for nothing and cost no more are done with others of their kind as the step begins: a task of their own
+would cost more than they do."""
 MOST_LINES = 512
 """To compile that many lines takes some 5 ms, during which the interpreter is not given up."""
 
@@ -129,7 +132,7 @@ def _regions(
         if kinds[node.name] is not None:
             components.setdefault(find(node.name), []).append(node)
     regions: dict[str, list[Node]] = {}
-    for members in yielding(components.values()):
+    for members in yielding(_with_joined_roots(components, graph, kinds, costs)):
         costly = costs[members[0].name] > LARGEST_MEMBER
         for part in _bounded(members, {} if costly else costs):
             if len(part) > 1:
@@ -149,6 +152,33 @@ def _sink_roots(graph: Subgraph, kinds: dict[str, Any], colours: dict[str, int])
             crossing = kinds[name] is None or kinds[need] != kinds[name]
             colour = max(colours[name] - crossing, 0)
             earliest[need] = min(earliest.get(need, colour), colour)
+
+
+def _with_joined_roots(
+    components: dict[str, list[Node]], graph: Subgraph, kinds: dict[str, Any], costs: dict[str, float]
+) -> list[list[Node]]:
+    """The components, of which the small ones that wait for nothing are one, such as reads of weights that costly nodes use. A
+    path that leaves them can't come back. A single node stays a node: reports of what waits name a queue's or a mutex's users."""
+    found: list[list[Node]] = []
+    joined: dict[Any, list[Node]] = {}
+    for name, members in yielding(components.items()):
+        small = len(members) > 1 and sum(costs[m.name] for m in members) <= SMALL_ROOT
+        if not small or _waits_for_others(members, graph):
+            found.append(members)
+        elif kinds[name] in joined:
+            joined[kinds[name]].extend(members)
+        else:
+            joined[kinds[name]] = members
+            found.append(members)
+    return found
+
+
+def _waits_for_others(members: list[Node], graph: Subgraph) -> bool:
+    """Whether members need what is fed, or what other nodes compute."""
+    own = {m.name for m in members}
+    return any(
+        e in graph.feeds or (e.node not in own and not is_free(graph.nodes[e.node])) for m in members for e in m.inputs
+    ) or any(control not in own for m in members for control in m.controls)
 
 
 def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:

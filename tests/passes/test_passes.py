@@ -715,6 +715,22 @@ def test_coalesce_leaves_large_nodes_alone(graph: af.Graph) -> None:
     assert "MatMul" in {n.op for n in made.nodes.values()}
 
 
+def test_small_roots_are_one_region(graph: af.Graph) -> None:
+    """Reads of weights whose users stay alone are done together as a step begins; what is fed or costs more is not among them."""
+    x = af.placeholder(af.float32, [], name="x")
+    weights = [af.Variable(np.float32([1, 2])).value() for _ in range(3)]
+    users = [af.add(w, w, name=f"user{i}") for i, w in enumerate(weights)]
+    fed = af.negative(af.negative(x), name="fed")
+    large = af.negative(af.fill([100_000], 1.0), name="large")
+    before = subgraph(graph, [*users, fed, large], [x], device=f"{CPU}0")
+    made = contracted(before, apart={u.op.name for u in users})
+    regions = {frozenset(m.op for m in members_of(n)): members_of(n) for n in made.nodes.values() if n.op == "_Region"}
+    assert set(regions) == {
+        frozenset(ops) for ops in (("VariableV2", "ReadVariableOp"), ("Neg",), ("Const", "Fill", "Neg"))
+    }
+    assert len(regions[frozenset(("VariableV2", "ReadVariableOp"))]) == 6
+
+
 def test_coalesce_respects_control_edges(graph: af.Graph) -> None:
     """A member's control input from outside is the region's; one that would lead back into a region parts it."""
     x = af.placeholder(af.float32, [], name="x")
