@@ -75,6 +75,7 @@ lint: $(VENV)/.native
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/python tools/public_names.py --check
+	$(BIN)/python tools/onednn_interface.py --check
 	$(BIN)/python tools/style.py
 	$(BIN)/python tools/log_events.py --check
 

@@ -9,6 +9,7 @@ binding.py        oneDNN's C interface: where the library is, how it is loaded, 
 constants.py      constants in the library's layouts, which all programs share
 conv.py           convolutions of images with channels last, also with what is fused behind them
 conv_program.py   programs of convolutions: forward, to the images and to the weights, and those of single channels
+interface.py      the declarations of oneDNN's functions as cffi's tables, which `tools/onednn_interface.py` writes
 int8.py           products and convolutions with weights of int8
 matmul.py         products of two matrices of float32, plain, on top of a bias, and into a variable
 parts.py          parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns

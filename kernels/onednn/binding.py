@@ -1,5 +1,7 @@
 """oneDNN's C interface: where the library is, how it is loaded, and what its calls are.
 
+`interface.py` has the declarations as tables, which `tools/onednn_interface.py` writes: to parse C takes 10 ms.
+
 It comes with the wheel `onednn-cpu-gomp`, or `onednn-cpu-tbb`, which goes first: its threads don't wait in a loop. That one
 also needs the wheel `intel-cmplr-lib-rt`, and does not say so. Their interface is that of oneDNN 3.
 """
@@ -18,66 +20,13 @@ from typing import Any
 from actorflow.errors import InternalError, ResourceExhaustedError
 from actorflow.logs import get_logger
 
+from .interface import interface
+
 _WHEELS = ("onednn-cpu-tbb", "onednn-cpu-gomp")
 _SPINS = "4000"
 """How often a thread of OpenMP looks for work before it sleeps. Without a bound it holds its core for a whole slice of the
 operating system's time when the thread that it waits for has none."""
 _BEFORE_TBB = ("libintlc.so.5", "libimf.so", "libtbb.so.12")
-
-_INTERFACE = """
-typedef struct { int major, minor, patch; const char *hash; unsigned cpu_runtime, gpu_runtime; } version;
-typedef struct { int arg; void *memory; } exec_arg;
-const version *dnnl_version(void);
-const char *dnnl_status2str(int status);
-unsigned dnnl_get_effective_cpu_isa(void);
-int dnnl_engine_create(void **engine, int kind, size_t index);
-int dnnl_stream_create(void **stream, void *engine, unsigned flags);
-int dnnl_stream_destroy(void *stream);
-int dnnl_memory_desc_create_with_strides(void **md, int ndims, const int64_t *dims, int type, const int64_t *strides);
-int dnnl_memory_desc_create_with_tag(void **md, int ndims, const int64_t *dims, int type, int tag);
-int dnnl_memory_desc_destroy(void *md);
-int dnnl_memory_desc_equal(const void *left, const void *right);
-size_t dnnl_memory_desc_get_size(const void *md);
-int dnnl_memory_create(void **memory, const void *md, void *engine, void *handle);
-int dnnl_memory_set_data_handle(void *memory, void *handle);
-int dnnl_memory_destroy(void *memory);
-int dnnl_primitive_attr_create(void **attr);
-int dnnl_primitive_attr_destroy(void *attr);
-int dnnl_primitive_attr_set_scratchpad_mode(void *attr, int mode);
-int dnnl_primitive_attr_set_post_ops(void *attr, const void *ops);
-int dnnl_primitive_attr_set_scales_mask(void *attr, int arg, int mask);
-int dnnl_post_ops_create(void **ops);
-int dnnl_post_ops_destroy(void *ops);
-int dnnl_post_ops_append_eltwise(void *ops, int alg, float alpha, float beta);
-int dnnl_post_ops_append_binary(void *ops, int alg, const void *other);
-int dnnl_convolution_forward_primitive_desc_create(void **pd, void *engine, int prop, int alg, const void *src,
-    const void *weights, const void *bias, const void *dst, const int64_t *strides, const int64_t *dilates,
-    const int64_t *before, const int64_t *after, const void *attr);
-int dnnl_convolution_backward_data_primitive_desc_create(void **pd, void *engine, int alg, const void *diff_src,
-    const void *weights, const void *diff_dst, const int64_t *strides, const int64_t *dilates,
-    const int64_t *before, const int64_t *after, const void *hint, const void *attr);
-int dnnl_convolution_backward_weights_primitive_desc_create(void **pd, void *engine, int alg, const void *src,
-    const void *diff_weights, const void *diff_bias, const void *diff_dst, const int64_t *strides,
-    const int64_t *dilates, const int64_t *before, const int64_t *after, const void *hint, const void *attr);
-int dnnl_pooling_forward_primitive_desc_create(void **pd, void *engine, int prop, int alg, const void *src,
-    const void *dst, const int64_t *strides, const int64_t *kernel, const int64_t *dilation,
-    const int64_t *before, const int64_t *after, const void *attr);
-int dnnl_pooling_backward_primitive_desc_create(void **pd, void *engine, int alg, const void *diff_src,
-    const void *diff_dst, const int64_t *strides, const int64_t *kernel, const int64_t *dilation,
-    const int64_t *before, const int64_t *after, const void *hint, const void *attr);
-int dnnl_matmul_primitive_desc_create(void **pd, void *engine, const void *src, const void *weights,
-    const void *bias, const void *dst, const void *attr);
-int dnnl_reorder_primitive_desc_create(void **pd, const void *from, void *from_engine, const void *to,
-    void *to_engine, const void *attr);
-const void *dnnl_primitive_desc_query_md(const void *pd, int what, int index);
-int dnnl_primitive_desc_destroy(void *pd);
-int dnnl_primitive_create(void **primitive, const void *pd);
-int dnnl_primitive_execute(const void *primitive, void *stream, int count, const exec_arg *args);
-int dnnl_primitive_destroy(void *primitive);
-int dnnl_sgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const void *a,
-    int64_t lda, const void *b, int64_t ldb, float beta, void *c, int64_t ldc);
-"""
-_OPENMP = "void omp_set_num_threads(int); int omp_get_max_threads(void);"
 
 UNIMPLEMENTED, LAST_REACHED = 3, 4
 _OUT_OF_MEMORY = 1
@@ -217,10 +166,7 @@ def _load() -> Binding | None:
 
 
 def _open(path: str) -> Binding:
-    import cffi
-
-    ffi = cffi.FFI()
-    ffi.cdef(_INTERFACE + _OPENMP)
+    ffi = interface()
     kept = ffi.RTLD_NOW | ffi.RTLD_NODELETE  # their threads outlive the interpreter
     with _bounded_spin():
         for name in _BEFORE_TBB:  # the TBB build does not say where to find what it needs
