@@ -7,6 +7,7 @@ functions.py     gradients of functions: another function, traced once when a gr
 gradients.py     `gradients`: derivatives by extending the graph (paper section 4.1)
 hessians.py      second derivatives (`tf.hessians`), made of gradients of gradients
 loops.py         gradients of while loops: a loop that goes the iterations back
+lstm.py         second derivatives of the LSTM over all steps: its first gradients once more, as those of a loop
 override.py      gradient rules by name: `RegisterGradient`, `NotDifferentiable`, and which rule a node goes by
 reasons.py       `why_none`: why a gradient is None: there is no way from the tensor to the result, or no derivative goes along
                  it

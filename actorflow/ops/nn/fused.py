@@ -333,8 +333,8 @@ def layer_norm(
 def _row_slopes(c: Inference) -> Shape:
     """The shape of x, which dy has too."""
     shape = merge(c.shapes[0], c.shapes[1])
-    if shape is not None and len(shape) < 2:
-        raise ValueError(f"Of {show(shape)} there are no rows.")
+    if shape == ():
+        raise ValueError("A scalar has no rows.")
     vector = c.shapes[2] if len(c.shapes) > 2 else None
     if vector is not None and len(vector) != 1:
         raise ValueError(f"The scale is a vector, but its shape is {show(vector)}.")
