@@ -137,9 +137,33 @@ def fresh_hex(size: int) -> str:
 
 def cores() -> int:
     """How many cores this process may use; 0 on a simulated machine, where work takes none."""
-    if not current().is_real:
-        return 0
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable_cores() if current().is_real else 0
+
+
+def usable_cores() -> int:
+    """How many cores the system lets this process use: those of its affinity, within the limit of its control group, which may
+    grant the time of fewer; 1 at least."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, _limit_of_group() or allowed)
+
+
+@functools.cache
+def _limit_of_group(root: str = "/sys/fs/cgroup") -> int | None:
+    """The cores that a control group of either version grants, rounded up; None where there is no limit."""
+    for quota_file, period_file in (("cpu.max", None), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            words = _words(f"{root}/{quota_file}") + (_words(f"{root}/{period_file}") if period_file else [])
+            quota, period = int(words[0]), int(words[1])
+        except (OSError, ValueError, IndexError):  # there is no such file, or it says "max"
+            continue
+        if quota > 0 and period > 0:
+            return -(-quota // period)
+    return None
+
+
+def _words(path: str) -> list[str]:
+    with open(path, encoding="ascii") as file:
+        return file.read().split()
 
 
 def host() -> str:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
+from actorflow import machine
 from actorflow.errors import InternalError, ResourceExhaustedError
 from actorflow.logs import get_logger
 
@@ -50,7 +51,7 @@ class Binding:
         self._openmp = openmp
         self.engine = self.make("an engine", lib.dnnl_engine_create, _CPU, 0)
         self.attr = self.attributes()
-        self.most_threads = min(openmp.omp_get_max_threads(), len(os.sched_getaffinity(0))) if openmp else 1
+        self.most_threads = min(openmp.omp_get_max_threads(), machine.usable_cores()) if openmp else 1
 
     @property
     def sums_are_exact(self) -> bool:

@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .threads import cores, governed, in_pieces, most_threads
+from actorflow import machine
+
+from .threads import governed, in_pieces, most_threads
 
 T = TypeVar("T")
 
@@ -92,7 +94,7 @@ class Library:
         self._name = name
         self._get = get
         self._set = set_
-        self._most = get()
+        self._most = min(get(), machine.usable_cores())
         self._lock = threading.Lock()
         self._held = 0
         self._own = 1
@@ -104,7 +106,8 @@ class Library:
             with self.on_threads(threads):
                 return work()
 
-        return governed((self._name, key), some, min(self._most, cores()))
+        # One thread in a simulation, where more would leave things to chance.
+        return governed((self._name, key), some, self._most if machine.current().is_real else 1)
 
     @contextmanager
     def on_threads(self, count: int) -> Iterator[None]:

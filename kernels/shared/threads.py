@@ -15,7 +15,6 @@ import contextvars
 import functools
 import os
 from collections.abc import Callable, Hashable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from actorflow import machine
@@ -35,34 +34,7 @@ _LARGE = 1 << 14
 _MOST_THREADS = 256
 _MOST_GOVERNORS = 4096
 
-# ---- cores
-
-
-def cores() -> int:
-    """How many cores this process may use: those of its affinity, within the limits of its control group. One in a
-    simulation, where threads would leave things to chance."""
-    return usable_cores() if machine.current().is_real else 1
-
-
-@functools.cache
-def usable_cores() -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(allowed, _limit_of_group() or allowed))
-
-
-def _limit_of_group(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """The cores that the process's control group grants, rounded up; None where there is no limit."""
-    for name in ("cpu.max", "cpu/cpu.cfs_quota_us"):
-        try:
-            words = (root / name).read_text().split()
-            if name != "cpu.max":
-                words.append((root / "cpu/cpu.cfs_period_us").read_text())
-            quota, period = int(words[0]), int(words[1])
-        except (OSError, ValueError, IndexError):  # there is no such file, or it says "max"
-            continue
-        if quota > 0 and period > 0:
-            return -(-quota // period)
-    return None
+# ---- the pool
 
 
 @functools.cache
@@ -81,10 +53,14 @@ def _wanted() -> int | None:
 
 
 def most_threads() -> int:
-    """How many threads may work on one call: one without the native library."""
-    if not machine.current().is_real or _pool() is None:
-        return 1
-    return _wanted() or cores()
+    """How many threads may work on one call: one without the native library, and in a simulation, where threads would leave
+    things to chance."""
+    return _threads_of_pool() if machine.current().is_real else 1
+
+
+@functools.cache
+def _threads_of_pool() -> int:
+    return 1 if _pool() is None else _wanted() or machine.usable_cores()
 
 
 @functools.cache
@@ -92,7 +68,8 @@ def _pool() -> Any:
     """The library, whose pool knows its limits."""
     library = loaded()
     if library is not None:
-        library.limit_threads(_wanted() or usable_cores(), usable_cores())
+        cores = machine.usable_cores()
+        library.limit_threads(_wanted() or cores, cores)
     return library
 
 

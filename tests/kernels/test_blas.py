@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 
+from actorflow import machine
 from actorflow.kernels.linalg import lapack
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import blas, governor
@@ -35,6 +36,7 @@ class Threads:
 def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
     """Products of every size are for the library, and their threads are counted."""
     made = Threads()
+    monkeypatch.setattr(machine, "usable_cores", lambda: 8)
     library = blas.Library("numpy", made.get, made.set)
     monkeypatch.setattr(blas, "openblas", lambda of: library)
     monkeypatch.setattr(blas, "WORTH_SPLITTING", 0)
@@ -85,7 +87,6 @@ def test_f89_without_the_pool_a_governor_says_how_many_threads_of_the_library_pa
     threads: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blas, "most_threads", lambda: 1)
-    monkeypatch.setattr(blas, "cores", lambda: 8)
     monkeypatch.setattr(pool, "_governors", {})
     seen = []
     monkeypatch.setattr(governor.Governor, "run", lambda self, work: [seen.append(self._most), work(4)][1])

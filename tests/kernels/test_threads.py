@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -289,29 +288,7 @@ def test_calls_of_several_threads_may_overlap_in_any_order(seed: int) -> None:
     assert decided(governor, spent, 100).count(8) > 90
 
 
-# ---- cores
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "wanted"),
-    [
-        ("cpu.max", "150000 100000\n", 2),
-        ("cpu.max", "max 100000\n", None),
-        ("cpu.max", "50000 100000\n", 1),
-        ("none", "", None),
-    ],
-)
-def test_the_limit_of_a_control_group(tmp_path: Path, name: str, text: str, wanted: int | None) -> None:
-    (tmp_path / name).write_text(text)
-    assert threads._limit_of_group(tmp_path) == wanted
-
-
-def test_the_limit_of_a_control_group_of_the_first_version(tmp_path: Path) -> None:
-    (tmp_path / "cpu").mkdir()
-    for quota, wanted in ((300_000, 3), (-1, None)):
-        (tmp_path / "cpu/cpu.cfs_quota_us").write_text(f"{quota}\n")
-        (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000\n")
-        assert threads._limit_of_group(tmp_path) == wanted
+# ---- the pool in processes of their own
 
 
 def in_a_process(script: str, **environment: str) -> str:

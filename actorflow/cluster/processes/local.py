@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from actorflow import markup
+from actorflow import machine, markup
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
 from actorflow.cluster.processes.launcher import Launcher, require_python
@@ -458,7 +458,7 @@ def _threads_each(tasks: int) -> dict[str, str]:
     """How many threads each process's numpy may take: by itself each takes all processors."""
     if "OPENBLAS_NUM_THREADS" in os.environ:
         return {}
-    return {"OPENBLAS_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // tasks))}
+    return {"OPENBLAS_NUM_THREADS": str(max(1, machine.usable_cores() // tasks))}
 
 
 def prepare_folder(path: str) -> None:
