@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from actorflow.analysis.chains import ROWS, Occurrence, Search
+from actorflow.analysis.chains import ROWS
+from actorflow.analysis.patterns import Occurrence, Search
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.autodiff.override import OVERRIDE
 from actorflow.dtypes import float32

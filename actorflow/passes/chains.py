@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow import dtypes
-from actorflow.analysis.chains import ROWS, Call, Chain, Occurrence, Search
+from actorflow.analysis.chains import ROWS
 from actorflow.analysis.cooperative import yielding
+from actorflow.analysis.patterns import Call, Chain, Occurrence, Search
 from actorflow.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.fuse import JOINED, has_kernel
