@@ -665,7 +665,7 @@ SIZES = (N, threads.WORTH_DIVIDING + 12_345)
 async def test_updates_give_the_bits_of_their_kernels(
     graph: af.Graph, name: str, dtype: str, n: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(threads, "_threads_of_pool", lambda: 2)
     by_loops, in_place = [], compiler.Loop.in_place
     monkeypatch.setattr(compiler.Loop, "in_place", lambda *args: (by_loops.append(1), in_place(*args))[1])
     rng = np.random.default_rng(seed)
