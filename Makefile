@@ -89,7 +89,7 @@ unit: $(VENV)/.native
 timings: $(VENV)/.dev
 	@$(BIN)/python tools/run_tests.py --measure
 
-NATIVE_TESTS := tests/kernels/test_native.py tests/kernels/test_native_updates.py tests/kernels/test_native_strings.py tests/kernels/test_threads.py tests/kernels/test_short_calls.py
+NATIVE_TESTS := $(filter-out %/test_native_fallback.py,$(wildcard tests/kernels/native/test_*.py)) tests/kernels/test_threads.py tests/kernels/test_short_calls.py
 test-native: $(VENV)/.native
 	$(BIN)/python tools/native_tests.py $(NATIVE_TESTS)
 

@@ -12,7 +12,7 @@ import pytest
 
 from actorflow.kernels.native import library
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RISC_V = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\xf3\x00" + b"\x01\x00\x00\x00" + bytes(40)
 """The head of a library for another processor."""
 
