@@ -6,7 +6,7 @@ raw.py        `raw_rnn`: a cell in a loop whose inputs, state and end a function
 rnn_cell.py   `af.nn.rnn_cell`: the cells under TensorFlow's names
 sequence.py   LSTM cells over all steps by one op
 steps.py      what unrolling needs: sizes of inputs, the first state, lengths, and the choice of old values behind a row's end
-unroll.py     cells through time: `dynamic_rnn` in a loop, `static_rnn` step by step, and both directions (`tf.nn.dynamic_rnn`)
+unroll.py     cells through time: `dynamic_rnn` in a loop or one op, `static_rnn` by steps, both directions (`tf.nn.dynamic_rnn`)
 wrappers.py   cells around a cell: dropout, residual connections, devices (`tf.nn.rnn_cell`)
 """
 

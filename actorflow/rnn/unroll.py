@@ -42,7 +42,10 @@ def dynamic_rnn(
     time_major: bool = False,
     scope: Scope = None,
 ) -> tuple[Any, Any]:
-    """Runs `cell` over the steps of `inputs` in a loop (`tf.nn.dynamic_rnn`).
+    """Runs `cell` over the steps of `inputs`, in a loop (`tf.nn.dynamic_rnn`), or by one op for all steps.
+
+    The one op is `BlockLSTM`. It takes the place of the loop for an `LSTMCell` or `BasicLSTMCell` without projection and with
+    its usual activation, or a stack of such, where there is neither a `sequence_length` nor `swap_memory`.
 
     Example:
         >>> x = af.placeholder(af.float32, [2, None, 3])
@@ -62,8 +65,8 @@ def dynamic_rnn(
         initial_state: the state before the first step, in the structure of `cell.state_size`; zeros of type `dtype`
             unless given.
         dtype: the type of the initial state and of the outputs; needed without `initial_state`.
-        parallel_iterations: the maximum number of steps that run concurrently; 32 unless given.
-        swap_memory: whether values that the gradient needs may be kept on the host.
+        parallel_iterations: the maximum number of steps of the loop that run concurrently; 32 unless given.
+        swap_memory: whether values that the gradient needs may be kept on the host; then there is always a loop.
         time_major: whether inputs and outputs have the time in dimension 0 and the batch in dimension 1.
         scope: the variable scope, `rnn` unless given.
 

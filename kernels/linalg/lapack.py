@@ -31,7 +31,7 @@ _KINDS = "fdFD"
 
 
 def _library() -> Any:
-    return part("scipy.linalg._flapack")
+    return part("scipy.linalg._flapack") if part("scipy.linalg._fblas") is not None else None
 
 
 def takes(xp: Any, *matrices: Any) -> bool:
@@ -54,7 +54,7 @@ def each(function: Callable[..., Any], *matrices: Any) -> Any:
     found = [function(*(m[place] for m in matrices)) for place in np.ndindex(*batch)]
     if not isinstance(found[0], tuple):
         return np.stack(found).reshape(*batch, *found[0].shape)
-    return tuple(np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*found))
+    return tuple(np.stack(made).reshape(*batch, *made[0].shape) for made in zip(*found))
 
 
 def _governed(function: Callable[P, T]) -> Callable[P, T]:

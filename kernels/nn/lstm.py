@@ -80,7 +80,7 @@ def block_lstm(
     return tuple(made)
 
 
-@kernel("BlockLSTMGateGrad", gpu=Gpu())
+@kernel("BlockLSTMGateGrad", gpu=Gpu(host=(0,)))
 def block_lstm_gate_grad(
     xp: Any,
     seq_len_max: Any,
@@ -106,8 +106,9 @@ def block_lstm_gate_grad(
     before = xp.concatenate([cs_prev[None], cs], axis=0)[:-1]
     of_h, of_o = (1 - co * co) * o, o * (1 - o) * co
     of_c = xp.stack([i * (1 - i) * ci, (1 - ci * ci) * i, f * (1 - f) * before], axis=2)
-    steps, batch, units = i.shape
-    made = xp.empty((steps, batch, 4, units), i.dtype)
+    time, batch, units = i.shape
+    steps = int(seq_len_max)
+    made = xp.zeros((time, batch, 4, units), i.dtype)
     recurrent = w[w.shape[0] - units :].T
     to_c, to_h = xp.zeros(cs_prev.shape, i.dtype), xp.zeros(cs_prev.shape, i.dtype)
     for t in range(steps - 1, -1, -1):
@@ -121,7 +122,7 @@ def block_lstm_gate_grad(
         if use_peephole:
             to_c = to_c + slopes[:, 0] * wci + slopes[:, 2] * wcf
         to_h = xp.matmul(made[t].reshape(batch, 4 * units), recurrent)
-    return made.reshape(steps, batch, 4 * units), to_c, to_h
+    return made.reshape(time, batch, 4 * units), to_c, to_h
 
 
 # ---- in C
@@ -131,7 +132,7 @@ def _called(name: str, work: int, *given: Any) -> bool:
     """Calls a kernel in C, by several threads where that pays. False where it does not know its arguments."""
     if work <= _ALONE:
         return _FUNCTIONS[name](*given) is not None
-    key = (name, *(one.shape for one in given[:2]), given[-1].shape)
+    key = (name, work, *(one.shape for one in given[:2]), given[-1].shape)
     return governed(key, lambda threads: loaded().call(name, threads, *given)) is True
 
 
@@ -200,10 +201,12 @@ def block_lstm_gate_grad_in_c(
     *,
     use_peephole: bool,
 ) -> Any:
-    steps, batch, units = i.shape
-    made = np.empty((steps, batch, 4 * units), np.float32), np.empty_like(cs_prev), np.empty_like(cs_prev)
-    given = cs_prev, w, i, cs, f, o, ci, co, cs_grad, h_grad
-    if _called("lstm_grad", made[0].size * units, *given, *made):
+    time, batch, units = i.shape
+    steps = int(seq_len_max)
+    made = np.empty((time, batch, 4 * units), np.float32), np.empty_like(cs_prev), np.empty_like(cs_prev)
+    made[0][steps:] = 0
+    seen = (one[:steps] for one in (i, cs, f, o, ci, co, cs_grad, h_grad))
+    if _called("lstm_grad", steps * batch * 4 * units * units, cs_prev, w, *seen, made[0][:steps], *made[1:]):
         return made
     rest = i, cs, f, o, ci, co, cs_grad, h_grad
     return block_lstm_gate_grad(np, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *rest, use_peephole=False)

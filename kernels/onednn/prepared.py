@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..native.library import function
+from ..shared.governor import Governor
 from ..shared.threads import governed, governor_of, has_all_threads, most_threads
 from .binding import Binding, Unsupported, loaded
 from .constants import Slice, packed
@@ -177,6 +178,7 @@ class Work:
     product one after the other, so that no program for all has their weights in its layout once more."""
 
     __slots__ = (
+        "_governor",
         "_in_columns",
         "_kept",
         "_key",
@@ -205,6 +207,7 @@ class Work:
         self._places = b""
         self._kept: list[Any] = []
         self._most = most_threads()
+        self._governor: Governor | None = None
         if len(divided) > 1:
             made = {piece: program_for(piece) for piece in {share.piece for share in divided}}
             self._parts = [made[share.piece] for share in divided]
@@ -215,7 +218,11 @@ class Work:
         """The work as the function in C reads it (`native/src/primitives.c`). The first array and the result have these
         shapes."""
         sizes = [struct.pack(f"={len(shape)}q", *shape) for shape in (given, result)]
-        grant = governor_of(self._key, self._most).granted() if self._parts else None
+        grant = None
+        if self._parts:
+            # The grant is its memory. Another one of this key would not know of it.
+            self._governor = governor_of(self._key, self._most)
+            grant = self._governor.granted()
         return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, grant
 
     def _apart(self, programs: Sequence[Program]) -> list[tuple[bytes, ...]]:
@@ -231,7 +238,7 @@ class Work:
 
     def __call__(self, *arrays: Any) -> None:
         if self._parts:
-            governed(self._key, lambda threads: self._run(arrays, threads))
+            governed(self._key, lambda threads: self._run(arrays, threads), governor=self._governor)
         else:
             self._all()(*arrays)
 

@@ -1,8 +1,8 @@
 """Compiled parts of scipy, without the packages around them.
 
 `import scipy.linalg` takes 200 ms, most of them for documentation and for other libraries' arrays. Its routines are in
-extension modules that depend on none of that, and take 10 ms each. They are loaded under their own names, so that whoever
-imports scipy later finds the same modules.
+extension modules that depend on none of that, and take 10 ms each. They are loaded here beside `sys.modules`: a later import of
+scipy loads them itself, and so puts them into its packages, where programs look for them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ def _alone(name: str) -> Any:
     """The module without its packages; None where only their import makes it ready."""
     top, *folders, _ = name.split(".")
     package = importlib.util.find_spec(top)
-    if (
-        os.name != "posix" or package is None or package.origin is None
-    ):  # elsewhere the package says where libraries are
+    # Elsewhere than on POSIX systems the package says first where its libraries are.
+    if os.name != "posix" or package is None or package.origin is None:
         return None
     spec = PathFinder.find_spec(name, [str(Path(package.origin).parent.joinpath(*folders))])
     if spec is None or spec.loader is None:
@@ -46,4 +45,6 @@ def _alone(name: str) -> Any:
         spec.loader.exec_module(module)
     except ImportError:  # it needs another part
         return None
-    return sys.modules.setdefault(name, module)
+    if sys.modules.get(name) is module:  # older kinds of extension modules enter themselves
+        del sys.modules[name]
+    return module

@@ -78,19 +78,22 @@ def _pool() -> Any:
 _governors: dict[Hashable, Governor] = {}
 
 
-def governed(key: Hashable, work: Callable[[int], T], most: int | None = None) -> T:
+def governed(key: Hashable, work: Callable[[int], T], most: int | None = None, governor: Governor | None = None) -> T:
     """Calls `work` with a number of threads, and measures it. Calls with one key are the same amount of the same work.
 
     Args:
         key: what tells this work and its amount from others.
         work: takes the number of threads.
         most: how many threads there are for it; by default those of the pool. A session may allow fewer.
+        governor: this key's, from a caller who keeps it. It is for calls that may take all threads.
     """
     most = most_threads() if most is None else most
     limit = MOST_THREADS.get()
     if limit is not None and limit < most:
-        most, key = limit, (key, limit)
-    return work(1) if most < 2 else governor_of(key, most).run(work)
+        most, key, governor = limit, (key, limit), None
+    if most < 2:
+        return work(1)
+    return (governor or governor_of(key, most)).run(work)
 
 
 def governor_of(key: Hashable, most: int) -> Governor:

@@ -15,6 +15,7 @@ from actorflow.blocking import Session
 from actorflow.dtypes import float32
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.onednn import binding, constants, conv, parts, prepared
+from actorflow.kernels.shared.governor import Governor
 from actorflow.kernels.shared.threads import governor_of
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.registry import kernel, plugins
@@ -89,7 +90,7 @@ def test_convolutions(op: str, images: int, seed: int) -> None:
 def divide_always(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     for module in (prepared, parts, conv):
         monkeypatch.setattr(module, "most_threads", lambda: threads)
-    monkeypatch.setattr(prepared, "governed", lambda key, work: work(threads))
+    monkeypatch.setattr(prepared, "governed", lambda key, work, **_: work(threads))
     monkeypatch.setattr(prepared, "_WORTH_SHARING", 0.0)
 
 
@@ -130,7 +131,7 @@ def test_threads_share_the_columns_of_few_rows(
     """The last thread has fewer columns than others. One thread computes them one after the other."""
     draw = drawn(seed)
     divide_always(monkeypatch, max(threads, 2))
-    monkeypatch.setattr(prepared, "governed", lambda key, work: work(threads))
+    monkeypatch.setattr(prepared, "governed", lambda key, work, **_: work(threads))
     run_parts, done = prepared.run_parts, []
     monkeypatch.setattr(prepared, "run_parts", lambda *given: [done.append(run_parts(*given)), done[-1]][1])
     product = op.endswith("MatMul")
@@ -155,7 +156,7 @@ def test_granted_calls_need_no_python(op: str, allowed: int, seed: int, monkeypa
     """Rows of images, of which there is a program for all, and columns of products, of which there is none."""
     draw, key = drawn(seed), ("a test of grants", op, allowed)
     divide_always(monkeypatch, 2)
-    monkeypatch.setattr(prepared, "governed", lambda key, work: pytest.fail("a granted call asked"))
+    monkeypatch.setattr(prepared, "governed", lambda *_, **__: pytest.fail("a granted call asked"))
     monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
     given: list[Any] = [draw(1, 9, 10, 16), draw(3, 3, 16, 24), draw(24)]
     attrs: dict[str, Any] = {**CONV, "activation": "Relu"}
@@ -176,7 +177,8 @@ def test_granted_calls_need_no_python(op: str, allowed: int, seed: int, monkeypa
 def test_a_slow_call_ends_its_grant_and_the_next_one_asks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, key, asked = drawn(seed), ("a test of slow grants",), list[int]()
 
-    def ask(_: Any, work: Callable[[int], None]) -> None:
+    def ask(_: Any, work: Callable[[int], None], governor: Governor) -> None:
+        assert governor is governor_of(key, 2)
         asked.append(1)
         work(2)
 

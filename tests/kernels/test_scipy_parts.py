@@ -1,4 +1,4 @@
-"""Parts of scipy are loaded without the packages around them, and are those that scipy itself uses."""
+"""Parts of scipy are loaded without the packages around them, and scipy is whole when it is imported later."""
 
 from __future__ import annotations
 
@@ -28,12 +28,19 @@ def test_a_part_leaves_its_package_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name, package", PARTS.items())
 @pytest.mark.parametrize("first", ["part", "package"])
-def test_whoever_comes_first_scipy_and_we_have_the_same_module(name: str, package: str, first: str) -> None:
+def test_scipy_is_whole_whoever_comes_first(name: str, package: str, first: str) -> None:
     steps = [f"one = part({name!r})", f"import {package}"]
-    code = "\n".join(
-        [f"from {part.__module__} import part", "import sys", *(steps if first == "part" else steps[::-1])]
+    code = "\n".join([f"from {part.__module__} import part", *(steps if first == "part" else steps[::-1])])
+    package, _, own = name.rpartition(".")
+    assert (
+        answer(f"{code}\nprint({package}.{own}.__name__, set(dir({package}.{own})) == set(dir(one)))") == f"{name} True"
     )
-    assert answer(f"{code}\nprint(part({name!r}) is sys.modules[{name!r}])") == "True"
+
+
+def test_where_scipy_is_there_already_its_module_is_taken() -> None:
+    name = "scipy.linalg._flapack"
+    code = f"from {part.__module__} import part\nimport scipy.linalg.lapack, sys\n"
+    assert answer(f"{code}print(part({name!r}) is sys.modules[{name!r}])") == "True"
 
 
 def test_there_is_no_part_of_that_name() -> None:

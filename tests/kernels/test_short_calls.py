@@ -165,3 +165,16 @@ def test_sums_of_segments_have_the_same_bits_on_any_number_of_threads(
             continue
         np.testing.assert_allclose(found[0], sums, rtol=1e-4, atol=1e-4)
         assert len({one.tobytes() for one in found}) == 1
+
+
+@pooled
+def test_a_call_of_a_single_piece_is_not_shared() -> None:
+    """The account of gains stays as it is: no thread wakes up for it."""
+    script = """
+        unique, numbers = function("unique"), draw.integers(0, 900, 6000)
+        before = pool.short_calls()
+        for _ in range(2000):
+            unique(numbers, True)
+        print(pool.short_calls() == before)
+    """
+    assert in_a_process(script, 2) == "True"

@@ -18,6 +18,7 @@ import actorflow as af
 from actorflow.kernels.native import library
 from actorflow.kernels.shared import governor, threads
 from actorflow.kernels.shared.governor import Gains, Governor
+from actorflow.runtime.kernel_context import MOST_THREADS
 
 pooled = pytest.mark.skipif(threads.loaded() is None, reason="the library in C is not there")
 
@@ -535,3 +536,17 @@ def test_small_work_is_as_fast_as_on_one_thread_however_many_there_are(count: in
 def test_more_threads_than_cores_lose_a_tenth_at_most(count: int, most: int) -> None:
     many, fitting = Cores(count, grain=20_000), Cores(count, grain=20_000)
     assert spent(many, most, 4_000_000) < 1.1 * spent(fitting, count, 4_000_000)
+
+
+def test_a_caller_who_keeps_a_governor_asks_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are forgotten when there are too many kinds of work. A grant is memory of the governor that was kept."""
+    monkeypatch.setattr(threads, "_governors", {})
+    kept, asked = threads.governor_of("work", 2), list[int]()
+    threads._governors.clear()
+    monkeypatch.setattr(Governor, "run", lambda self, work: asked.append(self is kept))
+    threads.governed("work", lambda count: None, 2, governor=kept)
+    threads.governed("work", lambda count: None, 2)
+    with_less = MOST_THREADS.set(2)
+    threads.governed("work", lambda count: None, 4, governor=kept)
+    MOST_THREADS.reset(with_less)
+    assert asked == [True, False, False]

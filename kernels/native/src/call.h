@@ -176,7 +176,7 @@ static inline void work_through(const Call *call, Part part, const void *given, 
         return;
     }
     Short decided = {.how = ALONE};
-    if (!call->threads) decided = share_decided(part, count, work);
+    if (!call->threads && count > 1) decided = share_decided(part, count, work);
     int threads = decided.how == SHARED || decided.how == WAKES ? threads_of_short_call() : call->threads;
     PyThreadState *state = PyEval_SaveThread();
     if (decided.how != ALONE)

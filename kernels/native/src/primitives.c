@@ -185,7 +185,7 @@ static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
  *     parts: a list of tuples of the recipes of parts, and their offsets (see `parts`),
  *     grant: the memory of a `Grant`, or None where there are no parts.
  *
- * A call takes a tuple out of its list, so that no other has it meanwhile. What fails, and what the grant does not allow, is left to
+ * A call takes a tuple out of its list, so that no other has it meanwhile. Work that fails, or that the grant does not allow, is left to
  * the caller, who does it again. */
 static PyObject *k_prepared(const Call *call) {
     enum { SIZES, MADE, WHOLE, PARTS, OFFSETS, GRANT, FIELDS };

@@ -124,9 +124,16 @@ typedef struct {
 
 /* Where the first run begins at or behind the beginning of a part. */
 static int64_t run_behind(const void *ids, bool wide, int64_t count, int64_t part) {
-    int64_t at = count * part / SCATTER_PARTS;
-    while (at > 0 && at < count && number(ids, wide, at) == number(ids, wide, at - 1)) at++;
-    return at;
+    int64_t at = count * part / SCATTER_PARTS, end = count;
+    if (!at || at >= count || number(ids, wide, at) != number(ids, wide, at - 1)) return at;
+    for (int64_t id = number(ids, wide, at); at + 1 < end;) {
+        int64_t middle = at + (end - at) / 2;
+        if (number(ids, wide, middle) == id)
+            at = middle;
+        else
+            end = middle;
+    }
+    return end;
 }
 
 #define SEGMENTS(name, T)                                                                                                          \
@@ -173,7 +180,7 @@ static PyObject *k_segment_sum(const Call *call) {
     int64_t last = 0, run = 0, longest = 0;
     for (int64_t i = 0; i < s.count; i++) {
         int64_t id = number(s.ids, s.wide, i);
-        if (id < last) return NULL;
+        if (id < last || id >= LARGEST) return NULL;
         run = i && id == last ? run + 1 : 1;
         longest = run > longest ? run : longest;
         last = id;
@@ -223,7 +230,7 @@ static PyObject *k_sparse_segment_sum(const Call *call) {
     if (left_to_governor(call, s.count * (rows ? PyArray_SIZE(data) / rows : 1))) return NULL;
     for (int64_t i = 0; i < s.count; i++) {
         int64_t index = number(s.indices, s.wide_indices, i), id = number(s.ids, s.wide_ids, i);
-        if (index < 0 || index >= rows || id < last) return NULL;
+        if (index < 0 || index >= rows || id < last || id >= LARGEST) return NULL;
         last = id;
     }
     if (call->count < 4 || call->args[3] == Py_None)
