@@ -9,7 +9,7 @@ from actorflow import dtypes as dt
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import RefLike, T, op
 from actorflow.ops.nn.conv.geometry import output_size
-from actorflow.ops.nn.normalization import denormalized_shapes, kind_of, normalized_shapes
+from actorflow.ops.nn.normalization import NORM_GRAD_WORK, NORM_WORK, denormalized_shapes, kind_of, normalized_shapes
 from actorflow.ops.shape_rules import unchanged
 from actorflow.registry import opdef
 from actorflow.registry.opdef import Inference
@@ -217,7 +217,7 @@ def _denormalized(c: Inference) -> list[Shape]:
     types=_NORM_TYPES,
     result=(T, *[kind_of(1)] * 5),
     gradient=None,
-    work=30,
+    work=NORM_WORK,
 )
 def fused_batch_norm(
     x: TensorLike,
@@ -245,7 +245,7 @@ def fused_batch_norm(
     },
     result=(T, *[kind_of(3)] * 4),
     gradient=None,
-    work=60,
+    work=NORM_GRAD_WORK,
 )
 def fused_batch_norm_grad(
     y_backprop: TensorLike,
