@@ -5,8 +5,8 @@ it is for. The pool has as many threads as there are usable cores, or as `ACTORF
 pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a thread that gets no
 core.
 
-Whether that pays nothing says beforehand. So each kind of work has a governor, which measures its calls and decides how many
-threads take the next one (`.governor`).
+Whether that pays can't be known beforehand. So each kind of work has a governor, which measures its calls and decides how
+many threads take the next one (`.governor`).
 """
 
 from __future__ import annotations

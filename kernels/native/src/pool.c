@@ -4,6 +4,9 @@
  * to begin. Only a piece that a thread is in the middle of is waited for. Jobs of several callers stand in a row, and a thread
  * takes the first that wants one more; each job goes to the end of the row when a thread has joined it.
  *
+ * Each thread has a stretch of the pieces that it begins with, the same one in each job, and then helps with the others'. So what one
+ * job has written lies in the cache of the core that reads it in the next one.
+ *
  * A thread that finds no job looks for another one for a millisecond, then it sleeps: it costs nothing until a caller wakes it.
  * While it looks, any thread that works may have its core. Where there are more threads than cores, no thread looks in a loop.
  *
@@ -22,20 +25,28 @@
 
 enum {
     MOST_THREADS = 256,
+    MOST_STRETCHES = 16,
     LOOKS_NS = 1000000,  /* for so long a thread without a job looks for one: a virtual core may take as long to wake up */
     AWAITS_NS = 1000000, /* for so long a caller looks whether the last pieces are done, before it sleeps */
     LOOKS_AT_ONCE = 64,  /* looks between two looks at the clock */
     STACK = 1 << 21
 };
 
+/* Neighbouring pieces, up to `end`, of which those before `next` have been taken. It has a line of the cache to itself. */
+typedef struct {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} Stretch;
+
 typedef struct Job {
     Part part;
     const void *given;
     int64_t count, piece;
-    _Atomic int64_t taken;
+    int stretches;
     atomic_int inside; /* threads of the pool that are at work on it; it grows under the lock only */
     int wanted;        /* threads that may still join; under the lock */
     struct Job *next;
+    Stretch stretch[MOST_STRETCHES];
 } Job;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,12 +72,31 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void take_pieces(Job *job) {
-    for (;;) {
-        int64_t begin = atomic_fetch_add(&job->taken, job->piece);
-        if (begin >= job->count) return;
-        int64_t left = job->count - begin;
-        job->part(begin, left < job->piece ? left : job->piece, job->given);
+static void cut_into_stretches(Job *job, int64_t pieces, int threads) {
+    job->stretches = threads < MOST_STRETCHES ? threads : MOST_STRETCHES;
+    for (int i = 0; i < job->stretches; i++) {
+        atomic_init(&job->stretch[i].next, pieces * i / job->stretches);
+        job->stretch[i].end = pieces * (i + 1) / job->stretches;
+    }
+}
+
+static bool has_pieces(Job *job) {
+    for (int i = job->stretches - 1; i >= 0; i--) /* the caller is at work on the first one */
+        if (atomic_load(&job->stretch[i].next) < job->stretch[i].end) return true;
+    return false;
+}
+
+/* Takes pieces of a thread's own stretch, then of the others. The caller of the job has the first stretch, and the number 0. */
+static void take_pieces(Job *job, int thread) {
+    int own = thread ? 1 + (thread - 1) % (job->stretches - 1) : 0;
+    for (int i = 0; i < job->stretches; i++) {
+        Stretch *stretch = &job->stretch[(own + i) % job->stretches];
+        for (;;) {
+            int64_t number = atomic_fetch_add(&stretch->next, 1);
+            if (number >= stretch->end) break;
+            int64_t begin = number * job->piece, left = job->count - begin;
+            job->part(begin, left < job->piece ? left : job->piece, job->given);
+        }
     }
 }
 
@@ -88,7 +118,7 @@ static void append_job(Job *job) {
 /* A job that wants one more thread, which has joined it. Under the lock. */
 static Job *join_job(void) {
     for (Job *job = first; job; job = job->next)
-        if (job->wanted > 0 && atomic_load(&job->taken) < job->count) {
+        if (job->wanted > 0 && has_pieces(job)) {
             job->wanted--;
             atomic_fetch_add(&job->inside, 1);
             remove_job(job);
@@ -111,15 +141,15 @@ static bool look_for_jobs(unsigned seen) {
     return false;
 }
 
-static void *serve(void *unused) {
-    (void)unused;
+static void *serve(void *numbered) {
+    int number = (int)(intptr_t)numbered; /* from 1 on */
     pthread_mutex_lock(&lock);
     for (;;) {
         unsigned seen = atomic_load(&posted);
         Job *job = join_job();
         if (job) {
             pthread_mutex_unlock(&lock);
-            take_pieces(job);
+            take_pieces(job, number);
             pthread_mutex_lock(&lock);
             if (atomic_fetch_sub(&job->inside, 1) == 1) pthread_cond_broadcast(&done);
             continue; /* the job may be gone now */
@@ -163,7 +193,7 @@ static void begin_threads(int count) {
         pthread_attr_setstacksize(&attributes, STACK);
         sigfillset(&all); /* signals are for the threads of the program */
         pthread_sigmask(SIG_BLOCK, &all, &before);
-        int failed = pthread_create(&thread, &attributes, serve, NULL);
+        int failed = pthread_create(&thread, &attributes, serve, (void *)(intptr_t)(threads + 1));
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attributes);
         if (failed) return;
@@ -233,9 +263,15 @@ void pool_run_some(Part part, const void *given, int64_t count, int64_t piece, i
         part(0, count, given);
         return;
     }
-    Job job = {part, given, count, piece, 0, 0, 0, NULL};
+    Job job;
+    job.part = part;
+    job.given = given;
+    job.count = count;
+    job.piece = piece;
+    atomic_init(&job.inside, 0);
+    cut_into_stretches(&job, pieces, others + 1);
     post_job(&job, others, wakes);
-    take_pieces(&job);
+    take_pieces(&job, 0);
     end_job(&job);
 }
 

@@ -23,13 +23,14 @@
 enum {
     KINDS = 1 << 10, /* places for kinds; one that comes later takes the place of another */
     ROUND = 128, /* of so many calls the first three are done alone; the first of them brings the data back to its core */
-    FEW = 8,     /* shared calls before they are judged */
+    COLD = 8,    /* shared calls that are not taken down: they bring the data to another core */
+    FEW = 16,    /* shared calls before they are judged */
     GRAIN = 64,  /* elements: pieces of many begin at lines of the cache */
     /* Nanoseconds: */
     LEAST = 4000,   /* what is shorter is not shared */
     EACH = 2500,    /* that each thread has to do at least */
     REST = 2000000, /* the first rest of a kind, and the longest */
-    MOST_REST = 64000000,
+    MOST_REST = 16000000,
     MOST_GAINED = 1000000, /* that the account holds at most, */
     CREDIT = 200000,       /* and that it begins with, also after a pause */
     PAUSE = 2000000,       /* the first pause, and the longest */
@@ -164,7 +165,10 @@ void share_work(const Short *call, Part part, const void *given, int64_t count, 
     }
     set(&shared_calls, get(&shared_calls) + 1);
     add_gain(alone - (at - begun), at);
-    take_in(&call->cost->shared, at - begun, 8);
+    if (get(&call->cost->tried) < COLD)
+        set(&call->cost->shared, alone); /* so that a few slow ones do not decide */
+    else
+        take_in(&call->cost->shared, at - begun, 8);
     judge(call->cost, at);
 }
 
