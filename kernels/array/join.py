@@ -44,10 +44,20 @@ def split(xp: Any, value: Any, axis: Any, *, num_split: int) -> Any:
 
 @moving_kernel("SplitV", gpu=Gpu(host=(1, 2), follows=True, recorded=True))
 def split_v(xp: Any, value: Any, sizes: Any, axis: Any, *, num_split: int) -> Any:
+    cuts = cuts_of(value.shape, sizes, axis, num_split)
+    return value[cuts[0]] if len(cuts) == 1 else tuple([value[cut] for cut in cuts])
+
+
+def cuts_of(shape: Any, sizes: Any, axis: Any, num_split: int) -> tuple[tuple[slice, ...], ...]:
+    """The indices of the pieces of a tensor that have these sizes along `axis`.
+
+    Raises:
+        ValueError: there is no such axis, or the sizes don't fit it.
+    """
     if sizes.size != num_split:
         raise ValueError(f"{num_split} parts need as many sizes, but {sizes.tolist()} was given.")
-    at = axis_in(int(axis), value.ndim)
-    return parts(value, at, _resolved(tuple(sizes.tolist()), value.shape[at]))
+    at = axis_in(int(axis), len(shape))
+    return _cuts(at, len(shape), _resolved(tuple(sizes.tolist()), shape[at]))
 
 
 @functools.lru_cache(maxsize=1024)

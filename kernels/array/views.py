@@ -1,4 +1,4 @@
-"""Reshapes and transposes whose sizes and orders are constants: those are read once, as the plan is made, and not in each call.
+"""Reshapes, transposes and splits whose sizes and orders are constants: those are read once, as the plan is made.
 
 A model with attention has dozens of them, and to read a vector takes longer than the view. They count as kernels of the native
 library, and go with it.
@@ -12,6 +12,7 @@ from typing import Any
 
 from actorflow.registry.kernel import kernel
 
+from . import join
 from . import shape as views
 
 
@@ -23,10 +24,15 @@ def _nowhere(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def _prepare_reshape(
     attrs: Mapping[str, Any], shapes: Sequence[Any], constants: Sequence[Any]
 ) -> Callable[..., Any] | None:
-    given = constants[1]
-    if given is None or given.ndim != 1 or (given <= 0).any() or prod(given.tolist()) != prod(shapes[0]):
-        return None  # a size that is looked for, or an error
-    sizes = tuple(given.tolist())
+    if constants[1] is None or constants[1].ndim != 1:
+        return None
+    found, elements = constants[1].tolist(), prod(shapes[0])
+    if found.count(-1) == 1 and elements:
+        known = -prod(found)
+        found[found.index(-1)] = elements // known if known > 0 else 0
+    if any(size <= 0 for size in found) or prod(found) != elements:
+        return None  # nothing to read, or an error
+    sizes = tuple(found)
 
     def run(xp: Any, x: Any, shape: Any) -> Any:
         return x.reshape(sizes)
@@ -47,6 +53,22 @@ def _prepare_transpose(
     return run
 
 
+def _prepare_split(
+    attrs: Mapping[str, Any], shapes: Sequence[Any], constants: Sequence[Any]
+) -> Callable[..., Any] | None:
+    if constants[1] is None or constants[2] is None or attrs["num_split"] < 2:
+        return None
+    try:
+        cuts = join.cuts_of(shapes[0], constants[1], constants[2], attrs["num_split"])
+    except ValueError:
+        return None  # the kernel says what is wrong
+
+    def run(xp: Any, value: Any, sizes: Any, axis: Any) -> Any:
+        return tuple([value[cut] for cut in cuts])
+
+    return run
+
+
 _OPTIONS: dict[str, Any] = {"device": "CPU", "library": "native", "pays": _nowhere}
 
 
@@ -58,3 +80,8 @@ def reshape(xp: Any, x: Any, shape: Any) -> Any:
 @kernel("Transpose", prepare=_prepare_transpose, **_OPTIONS)
 def transpose(xp: Any, x: Any, perm: Any) -> Any:
     return views.transpose(xp, x, perm)
+
+
+@kernel("SplitV", prepare=_prepare_split, **_OPTIONS)
+def split_v(xp: Any, value: Any, sizes: Any, axis: Any, *, num_split: int) -> Any:
+    return join.split_v(xp, value, sizes, axis, num_split=num_split)

@@ -1,4 +1,4 @@
-"""Reshapes and transposes whose sizes and orders are constants."""
+"""Reshapes, transposes and splits whose sizes and orders are constants."""
 
 from __future__ import annotations
 
@@ -20,10 +20,37 @@ def test_constant_sizes_and_orders_are_read_once() -> None:
     np.testing.assert_array_equal(turn(np, x, None), x.transpose(2, 0, 1))
 
 
-@pytest.mark.parametrize("sizes", [[-1, 4], [5, 5], [0, 24], [[6, 4]], None])
-def test_sizes_that_are_looked_for_or_wrong_are_left_to_the_kernel(sizes: Any) -> None:
+@pytest.mark.parametrize("sizes", [[-1, 4], [24, -1], [3, -1, 2], [-1]])
+def test_a_size_that_is_looked_for_follows_from_the_shape(sizes: list[int]) -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    run: Any = views._prepare_reshape({}, [(2, 3, 4), (len(sizes),)], [None, np.array(sizes)])
+    np.testing.assert_array_equal(run(np, x, None), x.reshape(sizes))
+
+
+@pytest.mark.parametrize("sizes", [[-1, 5], [-1, -1], [-2, 12], [-1, 0], [5, 5], [0, 24], [[6, 4]], None])
+def test_sizes_that_are_wrong_are_left_to_the_kernel(sizes: Any) -> None:
     given = None if sizes is None else np.array(sizes)
     assert views._prepare_reshape({}, [(2, 3, 4), (2,)], [None, given]) is None
+
+
+@pytest.mark.parametrize("sizes, axis", [([1, 3], 2), ([-1, 1, 1], -2), ([2, 0], 0)])
+def test_a_split_into_constant_sizes_gives_views(sizes: list[int], axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    constants = [None, np.array(sizes), np.array(axis)]
+    run: Any = views._prepare_split({"num_split": len(sizes)}, [(2, 3, 4), (len(sizes),), ()], constants)
+    wanted = views.split_v(np, x, constants[1], constants[2], num_split=len(sizes))
+    found = run(np, x, None, None)
+    assert len(found) == len(wanted) and all(part.base is not None for part in found)
+    for one, other in zip(found, wanted):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "sizes, axis, count", [([1, 2], 2, 2), ([4], 2, 1), ([2, 2], 3, 2), ([1, 3], 2, 3), (None, 2, 2)]
+)
+def test_splits_that_are_wrong_or_of_one_part_are_left_to_the_kernel(sizes: Any, axis: int, count: int) -> None:
+    constants = [None, None if sizes is None else np.array(sizes), np.array(axis)]
+    assert views._prepare_split({"num_split": count}, [(2, 3, 4), (1,), ()], constants) is None
 
 
 @pytest.mark.parametrize("order", [[0, 1], [0, 0, 1], [0, 1, -1], None])
