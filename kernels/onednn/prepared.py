@@ -11,9 +11,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..native.library import function
+from actorflow.runtime.kernel_context import MOST_THREADS
+
+from ..native.library import loaded as library_in_c
 from ..shared.governor import Governor
-from ..shared.threads import governed, governor_of, has_all_threads, most_threads
+from ..shared.threads import governed, governor_of, most_threads
 from .binding import Binding, Unsupported, loaded
 from .constants import Slice, packed
 from .parts import part_size, run_parts
@@ -57,13 +59,6 @@ def finish(builder: Builder, activation: str, adds: bool) -> Any:
 
 
 # ---- kernels
-
-
-def _not_here(*given: Any) -> None:
-    """Stands for: the program is called from Python."""
-
-
-_prepared = function("prepared", _not_here)
 
 
 class Weighted:
@@ -232,9 +227,10 @@ class Work:
         self._kept += buffers
         return [tuple([one.recipe for one in buffers])] if buffers else []
 
-    def may_be_granted(self) -> bool:
-        """Whether the session lets the function in C do this."""
-        return not self._parts or has_all_threads(self._most)
+    @property
+    def limited(self) -> tuple[Callable[[], int | None] | None, int]:
+        """The function that gives a session's limit of threads, where that matters, and how many threads the work is for."""
+        return (MOST_THREADS.get if self._parts else None), self._most
 
     def __call__(self, *arrays: Any) -> None:
         if self._parts:
@@ -325,16 +321,9 @@ def kernel_of(
             work(contiguous(x), y)
         return y
 
-    if biased:
-        return run_on_top if adds else run
-    written, may_be_granted = work.written(expected, wanted), work.may_be_granted
-
-    def run_at_once(xp: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
-        y = _prepared(written, out, x) if may_be_granted() else None
-        return run(xp, x, w, bias, out=out) if y is None else y
-
-    def run_on_top_at_once(xp: Any, c: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
-        y = _prepared(written, out, x, c) if c.shape == wanted and may_be_granted() else None
-        return run_on_top(xp, c, x, w, bias, out=out) if y is None else y
-
-    return run_on_top_at_once if adds else run_at_once
+    kernel = run_on_top if adds else run
+    native = library_in_c()
+    if biased or native is None:
+        return kernel
+    made: Callable[..., Any] = native.prepared(work.written(expected, wanted), kernel, adds, *work.limited)
+    return made

@@ -106,12 +106,6 @@ def governor_of(key: Hashable, most: int) -> Governor:
     return governor
 
 
-def has_all_threads(most: int) -> bool:
-    """Whether the session allows its kernels this number of threads, `most`."""
-    limit = MOST_THREADS.get()
-    return limit is None or limit >= most
-
-
 def threads_of_short_call() -> int:
     """How many threads may share a call that takes some microseconds. The library in C asks for it when a thread of the pool is
     looking for work, and decides without a governor (`kernels/native/src/share.c`).

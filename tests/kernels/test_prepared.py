@@ -19,6 +19,7 @@ from actorflow.kernels.shared.governor import Governor
 from actorflow.kernels.shared.threads import governor_of
 from actorflow.ops.nn.fused import ACTIVATIONS
 from actorflow.registry import kernel, plugins
+from actorflow.runtime.kernel_context import kernel_context
 
 pytestmark = pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'")
 CONV: dict[str, Any] = {
@@ -171,6 +172,42 @@ def test_granted_calls_need_no_python(op: str, allowed: int, seed: int, monkeypa
     count, left, _, number, done, spent = struct.unpack_from("=6q", memory)
     assert (count, left, number, done) == (allowed, 2, 7, 1)
     assert spent > 0
+
+
+@pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
+def test_a_session_with_fewer_threads_asks_in_each_call(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw, key, asked = drawn(seed), ("a test of limits",), list[int]()
+    divide_always(monkeypatch, 2)
+    monkeypatch.setattr(prepared, "governed", lambda _, work, **__: [asked.append(1), work(1)][1])
+    monkeypatch.setattr(prepared, "governor_of", lambda _, most: governor_of(key, most))
+    given, attrs = [draw(64, 64), draw(64, 80)], PLAIN
+    entry = next(k for k in kernel.from_libraries("MatMul") if k.library == "onednn")
+    assert entry.prepare is not None
+    run = entry.prepare(attrs, [value.shape for value in given], [None, given[1]])
+    assert run is not None
+    struct.pack_into("=6q", governor_of(key, 2).granted(), 0, 2, 9, 2**62, 7, 0, 0)
+    for limit, wanted in ((None, 0), (1, 1), (2, 1)):
+        found = kernel_context(limit).run(run, np, *given)
+        np.testing.assert_allclose(found, given[0] @ given[1], rtol=1e-4, atol=2e-4)
+        assert len(asked) == wanted
+
+
+def test_a_prepared_kernel_takes_what_the_other_one_takes(seed: int) -> None:
+    """A result's buffer, inputs that are not in C's order, and no others."""
+    draw = drawn(seed)
+    added, x, w = draw(16, 96), draw(16, 64), draw(64, 96)
+    entry = next(k for k in kernel.from_libraries("_AddMatMul") if k.library == "onednn")
+    assert entry.prepare is not None
+    run = entry.prepare(PLAIN, [added.shape, x.shape, w.shape], [None, None, w])
+    assert run is not None
+    out = np.empty((16, 96), np.float32)
+    for c, y in ((added, x), (np.asfortranarray(added), np.asfortranarray(x))):
+        assert run(np, c, y, w, out=out) is out
+        np.testing.assert_allclose(out, added + x @ w, rtol=1e-4, atol=1e-4)
+    with pytest.raises(TypeError):
+        run(np, added, x, w, into=out)
+    with pytest.raises(TypeError):
+        run(np, added)
 
 
 @pytest.mark.skipif(loaded() is None, reason="the library in C is not there")

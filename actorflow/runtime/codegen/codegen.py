@@ -15,7 +15,7 @@ import linecache
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ def write_call(
     output buffer, or None for none.
     """
     # A function that was made for one node, with what it keeps of its constants, goes with the plan.
-    template = None if entry.function.__closure__ else _template(entry.function)
+    template = _template(entry.function) if _is_plain(entry.function) else None
     if template is not None:
         return template.fill(writer, xp, arguments, keywords, out)
     parts = [writer.bind(xp), *arguments]
@@ -165,8 +165,13 @@ class _Holes(ast.NodeTransformer):
 
 def prepare(function: Callable[..., Any]) -> None:
     """Reads a kernel's source ahead of its first use in a line."""
-    if not function.__closure__:
+    if _is_plain(function):
         _template(function)
+
+
+def _is_plain(function: Callable[..., Any]) -> bool:
+    """Whether it is written in Python, and keeps nothing."""
+    return isinstance(function, FunctionType) and not function.__closure__
 
 
 @functools.lru_cache(4096)

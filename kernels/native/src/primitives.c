@@ -178,7 +178,8 @@ static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
     return status;
 }
 
-/* prepared(work, out or None, *arrays): does some work on arrays, and gives the result. The work is a tuple:
+/* prepared(work, out or None, array, *added): does some work on an array, and on others of the result's sizes, and gives the result. The
+ * work is a tuple:
  *
  *     sizes of the first array, sizes of the result,
  *     whole: a list of tuples of one recipe that does it all; empty where parts do it one after the other,
@@ -193,6 +194,8 @@ static PyObject *k_prepared(const Call *call) {
     if (!work || call->count > MOST_BOUND + 1 || !PyTuple_CheckExact(work) || PyTuple_Size(work) != FIELDS) return NULL;
     PyObject *made = PyTuple_GetItem(work, MADE), *granted = PyTuple_GetItem(work, GRANT), *given[MOST_BOUND + 2];
     if (!PyBytes_CheckExact(made) || !has_sizes(typed_at(call, 2, NPY_FLOAT32), PyTuple_GetItem(work, SIZES))) return NULL;
+    for (Py_ssize_t i = 3; i < call->count; i++)
+        if (!has_sizes(typed_at(call, i, NPY_FLOAT32), made)) return NULL;
     Grant *grant = NULL;
     if (granted != Py_None) {
         if (!PyByteArray_CheckExact(granted) || PyByteArray_Size(granted) != sizeof(Grant)) return NULL;
