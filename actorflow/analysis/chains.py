@@ -45,6 +45,17 @@ def _back_over_rows(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> 
     return all(vector == x[-1:] for vector in vectors) and _are_means(nodes, [dy, x])
 
 
+def _back_over_shares(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
+    """Whether the sums are those of rows of shares, whose gradients have their shape, and a division has an inverse."""
+    dy, y = shapes
+    if not dy or not y or not compatible(dy, y):
+        return False
+    sums = next(node for node in nodes if node.op == "Sum")
+    if not sums.attrs["keep_dims"] or sums.shapes[0] not in [(*shape[:-1], 1) for shape in shapes]:
+        return False
+    return all(_has_inverse(value_of(node.inputs[1])) for node in nodes if node.op == "RealDiv")
+
+
 def _sums_rows(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
     """Whether all rows are added up, besides."""
     axes = value_of(nodes[0].inputs[1])
@@ -75,8 +86,11 @@ def _has_inverse(divisor: Any) -> bool:
 
 def _scaled(numbers: Mapping[str, float], nodes: list[Node]) -> Mapping[str, Any]:
     scores = next(node for node in nodes[1:] if node.op == "BatchMatMulV2")
-    scale = math.prod(1 / value if name == "divisor" else value for name, value in numbers.items())
-    return {"scale": scale, "turned": not scores.attrs["adj_y"]}
+    return {"scale": _scale(numbers), "turned": not scores.attrs["adj_y"]}
+
+
+def _scale(numbers: Mapping[str, float]) -> float:
+    return math.prod(1 / value if name == "divisor" else value for name, value in numbers.items())
 
 
 def _rotates(shapes: list[Any], nodes: list[Node], value_of: ValueOf) -> bool:
@@ -185,6 +199,16 @@ CHAINS = (
         tuple(f"Sum(Mul(dy, {normal}))" for normal in _NORMAL_ROWS),
         _sums_rows,
         sums=True,
+    ),
+    *(
+        Chain(
+            "_SoftmaxGrad",
+            ("dy", "y"),
+            tuple(form.format("Mul(Sub(dy, Sum(Mul(dy, y))), y)") for form in forms),
+            _back_over_shares,
+            lambda numbers, nodes: {"scale": _scale(numbers)},
+        )
+        for forms in (("Mul({}, $scale)", "RealDiv({}, $divisor)"), ("{}",))
     ),
     Chain(
         "_RmsNorm",

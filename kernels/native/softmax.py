@@ -1,4 +1,4 @@
-"""Softmax along one dimension, the cross entropy of labels that are numbers of classes, and attention.
+"""Softmax along one dimension and its gradient, the cross entropy of labels that are numbers of classes, and attention.
 
 Results have numpy's bits for fewer than 1024 elements, and cross entropies for up to 64 classes too. Others may differ in the
 last bits. Attention takes queries, keys and values as they lie, whatever order their elements have.
@@ -22,6 +22,11 @@ from .library import function
 
 _softmax = function("softmax", lambda logits, out=None, axis=-1: nn.softmax(np, logits, axis=axis, out=out))
 _cross_entropy = function("cross_entropy", lambda logits, labels: nn.sparse_softmax_cross_entropy(np, logits, labels))
+
+
+_softmax_grad = function(
+    "softmax_grad", lambda dy, y, scale, out=None: fused.softmax_grad(np, dy, y, scale=scale, out=out)
+)
 
 
 def _attention_in_python(query: Any, key: Any, value: Any, bias: Any, scale: float, turned: bool) -> Any:
@@ -55,6 +60,11 @@ def softmax(xp: Any, logits: Any, *, axis: int, out: Any = None) -> Any:
 @kernel("SparseSoftmaxCrossEntropyWithLogits", can=_matrix, **_OPTIONS)
 def sparse_softmax_cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     return _cross_entropy(logits, labels)
+
+
+@kernel("_SoftmaxGrad", **{**_OPTIONS, "dtypes": frozenset((dtypes.float32,))})
+def softmax_grad(xp: Any, dy: Any, y: Any, *, scale: float, out: Any = None) -> Any:
+    return _softmax_grad(dy, y, float(scale), out)
 
 
 @kernel("_Attention", device="CPU", dtypes=frozenset((dtypes.float32,)), library="native")

@@ -71,6 +71,12 @@ def _normal_rows(xp: Any, x: Any, epsilon: float) -> tuple[Any, Any]:
     return centred * inverse, inverse
 
 
+@kernel("_SoftmaxGrad")
+def softmax_grad(xp: Any, dy: Any, y: Any, *, scale: float, out: Any = None) -> Any:
+    slopes = (dy - (dy * y).sum(-1, keepdims=True)) * y
+    return xp.multiply(slopes, y.dtype.type(scale), out=out)
+
+
 @kernel("_RmsNorm")
 def rms_norm(xp: Any, x: Any, scale: Any, *, epsilon: float, out: Any = None) -> Any:
     if scale.shape != x.shape[-1:]:

@@ -157,6 +157,24 @@ def test_a_layer_norm_whose_mean_is_seen_keeps_its_nodes(graph: af.Graph, seed: 
         np.testing.assert_allclose(session.run([dx, y, mean], {x: given})[2], given.mean(-1, keepdims=True), rtol=1e-4)
 
 
+@pytest.mark.parametrize("number", range(3))
+def test_the_gradient_of_a_softmax_becomes_one_op_with_its_scale(graph: af.Graph, number: int, seed: int) -> None:
+    x, dy = (af.placeholder(af.float32, [None, WIDTH], name=name) for name in ("x", "dy"))
+    scaled = (x, x * 0.5, x / 2.0)[number]
+    y = af.nn.softmax(scaled, name="y")
+    made = [y, af.gradients(y, x, dy)[0]]
+    lines = changed([merge_duplicates, fuse_chains], made, [x, dy]).splitlines()
+    assert sum("= _SoftmaxGrad(dy, y)" in line for line in lines) == 1 and len(lines) == 2 + (number > 0), lines
+    rng = np.random.default_rng(seed)
+    feeds = {one: rng.normal(size=(ROWS, WIDTH)).astype(np.float32) for one in (x, dy)}
+    with Session(graph=graph) as session:
+        fused_ = session.run(made, feeds)
+    with Session(graph=graph, optimize=False) as session:
+        plain = session.run(made, feeds)
+    for one, other in zip(fused_, plain):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 def attentions(q: Any, k: Any, v: Any, bias: Any) -> list[Any]:
     plain, turned = af.matmul(q, k, transpose_b=True), af.matmul(q, af.transpose(k, [0, 1, 3, 2]))
     root, share = np.float32(8**0.5), np.float32(8**-0.25)

@@ -359,6 +359,11 @@ def layer_norm_scale_grad(dy: TensorLike, x: TensorLike, *, epsilon: float, name
     """The gradient of `_LayerNorm` for the scale."""
 
 
+@op("_SoftmaxGrad", shape=_row_slopes, dtypes=_FUSED, gradient=None, work=5)
+def softmax_grad(dy: TensorLike, y: TensorLike, *, scale: float, name: str | None = None) -> Tensor:
+    """The gradient of `Softmax` along the last dimension, which gave y, times `scale`: (dy - sum(dy y)) y scale."""
+
+
 @op("_RmsNorm", shape=_rows, dtypes=_FUSED, gradient=None, work=6)
 def rms_norm(x: TensorLike, scale: TensorLike, *, epsilon: float, name: str | None = None) -> Tensor:
     """Rows by the root of their mean square plus `epsilon`, times `scale`."""

@@ -1,5 +1,6 @@
 /* Functions of networks that take several passes over memory otherwise: erf and what is made of it, x times a sigmoid, and rows
- * without their mean and with the deviation 1, with their gradients. Results may differ from the Python kernels' in the last bits. */
+ * without their mean and with the deviation 1, with their gradients, and the gradient of a softmax's rows. Results may differ from the
+ * Python kernels' in the last bits. */
 
 /* A quotient of polynomials, right to some units in the last place; beyond 4 it is 1. */
 static inline float error_function(float x) {
@@ -225,4 +226,45 @@ static PyObject *k_layer_norm_scale_grad(const Call *call) {
         PyMem_Free(g.out);
     }
     return (PyObject *)made;
+}
+
+/* ---- the gradient of a softmax's rows, times a number: (dy - sum(dy y)) y scale */
+
+typedef struct {
+    const float *dy, *y;
+    float *out;
+    int64_t width;
+    float scale;
+} Shares;
+
+static void slopes_of_shares(int64_t begin, int64_t count, const void *given) {
+    const Shares *g = given;
+    for (int64_t row = begin; row < begin + count; row++) {
+        const float *dy = g->dy + row * g->width, *y = g->y + row * g->width;
+        float *out = g->out + row * g->width;
+        double total = 0;
+        for (int64_t first = 0; first < g->width; first += FLOAT_SUM) {
+            int64_t i = first, end = first + FLOAT_SUM < g->width ? first + FLOAT_SUM : g->width;
+            SomeLanes sums = {0};
+            for (; i + SOME_LANES <= end; i += SOME_LANES) sums += *(const SomeLanes *)(dy + i) * *(const SomeLanes *)(y + i);
+            total += sum_of_lanes(&sums);
+            for (; i < end; i++) total += dy[i] * y[i];
+        }
+        float sum = (float)total;
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < g->width; i++) out[i] = (dy[i] - sum) * y[i] * g->scale;
+    }
+}
+
+/* softmax_grad(dy, y, scale, out or None) */
+static PyObject *k_softmax_grad(const Call *call) {
+    PyArrayObject *dy = typed_at(call, 0, NPY_FLOAT32), *y = typed_at(call, 1, NPY_FLOAT32);
+    int rank = y ? PyArray_NDIM(y) : 0;
+    if (call->count < 3 || !dy || !rank || !PyArray_SIZE(y) || !same_shape(dy, y) || !PyFloat_CheckExact(call->args[2])) return NULL;
+    int64_t size = PyArray_SIZE(y), width = PyArray_DIM(y, rank - 1);
+    if (left_to_governor(call, 4 * size)) return NULL;
+    PyArrayObject *out = result_at(call, 3, NPY_FLOAT32, rank, PyArray_DIMS(y));
+    if (!out) return NULL;
+    Shares g = {PyArray_DATA(dy), PyArray_DATA(y), PyArray_DATA(out), width, (float)PyFloat_AsDouble(call->args[2])};
+    work_through(call, slopes_of_shares, &g, size / width, (1 << 13) / width + 1, 4 * size);
+    return (PyObject *)out;
 }

@@ -116,6 +116,20 @@ def test_layer_norms_and_their_gradients(sizes: tuple[int, ...]) -> None:
         assert loaded().call("layer_norm_scale_grad", 1, scale, x, 1e-3) is NotImplemented
 
 
+@pytest.mark.parametrize("sizes", [(1, 1), (3, 5), (4, 70), (2, 3, 64), (2, 9000), (900, 300), (40_000, 3), (7,)])
+def test_gradients_of_softmax(sizes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(SEED)
+    dy, y = rng.normal(size=sizes).astype("f4"), rng.dirichlet(np.ones(sizes[-1]), sizes[:-1]).astype("f4")
+    wanted = fused.softmax_grad(np, dy.astype("f8"), y.astype("f8"), scale=0.5)
+    found = [loaded().call("softmax_grad", several, dy, y, 0.5, None) for several in (1, 2, 4, 8)]
+    assert all(same(one, found[0]) for one in found[1:])
+    np.testing.assert_allclose(found[0], wanted, rtol=1e-4, atol=1e-6)
+    assert loaded().call("softmax_grad", 1, dy, y, 0.5, dy) is dy
+    assert same(dy, found[0])
+    for wrong in (dy[..., None], dy.astype("f8"), np.float32(1)):
+        assert loaded().call("softmax_grad", 1, wrong, y, 0.5, None) is NotImplemented
+
+
 @pytest.mark.parametrize("activation", ["", "Relu", "Relu6"])
 @pytest.mark.parametrize("channels", [1, 3, 8, 16, 24, 64, 100, 200])
 def test_a_batch_normalization_and_its_activation(activation: str, channels: int) -> None:

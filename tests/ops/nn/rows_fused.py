@@ -517,6 +517,27 @@ def slopes_of_rows() -> list[Case]:
     ]
 
 
+def _slopes_of_shares(dy: Any, y: Any) -> Any:
+    return (dy - (dy * y).sum(-1, keepdims=True)) * y * 0.25
+
+
+def slopes_of_shares() -> list[Case]:
+    dy, y = [[1.0, 0.0, 2.0], [0.0, 2.0, -1.0]], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]
+    return [
+        Case(
+            "_SoftmaxGrad",
+            lambda dy, y: fused.softmax_grad(dy, y, scale=0.25, name="fused"),
+            _slopes_of_shares,
+            [((2, 3, 4),) * 2, ((5, 33),) * 2, ((1, 1),) * 2, ((2, 70),) * 2, ((6,),) * 2],
+            Literal((dy, y), [[0.0, -0.0625, 0.0625], [-0.046875, 0.15625, -0.109375]]),
+            dtypes="float32 float64",
+            gradient=None,
+            loose=16,
+            rejects=[Reject(EITHER, (dy, [[1.0, 2.0]])), Reject(EITHER, (1.0, 1.0))],
+        )
+    ]
+
+
 def rotations() -> list[Case]:
     def reference(x: Any, cosines: Any, sines: Any) -> Any:
         half = x.shape[-1] // 2
@@ -581,5 +602,6 @@ CASES = [
     *smooth(),
     *standardized(),
     *slopes_of_rows(),
+    *slopes_of_shares(),
     *attentions(),
 ]
