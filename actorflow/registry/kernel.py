@@ -63,6 +63,7 @@ class KernelDef:
     can: Question = _yes
     pays: Question = _yes
     prepare: Prepare | None = None
+    warm: Callable[[], None] | None = None
     gpu: Gpu | None = None
     loop: Loop | None = None
 
@@ -87,6 +88,7 @@ def kernel(
     can: Question = _yes,
     pays: Question = _yes,
     prepare: Prepare | None = None,
+    warm: Callable[[], None] | None = None,
     gpu: Gpu | None = None,
     loop: Loop | None = None,
 ) -> Callable[[F], F]:
@@ -123,6 +125,8 @@ def kernel(
         prepare: `prepare(attrs, shapes, constants)` makes the kernel of a node of which some inputs are constants, or gives None.
             It is called as the plan is made, whatever `pays` says, and may change constants into a form that the library is
             faster with; that lives as long as the plan. The kernel that it makes takes all inputs, and by keyword `out`.
+        warm: begins what the library does once in a process, before its first call, and returns at once. It is called, maybe
+            often, as soon as a plan is begun in which this kernel pays.
         gpu: what a device with memory of its own, such as a GPU, may do with the kernel (`actorflow.registry.traits`). A
             kernel of actorflow for every device is not for these devices unless this is given.
         loop: what an elementwise kernel computes for one element (`actorflow.registry.traits.Loop`). With it, several ops
@@ -157,6 +161,7 @@ def kernel(
                 can=can,
                 pays=pays,
                 prepare=prepare,
+                warm=warm,
                 gpu=gpu,
                 loop=loop,
             )
@@ -265,6 +270,11 @@ def registered() -> Mapping[str, Sequence[KernelDef]]:
 def from_libraries(op: str) -> Sequence[KernelDef]:
     """The kernels of `op` that call a library."""
     return _FROM_LIBRARIES.get(op, ())
+
+
+def warmed_ops() -> frozenset[str]:
+    """The ops with kernels of libraries that have something to do before their first call."""
+    return frozenset(op for op, entries in _FROM_LIBRARIES.items() if any(e.warm is not None for e in entries))
 
 
 def verify() -> None:

@@ -103,6 +103,8 @@ class LocalEngine:
         return self.steps.was_used
 
     def _compiled(self, divided: Divided) -> CompiledPlans:
+        if not self.planner.made:
+            self.builder.warm(self.planner.graph.nodes, divided.options)
         return self.builder.compile(divided.parts, divided.places, divided.options, divided.signature.deferred_feeds)
 
     def begin(self, plan: CompiledPlans, feeds: Mapping[TensorId, Any]) -> Outcome:

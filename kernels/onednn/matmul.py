@@ -5,6 +5,7 @@ All are one call of the library's `sgemm`: c = alpha · a b + beta · c.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.registry.kernel import Prepare, kernel
+from actorflow.runtime.codegen.jit import background
 from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
@@ -211,7 +213,29 @@ def _prepared(op: str) -> Prepare:
     return prepare
 
 
-_OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": FLOAT32, "library": "onednn", "can": can, "pays": pays}
+@functools.cache
+def _warm() -> None:
+    """Lets a thread wait for the library's first product in a process, which generates code for all sizes: 30 ms."""
+    background.add(_first_product)
+
+
+def _first_product() -> None:
+    library = loaded()
+    assert library is not None, "a kernel of it was chosen"
+    x = np.ones((_LINE, _LINE), np.float32)
+    own = library.set_threads(1)
+    _gemm(library, _LINE, _LINE, _LINE, False, False)(x, x, np.empty_like(x), 1.0, 0.0)
+    library.set_threads(own)
+
+
+_OPTIONS: dict[str, Any] = {
+    "device": "CPU",
+    "dtypes": FLOAT32,
+    "library": "onednn",
+    "can": can,
+    "pays": pays,
+    "warm": _warm,
+}
 
 
 @kernel("MatMul", **_OPTIONS, prepare=_prepared("MatMul"))

@@ -677,3 +677,20 @@ def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     with binding._bounded_spin():
         assert "GOMP_SPINCOUNT" not in os.environ
+
+
+@installed
+@pytest.mark.parametrize(("size", "dtype", "begun"), [(64, float32, True), (4, float32, False), (64, float64, False)])
+def test_the_first_plan_of_a_graph_with_large_products_begins_the_library(
+    size: int, dtype: Any, begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ACTORFLOW_KERNELS", raising=False)
+    matmul._warm.cache_clear()
+    graph = af.Graph()
+    with graph.as_default():
+        x = af.placeholder(dtype, [size, size])
+        af.matmul(x, x)
+        other = af.constant(2.0) + 1.0
+    with Session(graph=graph) as session:
+        assert session.run(other) == 3.0
+    assert matmul._warm.cache_info().misses == begun

@@ -82,6 +82,24 @@ class PlanBuilder:
                     node.region.prepare()
         return CompiledPlans(tuple(plans), places, sum(plan.executed for plan in plans))
 
+    def warm(self, nodes: Mapping[str, Node], options: Options) -> None:
+        """Begins what libraries do before their first call, ahead of the plan that calls them: what a session runs first has
+        hardly any work for a processor, such as values of variables. Nodes with constants are left out: their kernels are
+        prepared for these."""
+        without = frozenset(() if options.jit else ("jit",))
+        device = next(iter(self.devices.values()))
+        ops = kernel.warmed_ops()
+        warmed: set[Callable[[], None]] = set()
+        for node in yielding([n for n in tuple(nodes.values()) if n.op in ops]):
+            found = [k for k in kernel.from_libraries(node.op) if k.warm is not None and k.device == device.type]
+            if not any(k.accepts(node.dtypes) for k in found) or any(nodes[e.node].op == "Const" for e in node.inputs):
+                continue
+            types = [(nodes[e.node].dtypes[e.port], nodes[e.node].shapes[e.port]) for e in node.inputs]
+            entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types], without)
+            if entry.warm is not None and entry.warm not in warmed:
+                warmed.add(entry.warm)
+                entry.warm()
+
     def saves_memory(self, options: Options) -> bool:
         """Whether the memory of a device has a part in its plans."""
         return options.lower_peak or (
