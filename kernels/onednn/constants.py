@@ -7,6 +7,7 @@ constant.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,14 @@ from .program import Builder, Program, aligned, contiguous
 
 
 class _Copies:
-    """The copies of one constant: for each which part of it that is, the layouts that it has and had, and what keeps those."""
+    """The copies of one constant: for each which part of it that is, the layouts that it has and had, and what keeps those; and
+    those that are made elsewhere, by their keys."""
 
-    __slots__ = ("found", "of")
+    __slots__ = ("found", "of", "others")
 
     def __init__(self, of: weakref.ref[Any]) -> None:
         self.of = of
+        self.others: dict[Hashable, Any] = {}
         self.found: list[tuple[Any, Any, Any, Builder, Any]] = []
 
 
@@ -51,16 +54,29 @@ def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Slice |
     layouts, equal = builder.layouts, builder.binding.lib.dnnl_memory_desc_equal
     if part is None and equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
         return constant
-    known = _copies.get(id(constant))
-    if known is None or known.of() is not constant:
-        number = id(constant)
-        known = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
+    known = _copies_of(constant)
     for which, before, after, _, found in known.found:
         if which == part and equal(before, layouts[own]) and equal(after, layouts[wanted]):
             return found
     made = copied(builder, constant if part is None else part.of(constant), own, wanted)
     known.found.append((part, layouts[own], layouts[wanted], builder, made))
     return made
+
+
+def kept_copy(constant: Any, key: Hashable, make: Callable[[], Any]) -> Any:
+    """The copy of a constant that `make` gives: one for each key."""
+    known = _copies_of(constant).others
+    if key not in known:
+        known[key] = make()
+    return known[key]
+
+
+def _copies_of(constant: Any) -> _Copies:
+    number = id(constant)
+    known = _copies.get(number)
+    if known is None or known.of() is not constant:
+        known = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
+    return known
 
 
 def copied(builder: Builder, array: Any, own: str, wanted: str) -> Any:

@@ -30,6 +30,7 @@ from .conv_program import (
     to_images,
     to_weights,
 )
+from .panels import Matrix
 from .program import Builder
 
 FLOAT32 = frozenset((dt.float32,))
@@ -123,6 +124,7 @@ def _prepared(op: str) -> Prepare:
             activation,
             otherwise,
             adds,
+            Matrix(geometry.weights[2], geometry.outputs, False) if geometry.is_product else None,
         )
 
     return prepare

@@ -23,6 +23,7 @@ from ..nn import fused
 from ..shared.threads import governed
 from . import prepared
 from .binding import Binding, loaded
+from .panels import Matrix
 from .parts import are_shared, shared
 from .program import Builder, Cache, destination
 
@@ -208,7 +209,19 @@ def _prepared(op: str) -> Prepare:
 
         otherwise = prepared.unprepared(lambda: _KERNELS[op], attrs)
         weighted, flops = prepared.Weighted(constants, adds), 2.0 * m * n * k
-        return prepared.kernel_of(weighted, m, shares, flops, shapes, (m, n), described, activation, otherwise, adds)
+        return prepared.kernel_of(
+            weighted,
+            m,
+            shares,
+            flops,
+            shapes,
+            (m, n),
+            described,
+            activation,
+            otherwise,
+            adds,
+            Matrix(k, n, turned),
+        )
 
     return prepare
 

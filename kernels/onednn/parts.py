@@ -14,6 +14,7 @@ from typing import Any
 from ..native.library import loaded as native
 from ..shared.threads import governed, in_pieces, most_threads
 from .binding import Binding, Unsupported
+from .panels import Panels
 from .program import Governed, Program
 
 WORTH_FLOPS = 4e6
@@ -142,7 +143,7 @@ class Batch:
             self._library.check(status, "a primitive's run")
 
 
-def run_parts(parts: Sequence[Program], offsets: bytes, arrays: Sequence[Any], threads: int) -> Any:
+def run_parts(parts: Sequence[Program | Panels], offsets: bytes, arrays: Sequence[Any], threads: int) -> Any:
     """Runs programs, each from its places in the arrays on, on threads of the pool.
 
     Args:
@@ -154,7 +155,7 @@ def run_parts(parts: Sequence[Program], offsets: bytes, arrays: Sequence[Any], t
     Returns:
         the library's status, or NotImplemented where the arrays are others than those that the programs were made for.
     """
-    taken = [program.take() for program in parts]
+    taken: list[Any] = [program.take() for program in parts]
     status = native().call("parts", threads, tuple([buffers.recipe for buffers in taken]), offsets, *arrays)
     for program, buffers in zip(parts, taken):
         program.give(buffers)

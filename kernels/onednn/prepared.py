@@ -1,6 +1,6 @@
 """Convolutions and products whose weights are constants: the library gets them in its own layout, once, as a plan is made.
 
-The bias and the activation are parts of the primitive.
+The bias and the activation are parts of the primitive. Products of a few rows are computed by a kernel of our own (`panels.py`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from actorflow.runtime.kernel_context import MOST_THREADS
 from ..native.library import loaded as library_in_c
 from ..shared.governor import Governor
 from ..shared.threads import governed, governor_of, most_threads
+from . import panels
 from .binding import Binding, Unsupported, loaded
 from .constants import Slice, packed
+from .panels import Matrix, Panels
 from .parts import part_size, run_parts
 from .program import ADDED, AFTER, BIAS, DST, SRC, WEIGHTS, Builder, Program, contiguous, destination
 
@@ -187,7 +189,7 @@ class Work:
 
     def __init__(
         self,
-        program_for: Callable[[Any], Program],
+        program_for: Callable[[Any], Program | Panels],
         key: Hashable,
         given: Sequence[str],
         whole: Any,
@@ -198,7 +200,7 @@ class Work:
         divided = shares() if flops >= _WORTH_SHARING and most_threads() > 1 else ()
         self._in_columns = len(divided) > 1 and isinstance(divided[0].piece, Columns)
         self._whole_program = None if self._in_columns else program_for(whole)
-        self._parts: list[Program] = []
+        self._parts: list[Program | Panels] = []
         self._places = b""
         self._kept: list[Any] = []
         self._most = most_threads()
@@ -220,7 +222,7 @@ class Work:
             grant = self._governor.granted()
         return *sizes, *map(self._apart, ([] if self._in_columns else [self._all()], self._parts)), self._places, grant
 
-    def _apart(self, programs: Sequence[Program]) -> list[tuple[bytes, ...]]:
+    def _apart(self, programs: Sequence[Program | Panels]) -> list[tuple[bytes, ...]]:
         """A list with the recipes of programs, on buffers that nothing else takes. A call takes them there, and puts them
         back."""
         buffers = [program.take() for program in programs]
@@ -238,7 +240,7 @@ class Work:
         else:
             self._all()(*arrays)
 
-    def _all(self) -> Program:
+    def _all(self) -> Program | Panels:
         if self._whole_program is None:
             self._whole_program = self._program_for(self._whole)
         return self._whole_program
@@ -265,6 +267,7 @@ def kernel_of(
     activation: str,
     otherwise: Callable[..., Any],
     adds: bool = False,
+    matrix: Matrix | None = None,
 ) -> Callable[..., Any] | None:
     """A kernel of such a node, or None where the library can't do it.
 
@@ -280,12 +283,20 @@ def kernel_of(
         activation: what becomes of each element.
         otherwise: computes it for inputs that are not as expected.
         adds: whether another input, which comes first, is added to the result before the activation.
+        matrix: the weights, where it is a product of matrices.
     """
     library = loaded()
     if library is None:
         return None
 
-    def program_for(piece: Any) -> Program:
+    def program_for(piece: Any) -> Program | Panels:
+        if matrix is not None:
+            columns = piece if isinstance(piece, Columns) else Columns(piece, 0, 0, matrix.n)
+            if panels.suits(columns.rows, activation):
+                given, bias = weighted.given, weighted.bias
+                return Panels(
+                    columns.rows, columns.begin, columns.end, weighted.weights, matrix, bias, given, activation
+                )
         own = library.set_threads(1)
         try:
             builder, pd = described(library, piece)

@@ -14,7 +14,7 @@ import actorflow as af
 from actorflow.blocking import Session
 from actorflow.dtypes import float32
 from actorflow.kernels.native.library import loaded
-from actorflow.kernels.onednn import binding, constants, conv, parts, prepared
+from actorflow.kernels.onednn import binding, constants, conv, panels, parts, prepared
 from actorflow.kernels.shared.governor import Governor
 from actorflow.kernels.shared.threads import governor_of
 from actorflow.ops.nn.fused import ACTIVATIONS
@@ -233,13 +233,49 @@ def test_a_slow_call_ends_its_grant_and_the_next_one_asks(seed: int, monkeypatch
         assert len(asked) == wanted
 
 
-def test_columns_of_a_single_row_read_the_constant_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    divide_always(monkeypatch, 2)
-    monkeypatch.setattr(constants, "_copies", {})
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 6, 13, 16, 17])
+@pytest.mark.parametrize(("inner", "columns"), [(512, 64), (513, 72), (1030, 200), (1500, 24)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_few_rows_of_weights_in_panels(rows: int, inner: int, columns: int, turned: bool, seed: int) -> None:
+    """The last rows fill no tile, the last columns no panel, and sums take several steps; on top of a matrix as well."""
     draw = drawn(seed)
-    found, wanted = both("MatMul", PLAIN, [draw(1, 512), draw(512, 72)], (1,))
+    attrs: dict[str, Any] = {**PLAIN, "transpose_b": turned, "activation": "Relu6"}
+    given = [draw(rows, inner), draw(*((columns, inner) if turned else (inner, columns))), draw(columns)]
+    found, wanted = both("_FusedMatMul", attrs, given, (1, 2))
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
-    assert not constants._copies
+    found, wanted = both("_AddFusedMatMul", attrs, [draw(rows, columns), *given], (2,))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("columns", [24, 130])
+def test_parts_of_a_product_in_panels_have_the_bits_of_the_whole(columns: int, seed: int) -> None:
+    draw = drawn(seed)
+    x, w, added, bias = draw(7, 700), draw(700, columns), draw(7, columns), draw(columns)
+    whole, given = np.empty((7, columns), np.float32), ("x", "added", "y")
+    panels.Panels(7, 0, columns, w, panels.Matrix(700, columns, False), bias, given, "Relu")(x, added, whole)
+    np.testing.assert_allclose(whole, np.maximum(x @ w + added + bias, 0), rtol=1e-4, atol=2e-4)
+    for begin, end in ((0, 16), (16, columns)):
+        part = panels.Panels(
+            7,
+            0,
+            end - begin,
+            w[:, begin:end].copy(),
+            panels.Matrix(700, end - begin, False),
+            bias[begin:end],
+            given,
+            "Relu",
+        )
+        found = np.empty((7, end - begin), np.float32)
+        part(x, added[:, begin:end].copy(), found)
+        np.testing.assert_array_equal(found, whole[:, begin:end])
+
+
+def test_a_product_in_panels_of_arrays_that_c_does_not_read(seed: int) -> None:
+    draw = drawn(seed)
+    x, w, bias, found = draw(4, 700), draw(700, 24), draw(24), np.empty((4, 24), np.float32)
+    matrix = panels.Matrix(700, 24, False)
+    panels.Panels(4, 0, 24, w, matrix, None, ("x", "bias", "y"), "Relu")(x.astype(np.float64), bias, found)
+    np.testing.assert_allclose(found, np.maximum(x @ w + bias, 0), rtol=1e-4, atol=2e-4)
 
 
 @pytest.mark.parametrize("op", ["_FusedConv2D", "_AddFusedConv2D", "_FusedDepthwiseConv2d"])

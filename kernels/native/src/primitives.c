@@ -7,7 +7,8 @@ typedef struct {
     int64_t after;                                         /* what becomes of each element of the last array in the end: */
     int64_t width, step;                                   /* of so many, with so many from one row to the next */
     int64_t arrays, steps;
-    int64_t rest[]; /* for each array its memory and how many elements it has; then for each step four numbers */
+    int64_t rest[]; /* for each array its memory (0 for none) and how many elements it has; then for each step four numbers: a primitive,
+                     * its stream, how many arguments it has, and those; or 0 and a product with `Panels`, which is none of the library's */
 } Recipe;
 
 enum { NOTHING_AFTER, RELU_AFTER, RELU6_AFTER, GELU_AFTER };
@@ -28,14 +29,17 @@ static void after_steps(int64_t kind, float *y, int64_t count) {
 typedef int (*Execute)(void *, void *, int, void *);
 typedef int (*SetHandle)(void *, void *);
 
-static int run_steps(const Recipe *recipe, const int64_t *steps) {
+static int run_steps(const Recipe *recipe, const int64_t *steps, float *const *arrays) {
     int own = recipe->set_threads ? ((int (*)(void))(intptr_t)recipe->threads_now)() : 0, status = 0;
     bool changes = recipe->set_threads && own != recipe->threads;
     void (*set_threads)(int) = (void (*)(int))(intptr_t)recipe->set_threads;
     if (changes) set_threads((int)recipe->threads);
     for (int64_t i = 0; i < recipe->steps && !status; i++, steps += 4)
-        status = ((Execute)(intptr_t)recipe->execute)((void *)(intptr_t)steps[0], (void *)(intptr_t)steps[1], (int)steps[2],
-                                                      (void *)(intptr_t)steps[3]);
+        if (steps[0])
+            status = ((Execute)(intptr_t)recipe->execute)((void *)(intptr_t)steps[0], (void *)(intptr_t)steps[1], (int)steps[2],
+                                                          (void *)(intptr_t)steps[3]);
+        else
+            multiply_panels((const Panels *)(intptr_t)steps[1], arrays, recipe->arrays);
     if (changes) set_threads(own);
     return status;
 }
@@ -65,10 +69,11 @@ typedef struct {
 static int run_bound(const Bound_Recipe *bound) {
     const Recipe *recipe = bound->recipe;
     for (int64_t i = 0; i < recipe->arrays; i++) {
+        if (!recipe->rest[2 * i]) continue;
         int status = ((SetHandle)(intptr_t)recipe->set_handle)((void *)(intptr_t)recipe->rest[2 * i], bound->arrays[i]);
         if (status) return status;
     }
-    int status = run_steps(recipe, recipe->rest + 2 * recipe->arrays);
+    int status = run_steps(recipe, recipe->rest + 2 * recipe->arrays, bound->arrays);
     if (status || !recipe->after || !recipe->arrays) return status;
     float *y = bound->arrays[recipe->arrays - 1];
     int64_t size = recipe->rest[2 * recipe->arrays - 1];

@@ -12,6 +12,7 @@
 #include "random.c"
 #include "matmul.c"
 #include "lstm.c"
+#include "panels.c"
 #include "primitives.c"
 #include "attention.c"
 #include "update.c"
