@@ -122,7 +122,7 @@ def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]
     if entry.prepare is None or entry.attrs or not any(name != "out" for name in keywords):
         return function
 
-    def call(xp: Any, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
-        return function(xp, *inputs, out=out)
+    def call(xp: Any, *inputs: Any, **given: Any) -> Any:
+        return function(xp, *inputs, out=given["out"]) if "out" in given else function(xp, *inputs)
 
     return call

@@ -12,6 +12,7 @@ conv_program.py   programs of convolutions: forward, to the images and to the we
 interface.py      the declarations of oneDNN's functions as cffi's tables, which `tools/onednn_interface.py` writes
 int8.py           products and convolutions with weights of int8
 matmul.py         products of two matrices of float32, plain, on top of a bias, and into a variable
+panels.py         products of a few rows with constants, by our own kernel in C, which reads weights in the order of memory
 parts.py          parts of a library's work that threads of the pool take in turns: some images of a batch, some rows or columns
                   of a product
 pool.py           pools of images with channels last

@@ -237,8 +237,10 @@ def _first_product() -> None:
     assert library is not None, "a kernel of it was chosen"
     x = np.ones((_LINE, _LINE), np.float32)
     own = library.set_threads(1)
-    _gemm(library, _LINE, _LINE, _LINE, False, False)(x, x, np.empty_like(x), 1.0, 0.0)
-    library.set_threads(own)
+    try:
+        _gemm(library, _LINE, _LINE, _LINE, False, False)(x, x, np.empty_like(x), 1.0, 0.0)
+    finally:
+        library.set_threads(own)
 
 
 _OPTIONS: dict[str, Any] = {

@@ -9,6 +9,7 @@ import inspect
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from actorflow.runtime.kernel_context import MOST_THREADS
@@ -289,14 +290,15 @@ def kernel_of(
     if library is None:
         return None
 
+    # One kind of program does the whole and all parts, so that bits do not depend on which of them is called.
+    in_panels = matrix is not None and panels.suits(prod(result[:-1]), activation)
+
     def program_for(piece: Any) -> Program | Panels:
-        if matrix is not None:
-            columns = piece if isinstance(piece, Columns) else Columns(piece, 0, 0, matrix.n)
-            if panels.suits(columns.rows, activation):
-                given, bias = weighted.given, weighted.bias
-                return Panels(
-                    columns.rows, columns.begin, columns.end, weighted.weights, matrix, bias, given, activation
-                )
+        if in_panels:
+            assert matrix is not None
+            part = piece if isinstance(piece, Columns) else Columns(piece, 0, 0, matrix.n)
+            given, bias = weighted.given, weighted.bias
+            return Panels(part.rows, part.begin, part.end, weighted.weights, matrix, bias, given, activation)
         own = library.set_threads(1)
         try:
             builder, pd = described(library, piece)

@@ -270,6 +270,24 @@ def test_parts_of_a_product_in_panels_have_the_bits_of_the_whole(columns: int, s
         np.testing.assert_array_equal(found, whole[:, begin:end])
 
 
+@pytest.mark.parametrize("rows", [1, 13, 16, 17, 31, 32, 33, 48])
+def test_a_product_has_the_same_bits_on_any_number_of_threads(
+    rows: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One kind of program does the whole and the parts, of which a few have rows enough for the library only together."""
+    draw, found = drawn(seed), list[bytes]()
+    x, w = draw(rows, 700), draw(700, 200)
+    entry = next(k for k in kernel.from_libraries("MatMul") if k.library == "onednn")
+    assert entry.prepare is not None
+    for count in (1, 2):
+        divide_always(monkeypatch, 2)
+        monkeypatch.setattr(prepared, "governed", lambda key, work, count=count, **_: work(count))
+        run = entry.prepare(PLAIN, [x.shape, w.shape], [None, w])
+        assert run is not None
+        found.append(run(np, x, w).tobytes())
+    assert found[0] == found[1]
+
+
 def test_a_product_in_panels_of_arrays_that_c_does_not_read(seed: int) -> None:
     draw = drawn(seed)
     x, w, bias, found = draw(4, 700), draw(700, 24), draw(24), np.empty((4, 24), np.float32)

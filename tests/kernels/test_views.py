@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorflow.dtypes import float32
 from actorflow.kernels.array import views
+from actorflow.registry import kernel, library, plugins
 
 
 def test_constant_sizes_and_orders_are_read_once() -> None:
@@ -51,6 +53,28 @@ def test_a_split_into_constant_sizes_gives_views(sizes: list[int], axis: int) ->
 def test_splits_that_are_wrong_or_of_one_part_are_left_to_the_kernel(sizes: Any, axis: int, count: int) -> None:
     constants = [None, None if sizes is None else np.array(sizes), np.array(axis)]
     assert views._prepare_split({"num_split": count}, [(2, 3, 4), (1,), ()], constants) is None
+
+
+def test_a_value_that_has_another_shape_than_was_said_is_left_to_the_kernel() -> None:
+    """Such as that of a function in Python, of which the program says too much."""
+    x, sizes, axis = np.arange(14.0).reshape(2, 7), np.array([1, 5]), np.array(1)
+    split: Any = views._prepare_split({"num_split": 2}, [(2, 6), (2,), ()], [None, sizes, axis])
+    with pytest.raises(ValueError, match="don't add up to a dimension of 7"):
+        split(np, x, sizes, axis)
+    wanted = np.array([7, -1])
+    reshape: Any = views._prepare_reshape({}, [(7, 1), (2,)], [None, wanted])
+    np.testing.assert_array_equal(reshape(np, x, wanted), x.reshape(7, 2))
+
+
+def test_a_split_of_unknown_shapes_is_prepared_in_each_call() -> None:
+    """Attributes come as keywords then, and no `out`."""
+    plugins.load_kernels()
+    sizes, axis, shapes = np.array([1, 3]), np.array(1), [(None, 4), (2,), ()]
+    base = kernel.lookup("SplitV", "CPU", [float32] * 2)
+    chosen = library.best(base, "CPU", [float32] * 2, {"num_split": 2}, shapes, constants=[None, sizes, axis])
+    x = np.arange(8.0, dtype=np.float32).reshape(2, 4)
+    one, other = chosen.function(np, x, sizes, axis, num_split=2)
+    np.testing.assert_array_equal(np.concatenate([one, other], 1), x)
 
 
 @pytest.mark.parametrize("order", [[0, 1], [0, 0, 1], [0, 1, -1], None])

@@ -147,7 +147,8 @@ background = Background()
 def _report(error: Exception) -> None:
     with contextlib.suppress(RuntimeError):  # the program ends
         get_logger("runtime").warning(
-            "a loop could not be compiled; its region goes on without", error=f"{type(error).__name__}: {error}"
+            "something could not be made in the background; the program goes on without",
+            error=f"{type(error).__name__}: {error}",
         )
 
 
