@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from channels import start_zmq_collector
+from clusters import free_port
 
 import actorflow as af
 from actorflow import errors
@@ -41,12 +42,6 @@ def collector() -> None:
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ.keys() - ENVIRON.keys():
         monkeypatch.delenv(name)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @contextmanager

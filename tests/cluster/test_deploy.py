@@ -20,6 +20,7 @@ import jsonschema
 import pytest
 import yaml
 from channels import start_zmq_collector
+from clusters import free_ports
 from patience import PATIENCE
 
 import actorflow as af
@@ -302,11 +303,7 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
     kubernetes: dict[tuple[str, str], dict[str, Any]], tmp_path: Path
 ) -> None:
     """The pods' commands as processes of this host: each number and address stands for a pod's name."""
-    ports = []
-    for _ in range(2):
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            ports.append(found.getsockname()[1])
+    ports = free_ports(2)
     jobs = {"ps": [f"127.0.0.1:{ports[0]}"], "worker": [f"127.0.0.1:{ports[1]}"]}
     (tmp_path / "cluster.json").write_text(json.dumps(jobs))
     write_keys(tmp_path / "keys.toml", Credentials.make())

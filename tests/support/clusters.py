@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import random
 import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from typing import Any
 
 from actorflow.cluster.config.credentials import Credentials
@@ -21,12 +22,16 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` different free ports."""
+    """`count` different free ports. They are below those that a system gives to connections: one of these may be taken by
+    another program before a server listens at it."""
+    draw, found = random.SystemRandom(), list[int]()
     with ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in found:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in found]
+        while len(found) < count:
+            port = draw.randrange(10_000, 32_000)
+            with suppress(OSError):
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+                found.append(port)
+    return found
 
 
 def make_spec(jobs: Mapping[str, int], transport: str) -> ClusterSpec:

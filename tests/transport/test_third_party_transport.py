@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 import installed_packages
 import pytest
+from clusters import free_ports
 from installed_packages import environ, run
 from patience import PATIENCE
 
@@ -110,12 +110,6 @@ def test_f51_addresses_of_another_scheme_are_refused(paths: str) -> None:
         af.Server({"ps": ["localhost:7"]}, "ps", 0, transport="streams")
     assert "Write streams:// before the addresses" in str(e.value)
     assert "streams" in installed.names()
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in found]
 
 
 @contextlib.contextmanager
