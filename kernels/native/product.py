@@ -1,6 +1,7 @@
-"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, and subtracted from a variable. Results may
-differ from numpy's in the last bits, because products are added in another order, and without being rounded where the processor
-can."""
+"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, or both, and subtracted from a variable.
+
+Results may differ from numpy's in the last bits, because products are added in another order, and without being rounded where the
+processor can."""
 
 from __future__ import annotations
 
@@ -29,9 +30,18 @@ _LEAST, _LEAST_COPIED = 8, 16
 
 
 def _python(
-    a: Any, b: Any, transpose_a: bool, transpose_b: bool, plus: Any = None, relu: bool = False, out: Any = None
+    a: Any,
+    b: Any,
+    transpose_a: bool,
+    transpose_b: bool,
+    plus: Any = None,
+    relu: bool = False,
+    out: Any = None,
+    bias: Any = None,
 ) -> Any:
     options: dict[str, Any] = {"transpose_a": transpose_a, "transpose_b": transpose_b, "out": out}
+    if bias is not None:
+        return fused.add_fused_matmul(np, plus, a, b, bias, **options, activation="Relu" if relu else "")
     if plus is None:
         return math_matmul.matmul_on_cpu(np, a, b, **options)
     if plus.ndim > 1:
@@ -43,11 +53,11 @@ _product = function("product", _python)
 _descend = function("descend")
 
 
-def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return len(shapes[0]) == len(shapes[1]) == 2 and attrs.get("activation", "") in ("", "Relu")
 
 
-def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     turned = attrs["transpose_b"]
     (k, n), rows = (reversed(shapes[1]) if turned else shapes[1]), shapes[0][attrs["transpose_a"]]
     size = rows * k * n
@@ -63,7 +73,7 @@ def _pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": frozenset((dtypes.float32,)), "library": "native"}
 
 
-@kernel("MatMul", can=_can, pays=_pays, **_OPTIONS)
+@kernel("MatMul", can=can, pays=pays, **_OPTIONS)
 def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     return (
         _product(a, b, transpose_a, transpose_b)
@@ -72,7 +82,7 @@ def matmul(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out
     )
 
 
-@kernel("_FusedMatMul", can=_can, pays=_pays, **_OPTIONS)
+@kernel("_FusedMatMul", can=can, pays=pays, **_OPTIONS)
 def fused_matmul(
     xp: Any, a: Any, b: Any, bias: Any, *, transpose_a: bool, transpose_b: bool, activation: str, out: Any = None
 ) -> Any:
@@ -87,7 +97,7 @@ def _of_step(question: Any) -> Any:
     return lambda attrs, shapes: question(attrs, shapes[2:])
 
 
-@kernel("_SgdMatMul", can=_of_step(_can), pays=_of_step(_pays), **_OPTIONS)
+@kernel("_SgdMatMul", can=_of_step(can), pays=_of_step(pays), **_OPTIONS)
 def sgd_matmul(
     xp: Any, var: VariableState, alpha: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool
 ) -> None:
@@ -99,10 +109,26 @@ def _of_sum(question: Any) -> Any:
     return lambda attrs, shapes: len(shapes[0]) == 2 and question(attrs, shapes[1:])
 
 
-@kernel("_AddMatMul", can=_of_sum(_can), pays=_of_sum(_pays), **_OPTIONS)
+@kernel("_AddMatMul", can=_of_sum(can), pays=_of_sum(pays), **_OPTIONS)
 def add_matmul(xp: Any, c: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool, out: Any = None) -> Any:
     return (
         _product(a, b, transpose_a, transpose_b, c)
         if out is None
         else _product(a, b, transpose_a, transpose_b, c, False, out)
     )
+
+
+@kernel("_AddFusedMatMul", can=_of_sum(can), pays=_of_sum(pays), **_OPTIONS)
+def add_fused_matmul(
+    xp: Any,
+    c: Any,
+    a: Any,
+    b: Any,
+    bias: Any,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    activation: str,
+    out: Any = None,
+) -> Any:
+    return _product(a, b, transpose_a, transpose_b, c, activation == "Relu", out, bias)

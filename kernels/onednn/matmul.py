@@ -18,6 +18,7 @@ from actorflow.runtime.codegen.jit import background
 from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
+from ..native import product as native_product
 from ..native.library import loaded as native
 from ..nn import fused
 from ..shared.threads import governed
@@ -50,10 +51,21 @@ def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    if _is_native(attrs, shapes):
+        return False
     m, k = _turned(shapes[0], attrs["transpose_a"])
     n = _turned(shapes[1], attrs["transpose_b"])[1]
     slim = min(m, n) < _NARROWEST
     return m * k * n >= (_WORTH_SLIM if slim else _WORTH_PRODUCTS) and min(m, n) >= _SLIMMEST
+
+
+def _is_native(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Whether our own kernel takes a product, since its matrices stay in the cache: it begins sooner, shares short calls, and
+    adds a bias while the sums are in registers. Without wide instructions the library is faster."""
+    library = native()
+    if library is None or library.level() == "plain":
+        return False
+    return native_product.can(attrs, shapes) and native_product.pays(attrs, shapes)
 
 
 def _turned(shape: Sequence[int], transpose: bool) -> tuple[int, int]:

@@ -20,6 +20,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.blocking import Session
 from actorflow.dtypes import float32, float64
+from actorflow.kernels.native.library import loaded as native
 from actorflow.kernels.onednn import batch, binding, conv_program, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
 from actorflow.kernels.shared import governor, threads
@@ -302,8 +303,17 @@ PLAIN = {"transpose_a": False, "transpose_b": False}
 @installed
 def test_the_library_is_taken_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ACTORFLOW_KERNELS", raising=False)
-    large, small = [(256, 256), (256, 256)], [(4, 4), (4, 4)]
+    large, small = [(640, 640), (640, 640)], [(4, 4), (4, 4)]
     assert chosen("MatMul", large, PLAIN) == "onednn"
+    own = native()
+    wide = own is not None and own.level() != "plain"
+    near = "native" if wide else "onednn"  # a product whose matrices stay in the cache
+    assert chosen("MatMul", [(256, 256), (256, 256)], PLAIN) == near
+    fused = PLAIN | {"activation": "Relu"}
+    assert chosen("_AddFusedMatMul", [(256, 64), (256, 64), (64, 64), (64,)], fused) == near
+    assert (
+        chosen("_AddFusedMatMul", [(256, 64), (256, 64), (64, 64), (64,)], PLAIN | {"activation": "Tanh"}) == "onednn"
+    )
     assert chosen("MatMul", small, PLAIN) != "onednn"
     assert chosen("MatMul", large, PLAIN, float64) == ""
     assert chosen("MatMul", [(128, 512), (512, 10)], PLAIN) == "onednn"  # numpy's library is slow where one is slim
@@ -340,12 +350,12 @@ def test_open_shapes_are_chosen_by_call(
     monkeypatch.delenv("ACTORFLOW_KERNELS", raising=False)
     draw, graph = drawn(seed), af.Graph()
     with graph.as_default():
-        x, weights = af.placeholder(af.float32, [None, 256]), af.placeholder(af.float32, [256, 256])
-        w = draw(256, 256)
+        x, weights = af.placeholder(af.float32, [None, 640]), af.placeholder(af.float32, [640, 640])
+        w = draw(640, 640)
         y = af.matmul(x, weights, name="y")
         with Session(graph=graph, coalesce=coalesce) as session:
             for rows, expected in ((2, 0), (200, 1), (3, 0), (200, 1)):
-                value, before = draw(rows, 256), len(calls)
+                value, before = draw(rows, 640), len(calls)
                 np.testing.assert_allclose(session.run(y, {x: value, weights: w}), value @ w, rtol=1e-4, atol=1e-3)
                 assert len(calls) - before == expected
 
@@ -680,7 +690,7 @@ def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @installed
-@pytest.mark.parametrize(("size", "dtype", "begun"), [(64, float32, True), (4, float32, False), (64, float64, False)])
+@pytest.mark.parametrize(("size", "dtype", "begun"), [(640, float32, True), (4, float32, False), (64, float64, False)])
 def test_the_first_plan_of_a_graph_with_large_products_begins_the_library(
     size: int, dtype: Any, begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

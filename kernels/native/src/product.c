@@ -39,6 +39,7 @@ typedef struct {
     bool turned;            /* the rows of `b` are columns of the product */
     const float *plus;      /* added to each row, or row by row */
     int64_t plus_row;
+    const float *bias; /* added to each row, before a `plus` */
     bool relu, steps;
     float alpha;
 } Product;
@@ -48,6 +49,7 @@ INLINED void finish_lanes(const Product *p, const Lane *sums, int64_t row, int64
     float *c = p->c + row * p->c_row + column;
     for (int w = 0; w < wide; w++) {
         Lane y = sums[w];
+        if (p->bias) y = y + *(const Lane *)(p->bias + column + w * LANE);
         if (p->steps)
             y = *(Lane *)(c + w * LANE) - y * p->alpha;
         else if (p->plus)
@@ -60,7 +62,8 @@ INLINED void finish_lanes(const Product *p, const Lane *sums, int64_t row, int64
 static void finish_some(const Product *p, const float *sums, int64_t row, int64_t column, int64_t count) {
     float *c = p->c + row * p->c_row + column;
     for (int64_t i = 0; i < count; i++) {
-        float y = p->steps ? c[i] - sums[i] * p->alpha : p->plus ? sums[i] + p->plus[row * p->plus_row + column + i] : sums[i];
+        float y = p->bias ? sums[i] + p->bias[column + i] : sums[i];
+        y = p->steps ? c[i] - y * p->alpha : p->plus ? y + p->plus[row * p->plus_row + column + i] : y;
         c[i] = !p->relu || y > 0 || y != y ? y : 0;
     }
 }
@@ -230,12 +233,18 @@ static void compute_product(const Call *call, Product *p) {
     work_through(call, product_chunks, p, panels * chunks_of(p), 1, product_work(p));
 }
 
-/* product(a, b, a turned, b turned, plus=None, relu=False, out=None): `plus` is a row or a matrix, which may be `out`. */
+/* product(a, b, a turned, b turned, plus=None, relu=False, out=None, bias=None): `plus` is a row or a matrix, which may be `out`; `bias`
+ * is a row. */
 static PyObject *k_product(const Call *call) {
     Product p = {0};
     if (!matrices_at(call, 0, &p) || !fits(&p) || left_to_governor(call, product_work(&p))) return NULL;
     npy_intp sizes[2] = {p.m, p.n};
-    PyArrayObject *plus = NULL;
+    PyArrayObject *plus = NULL, *bias = NULL;
+    if (call->count > 7 && call->args[7] != Py_None) {
+        bias = typed_at(call, 7, NPY_FLOAT32);
+        if (!bias || PyArray_NDIM(bias) != 1 || PyArray_DIM(bias, 0) != p.n) return NULL;
+        p.bias = PyArray_DATA(bias);
+    }
     if (call->count > 4 && call->args[4] != Py_None) {
         plus = typed_at(call, 4, NPY_FLOAT32);
         int rank = plus ? PyArray_NDIM(plus) : 0;
@@ -249,6 +258,7 @@ static PyObject *k_product(const Call *call) {
     p.c = PyArray_DATA(out);
     bool apart = !share_memory((PyArrayObject *)call->args[0], out) && !share_memory((PyArrayObject *)call->args[1], out);
     if (plus && !(p.plus == p.c && p.plus_row)) apart = apart && !share_memory(plus, out);
+    if (bias) apart = apart && !share_memory(bias, out);
     if (!apart) {
         Py_DECREF((PyObject *)out);
         return NULL;

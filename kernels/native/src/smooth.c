@@ -145,14 +145,24 @@ typedef struct {
     const float *dy, *x, *scale;
     float *out;
     int64_t rows, width, piece; /* of a piece: rows */
+    int rank;                   /* of what the rows of dy are numbered by, where these do not follow each other; else 0 */
+    int64_t sizes[DEEPEST], steps[DEEPEST];
     float epsilon;
 } Slopes;
+
+/* A row of dy: slopes that are the same for several rows, as behind a mean of them, are there once. */
+static inline const float *slopes_in(const Slopes *g, int64_t row) {
+    if (!g->rank) return g->dy + row * g->width;
+    const float *dy = g->dy;
+    for (int i = g->rank - 1; i >= 0; row /= g->sizes[i], i--) dy += row % g->sizes[i] * g->steps[i];
+    return dy;
+}
 
 static void slopes_of_rows(int64_t begin, int64_t count, const void *given) {
     const Slopes *g = given;
     float share = 1.0f / (float)g->width;
     for (int64_t row = begin; row < begin + count; row++) {
-        const float *x = g->x + row * g->width, *dy = g->dy + row * g->width, *scale = g->scale;
+        const float *x = g->x + row * g->width, *dy = slopes_in(g, row), *scale = g->scale;
         float *out = g->out + row * g->width, mean = mean_of_row(x, g->width);
         double sums[3];
         sums_of_row(x, dy, scale, mean, g->width, sums);
@@ -170,7 +180,7 @@ static void slopes_of_scale(int64_t begin, int64_t count, const void *given) {
         memset(out, 0, (size_t)g->width * sizeof(float));
         int64_t end = (piece + 1) * g->piece < g->rows ? (piece + 1) * g->piece : g->rows;
         for (int64_t row = piece * g->piece; row < end; row++) {
-            const float *x = g->x + row * g->width, *dy = g->dy + row * g->width;
+            const float *x = g->x + row * g->width, *dy = slopes_in(g, row);
             float mean = mean_of_row(x, g->width);
             double sums[3];
             sums_of_row(x, dy, NULL, mean, g->width, sums);
@@ -180,13 +190,28 @@ static void slopes_of_scale(int64_t begin, int64_t count, const void *given) {
     }
 }
 
+/* An array of float32 whose rows may lie anywhere, each in order. */
+static PyArrayObject *rows_at(const Call *call, Py_ssize_t index) {
+    PyArrayObject *x = typed_at(call, index, NPY_FLOAT32);
+    if (x || index >= call->count || Py_TYPE(call->args[index]) != &PyArray_Type) return x;
+    x = (PyArrayObject *)call->args[index];
+    int rank = PyArray_NDIM(x);
+    if (PyArray_TYPE(x) != NPY_FLOAT32 || !rank || !PyArray_ISALIGNED(x) || !PyArray_ISNOTSWAPPED(x)) return NULL;
+    if (PyArray_DIM(x, rank - 1) > 1 && PyArray_STRIDE(x, rank - 1) != sizeof(float)) return NULL;
+    for (int i = 0; i < rank; i++)
+        if (PyArray_STRIDE(x, i) < 0 || PyArray_STRIDE(x, i) % (int64_t)sizeof(float)) return NULL;
+    return x;
+}
+
 static bool slopes_at(const Call *call, Slopes *g, int epsilon) {
-    PyArrayObject *dy = typed_at(call, 0, NPY_FLOAT32), *x = typed_at(call, 1, NPY_FLOAT32);
+    PyArrayObject *dy = rows_at(call, 0), *x = typed_at(call, 1, NPY_FLOAT32);
     int rank = x ? PyArray_NDIM(x) : 0;
-    if (call->count <= epsilon || !dy || rank < 2 || !PyArray_SIZE(x) || !same_shape(dy, x)) return false;
+    if (call->count <= epsilon || !dy || rank < 2 || rank > DEEPEST || !PyArray_SIZE(x) || !same_shape(dy, x)) return false;
     if (!PyFloat_CheckExact(call->args[epsilon])) return false;
     g->width = PyArray_DIM(x, rank - 1);
     g->rows = PyArray_SIZE(x) / g->width;
+    g->rank = PyArray_IS_C_CONTIGUOUS(dy) ? 0 : rank - 1;
+    for (int i = 0; i < g->rank; i++) g->sizes[i] = PyArray_DIM(x, i), g->steps[i] = PyArray_STRIDE(dy, i) / (int64_t)sizeof(float);
     g->dy = PyArray_DATA(dy);
     g->x = PyArray_DATA(x);
     g->epsilon = (float)PyFloat_AsDouble(call->args[epsilon]);
@@ -202,7 +227,8 @@ static PyObject *k_layer_norm_grad(const Call *call) {
     x = array_at(call, 1);
     PyArrayObject *out = result_at(call, 4, NPY_FLOAT32, PyArray_NDIM(x), PyArray_DIMS(x));
     if (!out) return NULL;
-    if (share_memory(out, scale)) return Py_DECREF((PyObject *)out), NULL;
+    bool mixed = g.rank && share_memory(out, (PyArrayObject *)call->args[0]);
+    if (mixed || share_memory(out, scale)) return Py_DECREF((PyObject *)out), NULL;
     g.scale = PyArray_DATA(scale);
     g.out = PyArray_DATA(out);
     work_through(call, slopes_of_rows, &g, g.rows, (1 << 13) / g.width + 1, 8 * g.rows * g.width);

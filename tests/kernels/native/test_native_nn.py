@@ -116,6 +116,21 @@ def test_layer_norms_and_their_gradients(sizes: tuple[int, ...]) -> None:
         assert loaded().call("layer_norm_scale_grad", 1, scale, x, 1e-3) is NotImplemented
 
 
+def test_gradients_of_layer_norms_take_slopes_whose_rows_lie_anywhere() -> None:
+    rng = np.random.default_rng(SEED)
+    x, scale = rng.normal(size=(3, 4, 5, 70)).astype("f4"), rng.uniform(0.5, 2, 70).astype("f4")
+    every = rng.normal(size=(4, 3, 10, 72)).astype("f4")
+    some = np.broadcast_to(every[:3, :1, :5, :70], x.shape), np.broadcast_to(every[0, 0, 0, :70], x.shape)
+    for dy in (*some, every.transpose(1, 0, 2, 3)[:, :, ::2, 1:71]):
+        for name, vector in (("layer_norm_grad", (scale,)), ("layer_norm_scale_grad", ())):
+            wanted = loaded().call(name, 1, dy.copy(), x, *vector, 1e-3)
+            for several in (1, 2, 4, 8):
+                assert same(loaded().call(name, several, dy, x, *vector, 1e-3), wanted)
+    memory = np.zeros_like(x)
+    for dy, out in ((x[..., ::-1], None), (x[::-1], None), (np.broadcast_to(memory[:1, :1], x.shape), memory)):
+        assert loaded().call("layer_norm_grad", 1, dy, x, scale, 1e-3, out) is NotImplemented
+
+
 @pytest.mark.parametrize("sizes", [(1, 1), (3, 5), (4, 70), (2, 3, 64), (2, 9000), (900, 300), (40_000, 3), (7,)])
 def test_gradients_of_softmax(sizes: tuple[int, ...]) -> None:
     rng = np.random.default_rng(SEED)

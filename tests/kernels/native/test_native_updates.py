@@ -48,6 +48,11 @@ def test_small_products_with_a_bias_and_a_relu_are_numpys_but_for_the_last_bits(
         assert loaded().call("product", 1, *given, bias, False, out) is out
         np.testing.assert_array_equal(out, plain + bias)  # the product's own bits, whatever comes after it
         np.testing.assert_array_equal(loaded().call("product", 1, *given, bias, True), np.maximum(plain + bias, 0))
+        more = rng.normal(size=(m, n)).astype("f4")
+        for relu in (False, True):
+            both = loaded().call("product", 1, *given, more, relu, None, bias)
+            wanted = plain + bias + more
+            np.testing.assert_array_equal(both, np.maximum(wanted, 0) if relu else wanted)
         buffer, alpha = rng.normal(size=(m, n)).astype("f4"), np.float32(0.3)
         wanted = buffer - plain * alpha
         assert loaded().call("descend", 1, buffer, alpha, *given)
@@ -66,6 +71,8 @@ def test_products_that_do_not_fit_are_left_to_numpy_untouched() -> None:
         (a, b),
         (a, b, False, False, np.ones(3, "f4")),
         (a, b, False, False, None, False, np.empty((2, 2), "f4")),
+        (a, b, False, False, np.ones((3, 2), "f4"), False, None, np.ones(3, "f4")),
+        (a, b, False, False, np.ones((3, 2), "f4"), False, (out := np.empty((3, 2), "f4")), out[0]),
         (np.ones((4, 4), "f4"), (square := np.ones((4, 4), "f4")), False, False, None, False, square),
         (np.ones((2, 40_000), "f4"), np.ones((40_000, 9), "f4"), False, False),
     ]:
