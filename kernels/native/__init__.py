@@ -13,7 +13,7 @@ without the library, `plain`, `avx2` and `avx512` name a set of instructions.
 elementwise.py   elementwise ops, casts, choices, sums of a list
 library.py       loads the library, and makes functions of its kernels
 norm.py          batch normalization with the activation behind it
-product.py       products of matrices
+product.py       products of matrices, and batches of them
 random.py        uniform random numbers
 reduce.py        sums, means, extremes, cumulative sums
 rows.py          gathers, slices, one-hot vectors, the largest of each row, concatenations

@@ -1,4 +1,5 @@
-"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, or both, and subtracted from a variable.
+"""Products of float32 matrices: plain, with a bias and a ReLU, added to a matrix, or both, and subtracted from a variable; and
+batches of products, whose matrices may lie as they do in what one product gave for all heads.
 
 Results may differ from numpy's in the last bits, because products are added in another order, and without being rounded where the
 processor can."""
@@ -16,7 +17,7 @@ from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..nn import fused
-from .library import function
+from .library import function, loaded
 
 FEW, FEW_COPIED, FEW_WORTH_COPYING = 1 << 15, 1 << 14, 1 << 10
 """Multiplications up to which numpy's library costs more before it begins than this does in all; the same where the second matrix
@@ -24,6 +25,8 @@ is copied, since it is turned or its rows are not whole lanes; and the elements 
 MOST, MOST_ELEMENTS, MOST_COPIED = 1 << 26, 1 << 18, 1 << 10
 """Multiplications, the elements of each matrix, and the inner dimension where the second one is copied, up to which that stays in
 the cache: it is read again for each few rows of the first."""
+MOST_OF_BATCH = 1 << 18
+"""Multiplications of each product of a batch."""
 _LANES, _ROWS = 32, 4
 _LEAST, _LEAST_COPIED = 8, 16
 """Rows from which on the lanes of many multiplications are full."""
@@ -51,6 +54,19 @@ def _python(
 
 _product = function("product", _python)
 _descend = function("descend")
+
+
+def _batch_in_python(x: Any, y: Any, adj_x: bool, adj_y: bool, out: Any) -> Any:
+    return math_matmul.batch_matmul(np, x, y, adj_x=adj_x, adj_y=adj_y, out=out)
+
+
+_head_products = function("head_products", _batch_in_python)
+
+
+def is_wide() -> bool:
+    """Whether the library is there, and has wide instructions. Without them others' products are faster than ours."""
+    library = loaded()
+    return library is not None and library.level() != "plain"
 
 
 def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -132,3 +148,26 @@ def add_fused_matmul(
     out: Any = None,
 ) -> Any:
     return _product(a, b, transpose_a, transpose_b, c, activation == "Relu", out, bias)
+
+
+def can_batch(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Batches of the same sizes, by one or two dimensions."""
+    x, y = shapes
+    return 3 <= len(x) == len(y) <= 4 and tuple(x[:-2]) == tuple(y[:-2])
+
+
+def batch_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    """Small matrices that fill lanes. Of larger ones others' products take as long."""
+    (m, k), n = shapes[0][-2:], shapes[1][-1]
+    if attrs["adj_x"]:
+        m, k = k, m
+    if attrs["adj_y"]:
+        n = shapes[1][-2]
+    copied = attrs["adj_y"] or n % _LEAST_COPIED
+    fills = k >= _ROWS and n >= _LEAST_COPIED and m >= (_LEAST if copied else _ROWS)
+    return bool(0 < m * k * n <= MOST_OF_BATCH and fills and is_wide())
+
+
+@kernel("BatchMatMulV2", can=can_batch, pays=batch_pays, **_OPTIONS)
+def batch_matmul(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool, out: Any = None) -> Any:
+    return _head_products(x, y, adj_x, adj_y, out)

@@ -11,6 +11,7 @@ from typing import Any
 from actorflow.registry.kernel import kernel
 
 from ..math import matmul as math_matmul
+from ..native import product as native_product
 from .binding import Binding, loaded
 from .conv import FLOAT32
 from .parts import Batches
@@ -29,6 +30,8 @@ def can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 
 def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
+    if native_product.can_batch(attrs, shapes) and native_product.batch_pays(attrs, shapes):
+        return False  # our own kernel begins sooner, and reads matrices as they lie
     m, k = _turned(shapes[0], attrs["adj_x"])
     n = _turned(shapes[1], attrs["adj_y"])[1]
     return prod(shapes[0][:-2]) * m * k * n >= _WORTH_PRODUCTS and min(m, k, n) >= _NARROWEST

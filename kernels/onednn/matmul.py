@@ -62,10 +62,7 @@ def pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def _is_native(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     """Whether our own kernel takes a product, since its matrices stay in the cache: it begins sooner, shares short calls, and
     adds a bias while the sums are in registers. Without wide instructions the library is faster."""
-    library = native()
-    if library is None or library.level() == "plain":
-        return False
-    return native_product.can(attrs, shapes) and native_product.pays(attrs, shapes)
+    return native_product.is_wide() and native_product.can(attrs, shapes) and native_product.pays(attrs, shapes)
 
 
 def _turned(shape: Sequence[int], transpose: bool) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-/* Attention: softmax(scale · q kᵀ + bias) v for each head, as products of `product.c` around a softmax of some rows at a time, whose
+/* Attention, and products of heads by themselves: softmax(scale · q kᵀ + bias) v for each head, as products of `product.c` around a softmax of some rows at a time, whose
  * scores stay in the cache.
  *
  * A head's queries, keys and values are rows that lie apart, as they come out of one product for all heads, so none is copied
@@ -127,6 +127,15 @@ static bool heads_at(const Call *call, Py_ssize_t index, Heads *heads, int64_t s
     return true;
 }
 
+/* A view of [batch, row, head, element] with the heads before the rows, which takes the reference over. */
+static PyObject *heads_first(PyObject *out) {
+    npy_intp order[4] = {0, 2, 1, 3};
+    PyArray_Dims axes = {order, 4};
+    PyObject *view = PyArray_Transpose((PyArrayObject *)out, &axes);
+    Py_DECREF(out);
+    return view;
+}
+
 /* attention(query, key, value, bias or None, scale, whether keys are columns): keys and values may belong to several heads in a row. */
 static PyObject *k_attention(const Call *call) {
     Attention a = {0};
@@ -166,12 +175,94 @@ static PyObject *k_attention(const Call *call) {
         Py_DECREF((PyObject *)out);
         return PyErr_NoMemory();
     }
-    if (rank == 3) return (PyObject *)out;
-    npy_intp order[4] = {0, 2, 1, 3};
-    PyArray_Dims axes = {order, 4};
-    PyObject *view = PyArray_Transpose(out, &axes);
+    return rank == 3 ? (PyObject *)out : heads_first((PyObject *)out);
+}
+
+/* ---- products of heads */
+
+typedef struct {
+    Heads x, y; /* x [m, k] and y [k, n] of each head */
+    float *out;
+    int64_t heads, m, k, n, blocks;
+    int64_t out_batch, out_head, out_row;
+    bool copies;
+    int *failed;
+} HeadProducts;
+
+static void head_products(int64_t begin, int64_t count, const void *given) {
+    const HeadProducts *p = given;
+    int64_t wide = whole_lanes(p->n), held = -1;
+    float *packed = p->copies ? malloc((size_t)(p->k * wide) * sizeof(float)) : NULL;
+    if (p->copies && !packed) {
+        __atomic_store_n(p->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t i = begin; i < begin + count; i++) {
+        int64_t both = i / p->blocks, head = both % p->heads, batch = both / p->heads, first = i % p->blocks * ATTENTION_ROWS;
+        const float *y = of_head(&p->y, batch, head);
+        if (p->copies && held != both) {
+            if (p->y.row == 1)
+                turn_rows(y, p->y.inner, p->k, p->n, packed, wide);
+            else
+                copy_rows(y, p->y.row, p->y.inner, p->k, p->n, packed, wide);
+            held = both;
+        }
+        Product one = {.a = of_head(&p->x, batch, head) + first * p->x.row, .b = p->copies ? packed : y,
+                       .c = p->out + batch * p->out_batch + head * p->out_head + first * p->out_row,
+                       .m = p->m - first < ATTENTION_ROWS ? p->m - first : ATTENTION_ROWS, .n = p->n, .k = p->k, .a_row = p->x.row,
+                       .a_inner = p->x.inner, .b_row = p->copies ? wide : p->y.row, .c_row = p->out_row};
+        multiplied(&one);
+    }
+    free(packed);
+}
+
+/* Whether no element of an array in any order lies where one of `out` does, which is in C's order. */
+static bool lies_apart(PyArrayObject *x, PyArrayObject *out) {
+    const char *low = PyArray_BYTES(x), *high = low + PyArray_ITEMSIZE(x);
+    for (int i = 0; i < PyArray_NDIM(x); i++) *(PyArray_STRIDE(x, i) < 0 ? &low : &high) += (PyArray_DIM(x, i) - 1) * PyArray_STRIDE(x, i);
+    return high <= PyArray_BYTES(out) || PyArray_BYTES(out) + PyArray_NBYTES(out) <= low;
+}
+
+static void turn_heads(Heads *h, int64_t sizes[4]) {
+    int64_t step = h->row, size = sizes[2];
+    h->row = h->inner, h->inner = step, sizes[2] = sizes[3], sizes[3] = size;
+}
+
+/* head_products(x, y, x turned, y turned, out or None): products of matrices of rank 3 or 4. If the rows of y have the heads between
+ * them, as they come out of one product for all heads, so have those of the result, which the next such product takes as they are. */
+static PyObject *k_head_products(const Call *call) {
+    HeadProducts p = {0};
+    int64_t x[4], y[4];
+    if (call->count != 5 || !heads_at(call, 0, &p.x, x) || !heads_at(call, 1, &p.y, y)) return NULL;
+    PyArrayObject *left = (PyArrayObject *)call->args[0], *right = (PyArrayObject *)call->args[1];
+    int rank = PyArray_NDIM(left);
+    if (rank < 3 || PyArray_NDIM(right) != rank) return NULL;
+    bool between = p.y.row > p.y.head && y[1] > 1 && p.y.head > 0 && call->args[3] != Py_True;
+    if (call->args[2] == Py_True) turn_heads(&p.x, x);
+    if (call->args[3] == Py_True) turn_heads(&p.y, y);
+    if (x[0] != y[0] || x[1] != y[1] || x[3] != y[2] || !PyArray_SIZE(left) || !PyArray_SIZE(right)) return NULL;
+    p.heads = x[1], p.m = x[2], p.k = x[3], p.n = y[3];
+    int64_t work = x[0] * p.heads * p.m * p.k * p.n / PRODUCTS_OF_ONE;
+    bool seen = PyArray_SIZE(left) >= ATTENTION_LEAST || PyArray_SIZE(right) >= ATTENTION_LEAST;
+    if (seen && left_to_governor(call, work)) return NULL;
+    npy_intp sizes[4] = {x[0], p.heads, p.m, p.n}, flat[3] = {x[0], p.m, p.n};
+    PyArrayObject *out = result_at(call, 4, NPY_FLOAT32, rank, rank == 4 ? sizes : flat);
+    if (!out) return NULL;
+    if (!lies_apart(left, out) || !lies_apart(right, out)) return Py_DECREF((PyObject *)out), NULL;
+    int failed = 0;
+    p.out = PyArray_DATA(out), p.failed = &failed, p.blocks = (p.m + ATTENTION_ROWS - 1) / ATTENTION_ROWS;
+    p.copies = p.y.inner != 1 || p.n % LANE;
+    p.out_batch = p.heads * p.m * p.n;
+    p.out_head = between ? p.n : p.m * p.n;
+    p.out_row = between ? p.heads * p.n : p.n;
+    work_through(call, head_products, &p, x[0] * p.heads * p.blocks, 1, work);
+    if (failed) return Py_DECREF((PyObject *)out), PyErr_NoMemory();
+    if (!between) return (PyObject *)out;
+    npy_intp rows[4] = {x[0], p.m, p.heads, p.n};
+    PyArray_Dims lying = {rows, 4};
+    PyObject *memory = PyArray_Newshape(out, &lying, NPY_CORDER);
     Py_DECREF((PyObject *)out);
-    return view;
+    return memory ? heads_first(memory) : NULL;
 }
 
 /* ---- positions as rotations */

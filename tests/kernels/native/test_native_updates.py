@@ -59,6 +59,56 @@ def test_small_products_with_a_bias_and_a_relu_are_numpys_but_for_the_last_bits(
         np.testing.assert_array_equal(buffer, wanted)
 
 
+def heads(rng: np.random.Generator, sizes: tuple[int, ...], between: bool) -> Any:
+    """A tensor [batch, head, row, element]; in memory with the heads `between` the rows."""
+    batch, some, rows, elements = sizes
+    lying = (batch, rows, some, elements) if between else sizes
+    found = rng.normal(size=lying).astype("f4")
+    return found.transpose(0, 2, 1, 3) if between else found
+
+
+@pytest.mark.parametrize("turned_y", [False, True])
+@pytest.mark.parametrize("turned_x", [False, True])
+@pytest.mark.parametrize("between", [False, True])
+def test_products_of_heads_lie_as_their_second_matrices_do(
+    between: bool, turned_x: bool, turned_y: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    for m, k, n in [(1, 1, 1), (32, 16, 32), (8, 4, 17), (70, 33, 48), (65, 5, 16), *rng.integers(1, 40, (12, 3))]:
+        x = heads(rng, (2, 3, *((k, m) if turned_x else (m, k))), between)
+        y = heads(rng, (2, 3, *((n, k) if turned_y else (k, n))), between)
+        for some in (slice(None), np.s_[:, 0], np.s_[:, :1]):
+            left, right = (one.swapaxes(-1, -2) if turned else one for one, turned in ((x, turned_x), (y, turned_y)))
+            wanted = left[some].astype("f8") @ right[some]
+            out = np.empty(wanted.shape, "f4")
+            given = x[some], y[some], turned_x, turned_y
+            found = loaded().call("head_products", 1, *given, out)
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+            assert np.shares_memory(found, out)
+            for threads in (2, 4, 8):
+                np.testing.assert_array_equal(loaded().call("head_products", threads, *given, None), found)
+        if between and not turned_y and k > 1:
+            assert found.shape == (2, 1, m, n)
+            whole = loaded().call("head_products", 1, x, y, turned_x, turned_y, None)
+            assert whole.transpose(0, 2, 1, 3).flags.c_contiguous
+
+
+def test_products_of_heads_that_do_not_fit_are_left_to_numpy_untouched() -> None:
+    x, y = np.ones((2, 3, 4, 4), "f4"), np.ones((2, 3, 4, 4), "f4")
+    for given in [
+        (x, y[:, :2], False, False, None),
+        (x, y[..., :3, :], False, False, None),
+        (x, y[0], False, False, None),
+        (x[0, 0], y[0, 0], False, False, None),
+        (x, y.astype("f8"), False, False, None),
+        (x[:0], y[:0], False, False, None),
+        (x, y, False, False, y),
+        (x, y, False, False, np.empty((2, 3, 4, 5), "f4")),
+        (x, y, False, False),
+    ]:
+        assert loaded().call("head_products", 1, *given) is NotImplemented
+
+
 def test_products_that_do_not_fit_are_left_to_numpy_untouched() -> None:
     a, b = np.ones((3, 4), "f4"), np.ones((4, 2), "f4")
     buffer = np.zeros((3, 2), "f4")
