@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent
 SOURCES = "kernels/native/src"
 COMPILED = (
     "module.c",
+    "functions.c",
     "pool.c",
     "share.c",
     "crc32c.c",

@@ -115,16 +115,16 @@ def _prepared(op: str) -> Prepare:
         whole = prod(geometry.result[:3]) if geometry.is_product else geometry
         return prepared.kernel_of(
             weighted,
-            whole,
-            lambda: shares_of(geometry),
-            geometry.flops,
-            shapes,
-            geometry.result,
-            described,
-            activation,
-            otherwise,
-            adds,
-            Matrix(geometry.weights[2], geometry.outputs, False) if geometry.is_product else None,
+            whole=whole,
+            shares=lambda: shares_of(geometry),
+            flops=geometry.flops,
+            shapes=shapes,
+            result=geometry.result,
+            described=described,
+            activation=activation,
+            otherwise=otherwise,
+            adds=adds,
+            matrix=Matrix(geometry.weights[2], geometry.outputs, False) if geometry.is_product else None,
         )
 
     return prepare

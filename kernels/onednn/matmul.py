@@ -220,16 +220,16 @@ def _prepared(op: str) -> Prepare:
         weighted, flops = prepared.Weighted(constants, adds), 2.0 * m * n * k
         return prepared.kernel_of(
             weighted,
-            m,
-            shares,
-            flops,
-            shapes,
-            (m, n),
-            described,
-            activation,
-            otherwise,
-            adds,
-            Matrix(k, n, turned),
+            whole=m,
+            shares=shares,
+            flops=flops,
+            shapes=shapes,
+            result=(m, n),
+            described=described,
+            activation=activation,
+            otherwise=otherwise,
+            adds=adds,
+            matrix=Matrix(k, n, turned),
         )
 
     return prepare

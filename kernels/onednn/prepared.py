@@ -259,6 +259,7 @@ class Work:
 
 def kernel_of(
     weighted: Weighted,
+    *,
     whole: Any,
     shares: Callable[[], Sequence[Share]],
     flops: float,

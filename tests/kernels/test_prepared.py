@@ -206,8 +206,9 @@ def test_a_prepared_kernel_takes_what_the_other_one_takes(seed: int) -> None:
         np.testing.assert_allclose(out, added + x @ w, rtol=1e-4, atol=1e-4)
     with pytest.raises(TypeError):
         run(np, added, x, w, into=out)
-    with pytest.raises(TypeError):
-        run(np, added)
+    for given in ((added,), (added, x), (added, x, w, None, out)):
+        with pytest.raises(TypeError):
+            run(np, *given)
 
 
 @pytest.mark.skipif(loaded() is None, reason="the library in C is not there")

@@ -1,12 +1,9 @@
-/* The extension module `_native`: the kernels as functions of Python, the pool, checksums, records, and simulated steps.
- *
- * `bind` makes a builtin function of a kernel, and of the Python function to which it leaves what it does not know. Such a function gets
- * its arguments as a C array, so a call costs 0.1 µs.
- */
+/* The extension module `_native`: the choice of a processor's kernels, the pool, checksums, and the module's table of functions. */
 #define OWNS_NUMPY
 #include "kernels.h"
 
 #include "crc32c.h"
+#include "functions.h"
 #include "records.h"
 #include "simulate.h"
 
@@ -53,186 +50,11 @@ static PyObject *level_name(PyObject *self, PyObject *unused) {
     return PyUnicode_FromString(level);
 }
 
-/* ---- kernels as functions */
-
-typedef struct {
-    PyObject_HEAD
-    Function function;
-    PyObject *otherwise;
-} Bound;
-
-static PyTypeObject *bound_type;
-
-static void bound_dealloc(PyObject *self) {
-    PyTypeObject *type = Py_TYPE(self);
-    Py_XDECREF(((Bound *)self)->otherwise);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot bound_slots[] = {{Py_tp_dealloc, bound_dealloc}, {0, NULL}};
-static PyType_Spec bound_spec = {"actorflow.kernels.native._native.Bound", sizeof(Bound), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
-
-static PyObject *to_python(PyObject *function, PyObject *const *args, Py_ssize_t count) {
-    PyObject *given = PyTuple_New(count);
-    if (!given) return NULL;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Py_INCREF(args[i]);
-        PyTuple_SetItem(given, i, args[i]);
-    }
-    PyObject *found = PyObject_CallObject(function, given);
-    Py_DECREF(given);
-    return found;
-}
-
-/* What a kernel gives, unless an exception is set: one of a handler of signals that ran as Python was asked for threads. */
-static PyObject *unless_raised(PyObject *found) {
-    if (!found || !PyErr_Occurred()) return found;
-    Py_DECREF(found);
-    return NULL;
-}
-
-static PyObject *call_bound(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    Bound *bound = (Bound *)self;
-    Call call = {args, count, 0};
-    PyObject *found = unless_raised(bound->function(&call));
-    if (found || PyErr_Occurred()) return found;
-    return to_python(bound->otherwise, args, count);
-}
-
-static PyMethodDef bound_definition = {"kernel", (PyCFunction)(void (*)(void))call_bound, METH_FASTCALL, NULL};
-
-static Function function_named(PyObject *name) {
+Function function_named(PyObject *name) {
     for (const Kernel *kernel = table; kernel->name; kernel++)
         if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, kernel->name) == 0) return kernel->function;
     PyErr_Format(PyExc_KeyError, "there is no native kernel %R", name);
     return NULL;
-}
-
-static PyObject *bind(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    (void)self;
-    if (count != 2) return PyErr_Format(PyExc_TypeError, "bind(name, otherwise)");
-    Function function = function_named(args[0]);
-    if (!function) return NULL;
-    Bound *bound = PyObject_New(Bound, bound_type);
-    if (!bound) return NULL;
-    bound->function = function;
-    bound->otherwise = args[1];
-    Py_INCREF(args[1]);
-    PyObject *made = PyCFunction_NewEx(&bound_definition, (PyObject *)bound, NULL);
-    Py_DECREF((PyObject *)bound);
-    return made;
-}
-
-/* ---- kernels of nodes */
-
-typedef struct {
-    PyObject_HEAD
-    Function function;
-    PyObject *work, *otherwise, *limit;
-    long most;
-    int at; /* the place of the array among the arguments */
-} Prepared;
-
-static PyTypeObject *prepared_type;
-
-static void prepared_dealloc(PyObject *self) {
-    Prepared *prepared = (Prepared *)self;
-    PyTypeObject *type = Py_TYPE(self);
-    Py_XDECREF(prepared->work);
-    Py_XDECREF(prepared->otherwise);
-    Py_XDECREF(prepared->limit);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot prepared_slots[] = {{Py_tp_dealloc, prepared_dealloc}, {0, NULL}};
-static PyType_Spec prepared_spec = {"actorflow.kernels.native._native.Prepared", sizeof(Prepared), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, prepared_slots};
-
-/* Whether the caller's session allows as many threads as the work is for. -1 with an exception. */
-static int has_all_threads(const Prepared *prepared) {
-    if (prepared->limit == Py_None) return 1;
-    PyObject *limit = PyObject_CallNoArgs(prepared->limit);
-    if (!limit) return -1;
-    long threads = limit == Py_None ? prepared->most : PyLong_AsLong(limit);
-    Py_DECREF(limit);
-    return threads == -1 && PyErr_Occurred() ? -1 : threads >= prepared->most;
-}
-
-static PyObject *with_keywords(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-    PyObject *given = PyTuple_New(count), *keywords = PyDict_New(), *found = NULL;
-    bool made = given && keywords;
-    for (Py_ssize_t i = 0; made && i < count; i++) {
-        Py_INCREF(args[i]);
-        PyTuple_SetItem(given, i, args[i]);
-    }
-    for (Py_ssize_t i = 0; made && names && i < PyTuple_Size(names); i++)
-        made = !PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[count + i]);
-    if (made) found = PyObject_Call(function, given, keywords);
-    Py_XDECREF(given);
-    Py_XDECREF(keywords);
-    return found;
-}
-
-/* A call of a node's kernel: (xp, x, ...) or (xp, added, x, ...), and perhaps `out`. */
-static PyObject *call_prepared(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-    Prepared *prepared = (Prepared *)self;
-    Py_ssize_t keywords = names ? PyTuple_Size(names) : 0;
-    bool known = count > prepared->at && !keywords;
-    if (count > prepared->at && keywords == 1) known = !PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out");
-    int allowed = known ? has_all_threads(prepared) : 0;
-    if (allowed < 0) return NULL;
-    if (allowed) {
-        PyObject *given[] = {prepared->work, keywords ? args[count] : Py_None, args[prepared->at], args[1]};
-        Call call = {given, 2 + prepared->at, 0};
-        PyObject *found = unless_raised(prepared->function(&call));
-        if (found || PyErr_Occurred()) return found;
-    }
-    return with_keywords(prepared->otherwise, args, count, names);
-}
-
-static PyMethodDef prepared_definition = {"prepared", (PyCFunction)(void (*)(void))call_prepared, METH_FASTCALL | METH_KEYWORDS, NULL};
-
-/* prepared(work, otherwise, adds, limit, most): the kernel of a node, as `otherwise` is one. The function `prepared` does the work on
- * its first input, or on the second and the first one on top (`adds`), as long as `limit()` is None or not below `most`. None for
- * no limit. */
-static PyObject *make_prepared(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    (void)self;
-    if (count != 5) return PyErr_Format(PyExc_TypeError, "prepared(work, otherwise, adds, limit, most)");
-    PyObject *name = PyUnicode_FromString("prepared"), *module = PyUnicode_FromString("actorflow.kernels.native");
-    Function function = name && module ? function_named(name) : NULL;
-    int adds = PyObject_IsTrue(args[2]);
-    long most = PyLong_AsLong(args[4]);
-    bool fits = function && adds >= 0 && !(most == -1 && PyErr_Occurred());
-    Prepared *prepared = fits ? PyObject_New(Prepared, prepared_type) : NULL;
-    PyObject *made = NULL;
-    if (prepared) {
-        prepared->function = function;
-        prepared->most = most;
-        prepared->at = adds ? 2 : 1;
-        Py_INCREF(prepared->work = args[0]);
-        Py_INCREF(prepared->otherwise = args[1]);
-        Py_INCREF(prepared->limit = args[3]);
-        made = PyCFunction_NewEx(&prepared_definition, (PyObject *)prepared, module);
-        Py_DECREF((PyObject *)prepared);
-    }
-    Py_XDECREF(name);
-    Py_XDECREF(module);
-    return made;
-}
-
-static PyObject *call_named(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    (void)self;
-    if (count < 2) return PyErr_Format(PyExc_TypeError, "call(name, threads, *arguments)");
-    Function function = function_named(args[0]);
-    long threads = PyLong_AsLong(args[1]);
-    if (!function || (threads == -1 && PyErr_Occurred())) return NULL;
-    Call call = {args + 2, count - 2, threads < 1 ? 1 : (int)threads};
-    PyObject *found = function(&call);
-    if (found || PyErr_Occurred()) return found;
-    Py_RETURN_NOTIMPLEMENTED;
 }
 
 /* ---- the pool */
@@ -261,7 +83,7 @@ static void call_each(int64_t begin, int64_t count, const void *given) {
     PyGILState_STATE state = PyGILState_Ensure();
     for (int64_t i = begin; i < begin + count && !calls->type; i++) {
         PyObject *number = PyLong_FromLongLong(i), *found = NULL;
-        if (number) found = to_python(calls->work, &number, 1);
+        if (number) found = call_python(calls->work, &number, 1, NULL);
         Py_XDECREF(number);
         if (!found) {
             if (calls->type)
@@ -420,9 +242,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     bool found = numpy && find_numpy_loops(numpy);
     Py_XDECREF(numpy);
     if (!found) return NULL;
-    bound_type = (PyTypeObject *)PyType_FromSpec(&bound_spec);
-    prepared_type = (PyTypeObject *)PyType_FromSpec(&prepared_spec);
-    if (!bound_type || !prepared_type) return NULL;
+    if (!make_function_types()) return NULL;
     take_best();
     PyObject *module = PyModule_Create(&definition);
     if (module && PyModule_AddStringConstant(module, "sources", ACTORFLOW_SOURCES)) Py_CLEAR(module);

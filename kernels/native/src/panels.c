@@ -9,8 +9,6 @@
 enum { WEIGHT_COLUMNS = 64, WEIGHT_DEPTH = 512, WEIGHTS_AHEAD = 24 };
 #if LANE == 16
 enum { WEIGHT_ROWS = 6, WEIGHT_LANES = 4 };
-#elif LANE == 8
-enum { WEIGHT_ROWS = 4, WEIGHT_LANES = 2 };
 #else
 enum { WEIGHT_ROWS = 4, WEIGHT_LANES = 2 };
 #endif

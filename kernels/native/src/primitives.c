@@ -4,11 +4,12 @@
 typedef struct {
     int64_t execute, set_handle, threads_now, set_threads; /* addresses of C functions; the last two are 0 where threads are nobody's */
     int64_t threads;                                       /* for which the primitives were made */
-    int64_t after;                                         /* what becomes of each element of the last array in the end: */
-    int64_t width, step;                                   /* of so many, with so many from one row to the next */
+    int64_t after;                                         /* the function that each element of the last array goes through in the end */
+    int64_t width, step;                                   /* the elements of a row of that array, and from one row to the next */
     int64_t arrays, steps;
-    int64_t rest[]; /* for each array its memory (0 for none) and how many elements it has; then for each step four numbers: a primitive,
-                     * its stream, how many arguments it has, and those; or 0 and a product with `Panels`, which is none of the library's */
+    int64_t rest[]; /* For each array its memory (0 for none) and how many elements it has. Then for each step four numbers: a primitive,
+                     * its stream, how many arguments it has, and their address; or, for a product of our own, 0, the address of its
+                     * `Panels`, and two zeros. */
 } Recipe;
 
 enum { NOTHING_AFTER, RELU_AFTER, RELU6_AFTER, GELU_AFTER };

@@ -23,7 +23,7 @@
 enum {
     KINDS = 1 << 10, /* places for kinds; one that comes later takes the place of another */
     ROUND = 128, /* of so many calls the first three are done alone; the first of them brings the data back to its core */
-    COLD = 8,    /* shared calls that are not taken down: they bring the data to another core */
+    COLD = 8,    /* shared calls whose time does not count: they bring the data to another core */
     FEW = 16,    /* shared calls before they are judged */
     GRAIN = 64,  /* elements: pieces of many begin at lines of the cache */
     /* Nanoseconds: */
@@ -166,7 +166,7 @@ void share_work(const Short *call, Part part, const void *given, int64_t count, 
     set(&shared_calls, get(&shared_calls) + 1);
     add_gain(alone - (at - begun), at);
     if (get(&call->cost->tried) < COLD)
-        set(&call->cost->shared, alone); /* so that a few slow ones do not decide */
+        set(&call->cost->shared, alone); /* the mean begins without gain or loss, so that a few slow ones do not decide */
     else
         take_in(&call->cost->shared, at - begun, 8);
     judge(call->cost, at);
