@@ -54,7 +54,7 @@ def _operations(c: Inference) -> float:
         return 1e6
     if not is_static(result) or not is_static(filters):
         return 1e6
-    return 60.0 * (num_elements(result) or 0) * (num_elements(filters[:2]) or 0)
+    return 8.0 * (num_elements(result) or 0) * (num_elements(filters[:2]) or 0)
 
 
 @op("DepthwiseConv2dNative", shape=_convolved, dtypes=FLOATING, work=_operations)
