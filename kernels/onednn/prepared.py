@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from actorflow.registry.series import offer
 from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded as library_in_c
 from ..shared.governor import Governor
+from ..shared.series import WorkStep
 from ..shared.threads import governed, governor_of, most_threads
 from . import panels
 from .binding import Binding, Unsupported, loaded
@@ -37,6 +39,8 @@ ALL = frozenset((*AFTER, *ACTIVATIONS))
 _SUM = 0x1FFF0
 _WORTH_SHARING = 5e5
 """The work that threads of the pool share. They are awake where other such work has come just before."""
+_WORTH_A_PART = 1e5
+"""The work that threads share in a series, in which they are beside each other anyway."""
 _FEW_ROWS, _LINE = 16, 16
 """A thread with fewer rows than that takes as long to read the weights, so threads take columns of them instead: whole lines of
 the cache, which no two threads write to."""
@@ -176,6 +180,8 @@ class Work:
     product one after the other, so that no program for all has their weights in its layout once more."""
 
     __slots__ = (
+        "_flops",
+        "_given",
         "_governor",
         "_in_columns",
         "_kept",
@@ -184,6 +190,7 @@ class Work:
         "_parts",
         "_places",
         "_program_for",
+        "_shares",
         "_whole",
         "_whole_program",
     )
@@ -198,19 +205,32 @@ class Work:
         flops: float,
     ) -> None:
         self._program_for, self._whole, self._key = program_for, whole, key
+        self._given, self._shares, self._flops = given, shares, flops
         divided = shares() if flops >= _WORTH_SHARING and most_threads() > 1 else ()
         self._in_columns = len(divided) > 1 and isinstance(divided[0].piece, Columns)
         self._whole_program = None if self._in_columns else program_for(whole)
-        self._parts: list[Program | Panels] = []
-        self._places = b""
         self._kept: list[Any] = []
         self._most = most_threads()
         self._governor: Governor | None = None
-        if len(divided) > 1:
-            made = {piece: program_for(piece) for piece in {share.piece for share in divided}}
-            self._parts = [made[share.piece] for share in divided]
-            places = [{"x": share.x, "bias": share.bias}.get(name, share.y) for share in divided for name in given]
-            self._places = struct.pack(f"={len(places)}q", *places)
+        self._parts, self._places = self._divided(divided)
+
+    def _divided(self, shares: Sequence[Share]) -> tuple[list[Program | Panels], bytes]:
+        """The programs of parts, and the places at which they begin; none where there is one part."""
+        if len(shares) < 2:
+            return [], b""
+        made = {piece: self._program_for(piece) for piece in {share.piece for share in shares}}
+        places = [{"x": share.x, "bias": share.bias}.get(name, share.y) for share in shares for name in self._given]
+        return [made[share.piece] for share in shares], struct.pack(f"={len(places)}q", *places)
+
+    def programs(self) -> tuple[Sequence[Program | Panels], Sequence[Program | Panels], bytes]:
+        """The program of all of it, if there is one; those of parts, also where these are shared in a series only; and the places
+        of parts."""
+        parts, places = self._parts, self._places
+        if not parts and self._flops >= _WORTH_A_PART and self._most > 1:
+            shares = self._shares()
+            if not isinstance(shares[0].piece, Columns):  # parts of columns would have weights of their own
+                parts, places = self._divided(shares)
+        return [] if self._in_columns else [self._all()], parts, places
 
     def written(self, given: Sequence[int], result: Sequence[int]) -> tuple[Any, ...]:
         """The work as the function in C reads it (`native/src/primitives.c`). The first array and the result have these
@@ -340,4 +360,5 @@ def kernel_of(
     if biased or native is None:
         return kernel
     made: Callable[..., Any] = native.prepared(work.written(expected, wanted), kernel, adds, *work.limited)
+    offer(made, WorkStep(work, key, (1, 0) if adds else (0,), (expected, *([wanted] if adds else []), wanted)))
     return made

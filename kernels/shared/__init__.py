@@ -7,6 +7,7 @@ loops.py         loops of elementwise kernels in short form
 reducing.py      sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's
                  reductions
 scipy_parts.py   compiled parts of scipy, without the packages around them
+series.py        steps of prepared work, joined into a series that one call of C does
 threads.py       work on the threads of the pool: the cores that there are, governed calls, pieces in Python
 waiter.py        what an asynchronous kernel waits on: a future that anyone may wake, from any thread or event loop
 """

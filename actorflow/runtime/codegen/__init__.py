@@ -14,4 +14,5 @@ llvm.py             llvmlite (extra `jit`): from the text of a module to machine
 loop_emitter.py     writes the code of a coalesced loop: a generator of straight lines, with branches under `if` and inner loops
                     of their own
 region.py           the kernel of a region: generated code, one version for each tuple of input shapes that it meets
+series.py           which members of a region are steps of one series, and where their tensors lie
 """

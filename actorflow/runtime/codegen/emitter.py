@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -12,9 +12,12 @@ from actorflow.device.base import Device
 from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
+from actorflow.registry.kernel import KernelDef
+from actorflow.registry.series import step_of
 from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit import CompiledLoop
 from actorflow.runtime.codegen.jit_groups import FusedLoop
+from actorflow.runtime.codegen.series import Series, in_series
 from actorflow.runtime.diagnostics.misfit import Given, given
 from actorflow.runtime.kernel_binding import ContextOf, bind, fills_first, kernel_of, list_position, needs_memory
 from actorflow.shapes import Shape, is_static, num_elements
@@ -71,7 +74,10 @@ class Emitter:
         self._kept: frozenset[TensorId] = frozenset(kept)
         self._into: dict[str, str] = {}
         """The array that a member's result goes into, where it is no fresh one."""
-        self._constants: dict[TensorId, Any] = {}
+        constants = {TensorId(m.name, 0): m.attrs["value"] for m in members if m.op == "Const"}
+        self._constants = {e: value for e, value in constants.items() if e not in self._spelling}  # others are fed
+        self._made = {TensorId(m.name, port): shape for m in members for port, shape in enumerate(m.shapes)}
+        self._entries: dict[str, KernelDef] = {}
         self._last_use = {tensor_id: member.name for member in members for tensor_id in member.inputs}
 
     def emit(self, member: Node) -> None:
@@ -80,9 +86,7 @@ class Emitter:
         if member.op == "Const":
             self._constant(member)
             return
-        shapes = [self._shapes.get(e) for e in member.inputs]
-        constants = [self._constants.get(e) for e in member.inputs]
-        entry = kernel_of(member, self._device, (), shapes, self._without, constants)
+        entry = self._entry(member)
         arguments = self._arguments(member)
         expression: str
         if needs_memory(member, self._device) and not all(is_static(s) for s in member.shapes):
@@ -105,6 +109,54 @@ class Emitter:
             self._mark(member)
             writer.add(f"{writer.bind(_check_single)}({results[0]}, {writer.bind(member.op)})")
         self._release(member)
+
+    def _entry(self, member: Node) -> KernelDef:
+        """The kernel of a member, which may be prepared for it: the same one each time."""
+        found = self._entries.get(member.name)
+        if found is None:
+            shapes = [self._shape(e) for e in member.inputs]
+            constants = [self._constants.get(e) for e in member.inputs]
+            found = kernel_of(member, self._device, (), shapes, self._without, constants)
+            self._entries[member.name] = found
+        return found
+
+    def _shape(self, tensor_id: TensorId) -> Shape:
+        """The shape of a tensor as far as it is known, perhaps before its line is written."""
+        return self._shapes.get(tensor_id, self._made.get(tensor_id))
+
+    def joined(self, pieces: Sequence[Node | FusedLoop]) -> Iterator[Node | FusedLoop | Series]:
+        """The pieces, of which those that one call does are a series."""
+        return in_series(pieces, lambda member: step_of(self._entry(member).function), self._shape, self._kept)
+
+    def emit_series(self, series: Series) -> None:
+        """Writes the call of a series, in memory for its outputs and for what only its steps read."""
+        writer, last = self._writer, series.members[-1]
+        members = {TensorId(m.name, 0): m for m in series.members}
+        results = []
+        for tensor_id in series.outputs:
+            member = members[tensor_id]
+            results.append(f"v{len(self._shapes)}")
+            self._shapes[tensor_id] = member.shapes[0]
+            self._spelling[tensor_id] = results[-1]
+            self._mark(member)
+            writer.add(f"{results[-1]} = {self._fresh(member.shapes[0], member)}")
+        arguments = [*(self._spelling[e] for e in series.inputs), *results]
+        if series.room:
+            self._mark(last)
+            writer.add(f"o{writer.line} = {self._fresh((series.room,), last)}")
+            arguments.append(f"o{writer.line - 1}")
+        self._mark(last)
+        writer.add(f"{writer.bind(series.function)}({', '.join(arguments)})")
+        if series.room:
+            self._mark(last)
+            writer.add(f"del {arguments[-1]}")
+        for member in series.members:
+            self._release(member)
+
+    def _fresh(self, shape: Shape, member: Node) -> str:
+        """The expression of a fresh array of the type of a member's output."""
+        bind, dtype = self._writer.bind, member.dtypes[0].numpy_dtype
+        return f"{bind(self._device.allocator.allocate)}({bind(shape)}, {bind(dtype)})"
 
     def emit_loop(self, fused: FusedLoop, loop: CompiledLoop) -> None:
         """Writes the call of the compiled loop that stands for several members."""
@@ -172,7 +224,6 @@ class Emitter:
             return  # it is fed
         self._spelling[tensor_id] = self._writer.bind(value, "c")
         self._shapes[tensor_id] = value.shape
-        self._constants[tensor_id] = value
         if value.ndim == 0 and not value.dtype.hasobject:
             self._rank0[tensor_id] = self._writer.bind(codegen.scalar_constant(value), "c")
 

@@ -25,6 +25,7 @@ from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.emitter import Emitter, SourceMap
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
 from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
+from actorflow.runtime.codegen.series import Series
 from actorflow.runtime.diagnostics.misfit import Given
 from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of, needs_memory
 from actorflow.runtime.state.resources import one_at_a_time
@@ -169,8 +170,10 @@ class Region:
         outputs = attrs["outputs"]
         members = [m for piece in pieces for m in (piece.members if isinstance(piece, FusedLoop) else (piece,))]
         emitter = Emitter(attrs["inputs"], shapes, members, outputs, self._device, self._context_of, self._without)
-        for piece in yielding(pieces):
-            if isinstance(piece, FusedLoop):
+        for piece in yielding(list(emitter.joined(pieces))):
+            if isinstance(piece, Series):
+                emitter.emit_series(piece)
+            elif isinstance(piece, FusedLoop):
                 assert self._compiler is not None
                 emitter.emit_loop(piece, self._compiler.compile(piece.recipe))
             else:

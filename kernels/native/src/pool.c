@@ -222,6 +222,16 @@ void pool_state(int *all, int *asleep) {
 
 int pool_looking(void) { return atomic_load_explicit(&looking, memory_order_relaxed); }
 
+void pool_await(const int64_t *number, int64_t enough) {
+    while (__atomic_load_n(number, __ATOMIC_ACQUIRE) < enough) {
+        for (int i = 0; i < LOOKS_AT_ONCE && !atomic_load_explicit(&crowded, memory_order_relaxed); i++) {
+            if (__atomic_load_n(number, __ATOMIC_ACQUIRE) >= enough) return;
+            pause_core();
+        }
+        sched_yield();
+    }
+}
+
 /* Puts a job into the row, for up to `others` threads; sleeping ones wake up if `wakes`. */
 static void post_job(Job *job, int others, bool wakes) {
     pthread_mutex_lock(&lock);

@@ -14,6 +14,9 @@ void pool_run(Part part, const void *given, int64_t count, int64_t piece, int th
 /* The same; threads that sleep wake up only if `wakes`. */
 void pool_run_some(Part part, const void *given, int64_t count, int64_t piece, int threads, bool wakes);
 
+/* Returns when a number that other threads count up is so large. */
+void pool_await(const int64_t *number, int64_t enough);
+
 /* How many threads look for a job and would begin at once. */
 int pool_looking(void);
 

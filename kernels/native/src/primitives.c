@@ -168,6 +168,14 @@ static bool has_sizes(PyArrayObject *array, PyObject *bytes) {
     return !memcmp(PyArray_DIMS(array), PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
 }
 
+/* Takes a call that is over into its grant, which had this number as it began. */
+static void measured(Grant *grant, int64_t number, int64_t spent) {
+    if (grant->number != number) return;
+    grant->calls++;
+    grant->spent += spent;
+    if (spent >= grant->slow) grant->left = 0;
+}
+
 /* Runs what is bound without the interpreter, and measures it for the grant. The library's status. */
 static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
     int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
@@ -175,12 +183,7 @@ static int run_granted(const Bound_Recipe *bound, int64_t count, Grant *grant) {
     PyThreadState *state = PyEval_SaveThread();
     int status = run_all(bound, count, threads);
     PyEval_RestoreThread(state);
-    if (grant && grant->number == number) {
-        int64_t spent = nanoseconds() - begun;
-        grant->calls++;
-        grant->spent += spent;
-        if (spent >= grant->slow) grant->left = 0;
-    }
+    if (grant) measured(grant, number, nanoseconds() - begun);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "lstm.c"
 #include "panels.c"
 #include "primitives.c"
+#include "series.c"
 #include "attention.c"
 #include "update.c"
 #include "strings.c"
@@ -27,6 +28,7 @@ const Kernel TABLE[] = {
     NAMED(cast_f4), NAMED(cast_f8), NAMED(cast_i4), NAMED(cast_i8), NAMED(cast_b1),
     NAMED(sum), NAMED(mean), NAMED(max), NAMED(min), NAMED(cumsum), NAMED(softmax), NAMED(erf), NAMED(gelu), NAMED(gelu_tanh), NAMED(swish), NAMED(standardized), NAMED(layer_norm_grad), NAMED(layer_norm_scale_grad), NAMED(softmax_grad),
     NAMED(cross_entropy),
+    NAMED(series),
     NAMED(gather), NAMED(one_hot), NAMED(argmax), NAMED(top_k), NAMED(slice), NAMED(join), NAMED(ordered),
     NAMED(scatter_add), NAMED(scatter_sub), NAMED(scatter_update), NAMED(unsorted_segment_sum), NAMED(segment_sum),
     NAMED(unique), NAMED(sum_duplicates),
