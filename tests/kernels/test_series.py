@@ -54,7 +54,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def on_threads(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    """All work is divided among so many threads."""
+    """All work is divided among a number of threads."""
     for module in (parts, prepared, series):
         monkeypatch.setattr(module, "most_threads", lambda: threads)
     monkeypatch.setattr(prepared, "_WORTH_A_PART", 0.0)

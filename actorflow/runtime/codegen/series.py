@@ -1,8 +1,8 @@
 """Which members of a region are steps of one series, and where their tensors lie.
 
 Kernels that are prepared may have steps (`actorflow.registry.series`). Neighbouring members with such kernels are done in one
-call. Tensors that nobody else reads share one array: each has a place there from the step that makes it to the last that reads
-it.
+call. Tensors that no other node reads share one array: each has a place there from the step that makes it to the last that
+reads it.
 """
 
 from __future__ import annotations
