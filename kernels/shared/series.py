@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
+import numpy as np
+
 from actorflow.registry.series import Place
 
-from ..native.library import loaded
+from ..native.library import function, loaded
 from .governor import Governor
 from .threads import governed, governor_of, most_threads
 
@@ -65,7 +67,7 @@ class _Series:
     def __init__(
         self, steps: Sequence[WorkStep], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
     ) -> None:
-        self._steps, self._places = steps, places
+        self._steps, self._places, self._given = steps, places, given
         most = most_threads()
         made = [step.work.programs() for step in steps]
         self.most_parts = max(len(parts) for _, parts, _ in made)
@@ -82,9 +84,16 @@ class _Series:
 
     def function(self) -> Callable[..., None]:
         """The function of the arrays of a call."""
-        bound = loaded().bind("series", self._otherwise)
-        work = self._work
-        return lambda *arrays: bound(work, *arrays)
+        bound, work, given = loaded().bind("series", self._otherwise), self._work, self._given
+
+        def run(*arrays: Any) -> None:
+            for array in arrays[:given]:
+                if not array.flags.c_contiguous:
+                    arrays = (*map(_contiguous, arrays[:given]), *arrays[given:])
+                    break
+            bound(work, *arrays)
+
+        return run
 
     def _otherwise(self, work: Any, *arrays: Any) -> None:
         governed(self._key, lambda threads: self._run(arrays, threads), governor=self._governor)
@@ -102,6 +111,13 @@ class _Series:
                 for place, shape in zip(places, step.shapes)
             ]
             step.work(*own)
+
+
+def _contiguous(array: Any) -> Any:
+    return array if array.flags.c_contiguous else _ordered(array)
+
+
+_ordered = function("ordered", np.ascontiguousarray)
 
 
 def _packed(numbers: Any) -> bytes:

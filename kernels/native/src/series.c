@@ -43,34 +43,23 @@ static void run_series(int64_t begin, int64_t count, const void *given) {
         }
 }
 
-/* The arrays of a call: their data and how many elements they have, and the copies of those that are not contiguous. */
+/* The arrays of a call: their data, and how many elements they have. */
 typedef struct {
     float *data[SERIES_ARRAYS];
-    int64_t sizes[SERIES_ARRAYS];
-    PyObject *copies[SERIES_ARRAYS];
-    int64_t count, copied;
+    const int64_t *sizes;
+    int64_t count;
 } Arrays;
-
-static void let_go(Arrays *arrays) {
-    while (arrays->copied) Py_DECREF(arrays->copies[--arrays->copied]);
-}
 
 /* Reads the arrays, of which `sizes` says how many are inputs, and how many elements each has. False where they are others. */
 static bool read_arrays(const Call *call, PyObject *sizes, Arrays *arrays) {
-    arrays->count = call->count - 1, arrays->copied = 0;
+    arrays->count = call->count - 1;
     if (!PyBytes_CheckExact(sizes) || PyBytes_Size(sizes) != (Py_ssize_t)sizeof(int64_t) * call->count || arrays->count > SERIES_ARRAYS) return false;
     const int64_t *wanted = (const int64_t *)PyBytes_AsString(sizes);
+    arrays->sizes = wanted + 1;
     for (int64_t i = 0; i < arrays->count; i++) {
         PyArrayObject *array = typed_at(call, i + 1, NPY_FLOAT32);
-        if (!array && i < wanted[0] && Py_TYPE(call->args[i + 1]) == &PyArray_Type) {
-            PyArrayObject *given = (PyArrayObject *)call->args[i + 1];
-            if (PyArray_TYPE(given) == NPY_FLOAT32 && PyArray_ISNOTSWAPPED(given) && PyArray_SIZE(given) == wanted[i + 1])
-                array = (PyArrayObject *)PyArray_NewCopy(given, NPY_CORDER);
-            if (array) arrays->copies[arrays->copied++] = (PyObject *)array;
-        }
-        if (!array || PyArray_SIZE(array) != wanted[i + 1] || (i >= wanted[0] && !PyArray_ISWRITEABLE(array))) return false;
+        if (!array || PyArray_SIZE(array) != arrays->sizes[i] || (i >= wanted[0] && !PyArray_ISWRITEABLE(array))) return false;
         arrays->data[i] = PyArray_DATA(array);
-        arrays->sizes[i] = wanted[i + 1];
     }
     return true;
 }
@@ -154,10 +143,7 @@ static PyObject *k_series(const Call *call) {
     }
     Py_ssize_t free_sets = PyList_Size(sets);
     Arrays arrays;
-    if (!free_sets || !read_arrays(call, PyTuple_GetItem(work, SIZES), &arrays)) {
-        if (free_sets) let_go(&arrays);
-        return NULL;
-    }
+    if (!free_sets || !read_arrays(call, PyTuple_GetItem(work, SIZES), &arrays)) return NULL;
     PyObject *made = PyList_GetItem(sets, free_sets - 1);
     Py_INCREF(made);
     bool done = !PyList_SetSlice(sets, free_sets - 1, free_sets, NULL);
@@ -169,7 +155,6 @@ static PyObject *k_series(const Call *call) {
         done = !PyList_Append(sets, made) && done;
     }
     Py_DECREF(made);
-    let_go(&arrays);
     if (!done) return NULL;
     Py_RETURN_NONE;
 }
