@@ -14,7 +14,7 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.registry.kernel import Prepare, kernel
-from actorflow.runtime.codegen.jit import background
+from actorflow.runtime.codegen.background import background
 from actorflow.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul

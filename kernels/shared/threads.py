@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from actorflow import machine
 from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.codegen.jit import background
+from actorflow.runtime.codegen.background import background
 from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded

@@ -39,6 +39,7 @@ from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import threads
 from actorflow.kernels.state.update_program import recipe_of
 from actorflow.runtime.codegen import llvm
+from actorflow.runtime.codegen.background import background
 
 nn = af.nn
 N = 2003  # no multiple of a vector's width
@@ -69,7 +70,7 @@ async def run_hot(session: af.Session, fetches: Any, feeds: Any = None) -> Any:
     """The results of a run when the loops of its regions are there."""
     for _ in range(jit.RUNS):
         await session.run(fetches, feeds)
-    assert jit.background.wait(PATIENCE)
+    assert background.wait(PATIENCE)
     return await session.run(fetches, feeds)
 
 
@@ -476,7 +477,7 @@ async def test_a_kernel_that_breaks_its_promise_is_found_out(graph: af.Graph, wh
                 await session.run(y, {x: np.ones(N, np.float32)})
             except errors.OpError:
                 pass  # numpy notices the wrong size as well
-        assert jit.background.wait(PATIENCE)
+        assert background.wait(PATIENCE)
         assert loops(session) == 1
         with pytest.raises(errors.InternalError, match="were promised"):
             await session.run(y, {x: np.ones(N, np.float32)})
@@ -549,7 +550,7 @@ async def test_steps_go_on_while_a_loop_is_compiled_and_when_it_comes(
         while loops(session) == 0:
             await asyncio.gather(*map(user, arrays, wanted))
         await asyncio.gather(*map(user, arrays, wanted))
-    assert jit.background.wait(PATIENCE)
+    assert background.wait(PATIENCE)
     assert held.threads == ["actorflow compiler"]
 
 
@@ -561,7 +562,7 @@ async def test_a_session_that_closes_meanwhile(graph: af.Graph, monkeypatch: pyt
             await session.run(y, {x: np.ones(N, np.float32)})
         assert held.begun.wait(PATIENCE)
     held.go.set()
-    assert jit.background.wait(PATIENCE)
+    assert background.wait(PATIENCE)
 
 
 async def test_f91_sessions_share_loops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -605,7 +606,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
         jit._installed.cache_clear()
         await check()
     jit._installed.cache_clear()
-    assert jit.background.wait(PATIENCE)
+    assert background.wait(PATIENCE)
 
 
 def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
@@ -614,7 +615,7 @@ def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
         with af.blocking.Session(graph=graph, jit=wanted) as session:
             for _ in range(jit.RUNS):
                 session.run(y, {x: np.ones(N, np.float32)})
-            assert jit.background.wait(PATIENCE)
+            assert background.wait(PATIENCE)
             assert loops(session._session) == wanted
 
 
@@ -684,7 +685,7 @@ async def test_updates_give_the_bits_of_their_kernels(
             copy = before.copy()
             for one in (session, plain):
                 await one.run(step, {g: given[:: (-1 if i % 2 else 1)]})
-            assert jit.background.wait(PATIENCE)
+            assert background.wait(PATIENCE)
             np.testing.assert_array_equal(before, copy)
         for one, other in zip(await session.run(variables), await plain.run(variables), strict=True):
             assert_same(one, other)

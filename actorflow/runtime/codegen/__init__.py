@@ -1,5 +1,6 @@
 """Generated code: straight-line functions of regions and loops, and what compiles them.
 
+background.py       work in the background, one job after the other on a thread of its own
 coalesced_loop.py   the kernel of a coalesced loop: a generated loop that comes back to the event loop in time
 codegen.py          straight-line code for regions: one generated function, one line a member
 emitter.py          writes nodes as lines of a generated function: what the code of regions and of loops has in common

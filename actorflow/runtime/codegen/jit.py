@@ -8,19 +8,14 @@ everything stays as it is.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
-import threading
-from collections import deque
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any, Generic, Protocol, TypeVar
 
-from actorflow import machine
-from actorflow.analysis import cooperative as pace
-from actorflow.logs import get_logger
 from actorflow.registry import plugins
+from actorflow.runtime.codegen.background import background
 from actorflow.runtime.codegen.jit_recipe import Recipe
 
 T = TypeVar("T")
@@ -93,63 +88,6 @@ def find_compiler(device_type: str, without: AbstractSet[str] = frozenset()) -> 
     if compiler is None or compiler.name in without:
         return None
     return compiler if os.environ.get("ACTORFLOW_KERNELS", "") in ("", compiler.name) else None
-
-
-class Background:
-    """Does jobs one after the other on a thread, which ends when there is none left, or the program ends."""
-
-    def __init__(self) -> None:
-        self._jobs: deque[Callable[[], None]] = deque()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    @property
-    def idle(self) -> bool:
-        """Whether there is nothing to do. Otherwise a core is busy, and so is the interpreter now and then."""
-        return self._thread is None
-
-    def add(self, job: Callable[[], None]) -> None:
-        if not machine.current().is_real:
-            job()
-            return
-        with self._changed:
-            self._jobs.append(job)
-            if self._thread is None or not self._thread.is_alive():  # a fork has no threads
-                # Not a daemon: LLVM must not be at work while the process tears it down.
-                self._thread = threading.Thread(target=self._work, name="actorflow compiler")
-                self._thread.start()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Returns when all jobs are done; False where that takes longer."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._thread is None, timeout)
-
-    def _work(self) -> None:
-        pace.activate()
-        while True:
-            with self._changed:
-                if not self._jobs or not threading.main_thread().is_alive():
-                    self._jobs.clear()
-                    self._thread = None
-                    self._changed.notify_all()
-                    return
-                job = self._jobs.popleft()
-            try:
-                job()
-            except Exception as error:
-                _report(error)
-            del job
-
-
-background = Background()
-
-
-def _report(error: Exception) -> None:
-    with contextlib.suppress(RuntimeError):  # the program ends
-        get_logger("runtime").warning(
-            "something could not be made in the background; the program goes on without",
-            error=f"{type(error).__name__}: {error}",
-        )
 
 
 class TieredCache(Generic[T]):
