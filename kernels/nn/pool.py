@@ -130,6 +130,26 @@ def _maxima(xp: Any, x: Any, y: Any, spans: tuple[Span, ...]) -> Any:
         yield at, into, mine
 
 
+def _place_by_place(x: Any, y: Any, dy: Any, dx: Any, spans: tuple[Span, ...]) -> None:
+    """The gradient `dx` of windows that write each element once. A place's channels are copied as one item, from and into arrays
+    that lie together: numpy's loops over these are long, where those over every other place end after a few channels."""
+    channels = np.dtype((np.void, x.shape[-1] * x.itemsize))
+    items, into_items = x.view(channels)[..., 0], dx.view(channels)[..., 0]
+    met, part = np.empty(y.shape, x.dtype), np.empty(y.shape, _INTEGERS[x.itemsize])
+    met_items, part_items = met.view(channels)[..., 0], part.view(channels)[..., 0]
+    mine, slopes = np.empty(y.shape, bool), dy.view(part.dtype)
+    free = np.ones(y.shape, bool) if x.ndim < 5 else None
+    for _, _, into in taps_of(spans):
+        met_items[...] = items[into[:-1]]
+        np.equal(met, y, mine)
+        if free is not None:  # the first maximum alone
+            np.logical_and(mine, free, mine)
+            np.logical_xor(free, mine, free)
+        part[...] = mine
+        np.multiply(slopes, part, part)
+        into_items[into[:-1]] = part_items
+
+
 @kernel("MaxPoolGrad", "MaxPool3DGrad", gpu=LAUNCHED)
 def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
     spans = _spans(x.shape, ksize, strides, padding)
@@ -139,6 +159,7 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
     dy = xp.ascontiguousarray(dy)
     # Windows that neither overlap nor leave gaps write each element once.
     once = all(s.stride == s.window and s.count * s.window == s.size for s in spans)
+    whole = once and xp is np and not spans[-1].moves and x.size and x.flags.c_contiguous and dx.flags.c_contiguous
     if not once:
         dx[...] = 0
     step = max(1, _BLOCK_BYTES // max(1, prod(y.shape[1:]) * y.itemsize) if xp is np else len(x))
@@ -147,6 +168,9 @@ def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any,
         block = slice(number * step, (number + 1) * step)
         inner = (Span(len(x[block]), count=len(x[block])), *spans[1:])
         into_x, slopes = dx[block], dy[block]
+        if whole:
+            _place_by_place(x[block], y[block], slopes, into_x, inner)
+            return
         for at, into, mine in _maxima(xp, x[block], y[block], inner):
             if once:
                 _masked(xp, slopes[at], mine, into_x[into])
