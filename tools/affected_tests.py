@@ -2,7 +2,9 @@
 
     python tools/affected_tests.py    prints them, for what has changed since this branch left main
 
-A kernel that is found by its op's name, and what happens in other processes, are not seen: `make test` is the proof.
+Nothing imports C, so a change there is followed by the tests of kernels and of all ops. The tests of the project, such as those
+of its folders and its documentation, follow each change. A kernel that is found by its op's name, and what happens in other
+processes, are not seen: `make test` is the proof.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+NATIVE = "kernels/native/src/"
+NATIVE_TESTS = ("tests/kernels/**/test_*.py", "tests/ops/test_table.py")
+PROJECT_TESTS = "tests/project/test_*.py"
 
 
 def changed(root: Path, base: str = "main") -> list[str]:
@@ -75,6 +80,16 @@ def affected(root: Path, files: Iterable[str] | None = None) -> list[str]:
     ]
 
 
+def due(root: Path, files: Iterable[str] | None = None) -> list[str]:
+    """Test files that belong to such a change whatever they import: those of the project, and of the kernels for one in C. None
+    where nothing has changed."""
+    files = list(changed(root) if files is None else files)
+    patterns = [PROJECT_TESTS] if files else []
+    if any(file.startswith(NATIVE) for file in files):
+        patterns += NATIVE_TESTS
+    return [str(path.relative_to(root)) for pattern in patterns for path in sorted(root.glob(pattern))]
+
+
 def _dotted(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return f"{_dotted(node.value)}.{node.attr}"
@@ -90,4 +105,4 @@ def _public(index: Path) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    print(*affected(ROOT), sep="\n")
+    print(*dict.fromkeys([*due(ROOT), *affected(ROOT)]), sep="\n")

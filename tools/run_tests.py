@@ -23,13 +23,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from affected_tests import affected
+from affected_tests import affected, due
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = ROOT / "tests" / "seconds.txt"
 SLOW = 0.3  # seconds from which on a test is one of the slow ones
 UNKNOWN = 1.0  # seconds that a file is thought to take of which nothing is known
-CHECK_SECONDS = 50.0  # what the tests of --changed may take, in two processes half of it
+CHECK_SECONDS = 50.0  # what the tests that depend on a change may take, in two processes half of it
 NOT_COLLECTED_HERE = {"gpu", "soak", "chaos", "third_party"}
 
 
@@ -173,10 +173,13 @@ def main() -> int:
     options, arguments = parser.parse_known_args()
     files = test_files()
     if options.changed:
-        depend = [file for file in affected(ROOT) if file in files]
-        files = within(depend, CHECK_SECONDS)
+        belong = due(ROOT)
+        depend = [file for file in affected(ROOT) if file in files and file not in belong]
+        chosen = within(depend, CHECK_SECONDS)
+        files = [*belong, *chosen]
         print(
-            f"{len(files)} of {len(depend)} test files that depend on what has changed, the nearest. make test runs all."
+            f"{len(chosen)} of {len(depend)} test files that depend on what has changed, the nearest, and {len(belong)} that"
+            " follow such a change. make test runs all."
         )
         if not files:
             return 0

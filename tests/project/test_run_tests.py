@@ -63,6 +63,16 @@ def test_what_imports_a_changed_file_or_uses_its_names_is_chosen(tools: Any, cha
     assert set(nearest) <= set(found) and "tests/project/test_public_names.py" not in found[:1]
 
 
+def test_tests_of_the_project_follow_each_change_and_those_of_kernels_one_in_c(tools: Any) -> None:
+    import affected_tests
+
+    project = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests" / "project").glob("test_*.py"))
+    assert affected_tests.due(ROOT, []) == []
+    assert affected_tests.due(ROOT, ["README.md"]) == project
+    found = set(affected_tests.due(ROOT, ["kernels/native/src/panels.c"])) - set(project)
+    assert {"tests/kernels/native/test_native.py", "tests/kernels/test_prepared.py", "tests/ops/test_table.py"} <= found
+
+
 def test_what_has_changed_is_what_is_not_in_the_branch_that_this_one_left(tools: Any, tmp_path: Path) -> None:
     import affected_tests
 
