@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from actorflow.device.base import Device
 from actorflow.graph.node import Node
 from actorflow.runtime.diagnostics.waits import Reason
-from actorflow.runtime.state.resources import ResourceManager
+from actorflow.runtime.state.resources import NOWHERE, Place, ResourceManager
 from actorflow.transport.rendezvous import Rendezvous
 
 
@@ -70,3 +70,5 @@ class KernelContext:
     resources: ResourceManager
     state: dict[str, Any] = field(default_factory=dict)
     nodes: NodeContexts = field(default_factory=NodeContexts, repr=False)
+    place: Place = field(default=NOWHERE, repr=False)
+    """It holds the resource that the node is the handle of, when that has been looked up."""

@@ -18,11 +18,19 @@ from actorflow.shapes import Shape
 def variable(
     xp: Any, *, shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext
 ) -> VariableState:
+    return ctx.place.resource or _found(shape, dtype, container, shared_name, ctx)
+
+
+def _found(shape: Shape, dtype: DType, container: str, shared_name: str, ctx: KernelContext) -> VariableState:
+    """The variable by its name. From then on the context of its node knows the place: a step of a small net reads dozens."""
     name = shared_name or ctx.node.name
     make = getattr(ctx.device, "variable", VariableState)
-    return ctx.resources.lookup_or_create(
+    found = ctx.resources.lookup_or_create(
         container, name, VariableState, lambda: make(name, dtype, shape, ctx.device.allocator)
     )
+    if not container:
+        ctx.place = ctx.resources.place(VariableState, name)
+    return found
 
 
 @kernel("ReadVariableOp", gpu=Gpu(anywhere=True, recorded=True))

@@ -36,6 +36,19 @@ class Resumable(Protocol):
         """Goes to where it was. The empty state is that of a fresh one."""
 
 
+class Place:
+    """It holds one resource. It is empty (None) when the resource has been dropped, and stays so."""
+
+    __slots__ = ("resource",)
+
+    def __init__(self, resource: Any = None) -> None:
+        self.resource = resource
+
+
+NOWHERE = Place()
+"""The place of what has not been looked up."""
+
+
 class ResourceManager:
     """Named resources by (container, type, name) on one device.
 
@@ -46,6 +59,7 @@ class ResourceManager:
     def __init__(self, shared: ResourceManager | None = None) -> None:
         self._shared = shared
         self._containers: dict[str, dict[tuple[type, str], Any]] = {}
+        self._places: dict[tuple[type, str], Place] = {}
         self._resuming: dict[tuple[str, str, str], bytes] = {}
         self.file_roots: Sequence[str] | None = None
         """The directories below which kernels may touch files; None for all files."""
@@ -67,6 +81,13 @@ class ResourceManager:
             found = resources.setdefault((kind, name), made)
         resource: R = found
         return resource
+
+    def place(self, kind: type, name: str) -> Place:
+        """The place of a resource of the default container, for kernels that look often. `reset` empties it."""
+        found = self._places.get((kind, name))
+        if found is None:
+            found = self._places[kind, name] = Place(self._container("").get((kind, name)))
+        return found
 
     def resumable(self) -> dict[tuple[str, str, str], Resumable]:
         """The resumable resources that are held here or shared, by container, type and name."""
@@ -105,6 +126,10 @@ class ResourceManager:
             if not isinstance(name, str):
                 raise InvalidArgumentError(f"Containers are named by strings; got {name!r}.")
             resources = self._container(name)
+            if not name:
+                places, self._places = self._places, {}
+                for place in places.values():
+                    place.resource = None
             dropped = list(resources.values())
             resources.clear()
             for resource in dropped:
