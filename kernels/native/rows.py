@@ -1,4 +1,4 @@
-"""Rows by their numbers, slices with steps, one-hot vectors, the largest of each row, and concatenations of large arrays.
+"""Rows by their numbers, slices with steps, one-hot vectors, the largest of each row, and concatenations.
 
 All have the same bits as the Python kernels, which say what is wrong with numbers. Slices of small tensors are copies in
 C's order. They cost no more than a view of so few elements, and what reads them finds them in order.
@@ -27,10 +27,6 @@ from .library import function
 
 _FEW = 2000
 _DEEPEST = 8
-LEAST_JOINED = 1 << 20
-"""Bytes of a concatenation, below which numpy copies as fast."""
-_SHORTEST = 256
-"""Bytes that lie together, on average: numpy copies shorter ones as fast."""
 
 
 def _few(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -143,20 +139,7 @@ def strided_slice(
 _join = function("join", lambda values, axis, out: joining.concat(np, values, axis, out=out))
 
 
-def _large(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
-    sizes = [None if shape is None else num_elements(shape) for shape in shapes]
-    return None in sizes or 8 * sum(filter(None, sizes)) >= LEAST_JOINED
-
-
-@kernel("ConcatV2", device="CPU", dtypes=NUMBERS | {dtypes.uint8, dtypes.bool}, library="native", pays=_large)
+@kernel("ConcatV2", device="CPU", dtypes=NUMBERS | {dtypes.uint8, dtypes.bool}, library="native")
 def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
-    if out is None or out.nbytes < LEAST_JOINED or _is_short(values, axis, out):
-        return joining.concat(np, values, axis, out=out)
-    return _join(values, np.asarray(axis), out)
+    return _join(values, np.asarray(axis), out)  # a constant one is a number of numpy's
 
-
-def _is_short(values: Any, axis: Any, out: Any) -> bool:
-    """Whether the stretches that are copied are so short that numpy copies them as fast."""
-    at = int(axis)
-    rows = int(np.prod(out.shape[: at + out.ndim if at < 0 else at]))
-    return bool(out.nbytes < _SHORTEST * rows * len(values))

@@ -240,9 +240,9 @@ static PyObject *k_slice(const Call *call) {
     return (PyObject *)made;
 }
 
-/* ---- join(arrays, axis, out): large arrays one after the other */
+/* ---- join(arrays, axis, out): arrays one after the other */
 
-enum { MOST_JOINED = 64 };
+enum { MOST_JOINED = 64, MOST_SINGLE = 128 };
 
 typedef struct {
     int64_t count, width; /* bytes of a row of the result */
@@ -251,11 +251,26 @@ typedef struct {
     char *out;
 } Join;
 
+/* Copies a stretch. The lengths of one to eight numbers are known to the compiler, which needs no call for them. */
+static inline void copy_stretch(char *to, const char *from, int64_t size) {
+    switch (size) {
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    case 16: memcpy(to, from, 16); break;
+    case 32: memcpy(to, from, 32); break;
+    default: memcpy(to, from, (size_t)size);
+    }
+}
+
 static void join_stretches(int64_t begin, int64_t count, const void *given) {
     const Join *j = given;
-    for (int64_t stretch = begin; stretch < begin + count; stretch++) {
-        int64_t row = stretch / j->count, k = stretch % j->count;
-        memcpy(j->out + row * j->width + j->before[k], j->from[k] + row * j->size[k], j->size[k]);
+    int64_t row = begin / j->count, k = begin % j->count;
+    for (int64_t stretch = 0; stretch < count; stretch++) {
+        copy_stretch(j->out + row * j->width + j->before[k], j->from[k] + row * j->size[k], j->size[k]);
+        if (++k == j->count) {
+            k = 0;
+            row++;
+        }
     }
 }
 
@@ -283,6 +298,7 @@ static PyObject *k_join(const Call *call) {
         along += PyArray_DIM(one, axis);
     }
     if (along != PyArray_DIM(out, axis)) return NULL;
+    if (rows > MOST_SINGLE && j.width == j.count * PyArray_ITEMSIZE(out)) return NULL; /* numpy copies single elements with steps */
     int64_t bytes = PyArray_NBYTES(out), stretches = rows * j.count;
     if (left_to_governor(call, bytes / 4)) return NULL;
     work_through(call, join_stretches, &j, stretches, (1 << 17) * stretches / bytes + 1, bytes / 4);

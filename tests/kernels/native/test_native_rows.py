@@ -165,7 +165,7 @@ def test_the_sums_of_duplicates(seed: int) -> None:
         np.testing.assert_allclose(*dense, rtol=1e-5, atol=1e-5)
 
 
-def test_large_arrays_one_after_the_other() -> None:
+def test_arrays_one_after_the_other() -> None:
     rng = np.random.default_rng(SEED)
     for shapes, axis in (
         (((1000, 500), (1000, 500)), 1),
@@ -173,6 +173,10 @@ def test_large_arrays_one_after_the_other() -> None:
         (((300, 700), (1, 700), (299, 700)), 0),
         (((7, 40, 900), (7, 3, 900), (7, 0, 900), (7, 57, 900)), 1),
         (((1 << 19,), (5,)), 0),
+        (((3, 1), (3, 2), (3, 4), (3, 8), (3, 0), (3, 5)), 1),
+        (((9, 16), (9, 3)), 0),
+        (((2, 3, 1), (2, 3, 1)), -1),
+        (((200, 1), (200, 2)), 1),
     ):
         for dtype in ("f4", "f8", "u1", "i2"):
             values = [rng.integers(0, 100, shape).astype(dtype) for shape in shapes]
@@ -197,6 +201,8 @@ def test_a_concatenation_that_does_not_fit_is_numpys() -> None:
         (tuple(values), 1),
     ):
         assert loaded().call("join", 1, wrong, np.array(axis, "i4"), out) is NotImplemented
+    columns = [np.ones((300, 1), "f4")] * 2  # numpy copies single elements with steps
+    assert loaded().call("join", 1, columns, np.array(1, "i4"), np.empty((300, 2), "f4")) is NotImplemented
     with pytest.raises(ValueError, match="axis 2"):
         rows.concat(np, values, np.array(2, "i4"), out=out)
 
