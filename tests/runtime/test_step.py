@@ -200,6 +200,21 @@ async def test_f40_a_finished_step_holds_its_fetches_and_nothing_else(graph: af.
     assert all(value is EMPTY for value in alone.plan.slots), "the plan itself stays as it was"
 
 
+async def test_a_variable_is_fresh_after_a_reset_though_its_node_kept_the_place(graph: af.Graph) -> None:
+    v = af.Variable([1.0, 2.0], name="v")
+    handle = v.handle
+    alone = Alone(graph, [handle])
+    held = []
+    for _ in range(2):
+        for _ in range(2):
+            (executor,) = (await alone.run()).executors
+            held.append(executor.slots[0])
+        alone.resources.reset()
+    assert held[0] is held[1] and held[2] is held[3] and held[0] is not held[2]
+    names = [name for _, _, name in alone.resources.names()]
+    assert names == [], "nothing brings back what was dropped"
+
+
 # ---- what runs, and in which order
 
 

@@ -126,12 +126,12 @@ class ResourceManager:
             if not isinstance(name, str):
                 raise InvalidArgumentError(f"Containers are named by strings; got {name!r}.")
             resources = self._container(name)
-            if not name:
+            dropped = list(resources.values())
+            resources.clear()
+            if not name:  # from here on, what a step looks up is fresh, so no place of a dropped resource is left
                 places, self._places = self._places, {}
                 for place in places.values():
                     place.resource = None
-            dropped = list(resources.values())
-            resources.clear()
             for resource in dropped:
                 close = getattr(resource, "close", None)
                 if close is not None:
