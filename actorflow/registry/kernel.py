@@ -96,7 +96,8 @@ def kernel(
 
     A kernel for a named device type goes before one for every device, and one for named types before one for every
     type. One with a keyword `out` may get memory for its result there, or for the first of several, and then fills it; `out`
-    is None where the kernel has to make the memory itself.
+    is None where the kernel has to make the memory itself. The result is what it returns, which may have the elements of that
+    memory in another order.
 
     Example:
         >>> @af.op("ExampleThirds", shape=lambda c: c.shapes[0], gradient=None)

@@ -174,6 +174,26 @@ def test_granted_calls_need_no_python(
         np.testing.assert_allclose(array, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("place", range(1, 5))
+def test_a_step_that_is_fed_keeps_what_was_fed(draw: Drawn, made: list[Any], place: int) -> None:
+    """A node runs although its output is fed, where another has a control dependency on it."""
+    weights = [draw(8, 8) for _ in range(5)]
+    with af.Graph().as_default() as graph:
+        x = af.placeholder(af.float32, [1, 8, 8, 8])
+        layers = [x]
+        for w in weights:
+            with af.control_dependencies(layers[place : place + 1]):
+                layers.append(af.nn.conv2d(layers[-1], w[None, None], [1, 1, 1, 1], "SAME"))
+    given, fed = draw(1, 8, 8, 8), draw(1, 8, 8, 8)
+    with Session(graph=graph) as session:
+        got = session.run(layers[1:], {x: given, layers[place]: fed})
+    assert made
+    value = given
+    for at, array in enumerate(got, 1):
+        value = fed if at == place else value @ weights[at - 1]
+        np.testing.assert_allclose(array, value, rtol=1e-4, atol=1e-3)
+
+
 def test_arrays_that_do_not_fit_are_left_to_the_nodes(draw: Drawn, made: list[Any]) -> None:
     graph, x, fetches = network(draw)
     with Session(graph=graph) as session:

@@ -5,7 +5,8 @@ when the program ends.
 
 A fork copies the locks of libraries as they are, but not the thread that would give them free. So a fork waits until the job
 at hand is done, and no other begins before the process is copied. The child goes on with the jobs that were left, on a thread
-of its own.
+of its own. A job that takes longer than a fork waits is not done in the child: a line of the log says so, as the child may meet
+locks that nobody gives free.
 """
 
 from __future__ import annotations
@@ -90,8 +91,14 @@ class Background:
     def _before_fork(self) -> None:
         with self._changed:
             self._forks += 1
-            if self._thread is not threading.current_thread():  # a job may fork as well
-                self._changed.wait_for(lambda: not self._works, _PATIENCE)
+            own = self._thread is threading.current_thread()  # a job may fork as well
+            copied = own or self._changed.wait_for(lambda: not self._works, _PATIENCE)
+        if not copied:
+            get_logger("runtime").warning(
+                "the process is copied while something is made in the background: the copy goes on without it, and may stand "
+                "still where it needs the same library; start processes before the first run, or by spawn",
+                seconds=_PATIENCE,
+            )
 
     def _after_fork(self) -> None:
         with self._changed:

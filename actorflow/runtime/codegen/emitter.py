@@ -13,7 +13,7 @@ from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 from actorflow.registry.kernel import KernelDef
-from actorflow.registry.series import step_of
+from actorflow.registry.series import Step, step_of
 from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit import CompiledLoop
 from actorflow.runtime.codegen.jit_groups import FusedLoop
@@ -75,7 +75,8 @@ class Emitter:
         self._into: dict[str, str] = {}
         """The array that a member's result goes into, where it is no fresh one."""
         constants = {TensorId(m.name, 0): m.attrs["value"] for m in members if m.op == "Const"}
-        self._constants = {e: value for e, value in constants.items() if e not in self._spelling}  # others are fed
+        self._fed = frozenset(inputs)
+        self._constants = {e: value for e, value in constants.items() if e not in self._fed}
         self._made = {TensorId(m.name, port): shape for m in members for port, shape in enumerate(m.shapes)}
         self._entries: dict[str, KernelDef] = {}
         self._last_use = {tensor_id: member.name for member in members for tensor_id in member.inputs}
@@ -126,7 +127,11 @@ class Emitter:
 
     def joined(self, pieces: Sequence[Node | FusedLoop]) -> Iterator[Node | FusedLoop | Series]:
         """The pieces, of which those that one call does are a series."""
-        return in_series(pieces, lambda member: step_of(self._entry(member).function), self._shape, self._kept)
+        return in_series(pieces, self._step, self._shape, self._kept)
+
+    def _step(self, member: Node) -> Step | None:
+        """The step of a member. One whose output is fed has none: those that read it take the value that was fed."""
+        return None if TensorId(member.name, 0) in self._fed else step_of(self._entry(member).function)
 
     def emit_series(self, series: Series) -> None:
         """Writes the call of a series, in memory for its outputs and for what only its steps read."""

@@ -1,5 +1,6 @@
-/* Attention, and products of heads by themselves: softmax(scale · q kᵀ + bias) v for each head, as products of `product.c` around a softmax of some rows at a time, whose
- * scores stay in the cache.
+/* Attention, softmax(scale · q kᵀ + bias) v for each head, and products of heads by themselves.
+ *
+ * Attention is products of `product.c` around a softmax of some rows at a time, whose scores stay in the cache.
  *
  * A head's queries, keys and values are rows that lie apart, as they come out of one product for all heads, so none is copied
  * beforehand. The result lies in the same way, [batch, row, head, element], and is given as a view with the heads first.

@@ -38,6 +38,7 @@ static void run_series(int64_t begin, int64_t count, const void *given) {
     Series *series = *(Series *const *)given;
     for (int64_t thread = begin; thread < begin + count; thread++)
         for (int64_t i = __atomic_load_n(&series->reached, __ATOMIC_ACQUIRE); i < series->count; i++) {
+            if (__atomic_load_n(&series->status, __ATOMIC_RELAXED)) return; /* the caller does all of it again */
             run_step(series, series->steps + i, thread);
             __atomic_store_n(&series->reached, i + 1, __ATOMIC_RELEASE);
         }
@@ -133,10 +134,12 @@ static PyObject *k_series(const Call *call) {
     enum { SIZES, SETS, LAYOUTS, ROOM, GRANT, FIELDS };
     PyObject *work = call->count > 1 ? call->args[0] : NULL;
     if (!work || !PyTuple_CheckExact(work) || PyTuple_Size(work) != FIELDS) return NULL;
-    PyObject *granted = PyTuple_GetItem(work, GRANT), *sets = PyTuple_GetItem(work, SETS);
+    PyObject *granted = PyTuple_GetItem(work, GRANT), *sets = PyTuple_GetItem(work, SETS), *layouts = PyTuple_GetItem(work, LAYOUTS);
+    if (!PyList_CheckExact(sets) || !PyTuple_CheckExact(layouts)) return NULL;
     Grant *grant = NULL;
     int threads = call->threads ? call->threads : 1;
     if (!call->threads && granted != Py_None) {
+        if (!PyByteArray_CheckExact(granted) || PyByteArray_Size(granted) != sizeof(Grant)) return NULL;
         grant = (Grant *)PyByteArray_AsString(granted);
         if (grant->left <= 0 || (grant->threads > 1 && threads_of_short_call() < grant->threads)) return NULL;
         threads = (int)grant->threads;
@@ -150,8 +153,8 @@ static PyObject *k_series(const Call *call) {
     if (done) {
         int64_t number = grant ? grant->number : 0, begun = grant ? nanoseconds() : 0;
         if (grant) grant->left--;
-        done = !run_steps_of(made, PyTuple_GetItem(work, LAYOUTS), &arrays, threads, PyLong_AsLongLong(PyTuple_GetItem(work, ROOM)));
-        if (grant) measured(grant, number, nanoseconds() - begun);
+        done = !run_steps_of(made, layouts, &arrays, threads, PyLong_AsLongLong(PyTuple_GetItem(work, ROOM)));
+        if (grant && done) measured(grant, number, nanoseconds() - begun);
         done = !PyList_Append(sets, made) && done;
     }
     Py_DECREF(made);
