@@ -5,8 +5,8 @@ when the program ends.
 
 A fork copies the locks of libraries as they are, but not the thread that would give them free. So a fork waits until the job
 at hand is done, and no other begins before the process is copied. The child goes on with the jobs that were left, on a thread
-of its own. A job that takes longer than a fork waits is not done in the child: a line of the log says so, as the child may meet
-locks that nobody gives free.
+of its own. A job that takes longer than a fork waits is not done in the child. A line of the log says so, as the child may meet
+locks that no thread gives free.
 """
 
 from __future__ import annotations
