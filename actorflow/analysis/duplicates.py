@@ -14,6 +14,8 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
+_LARGEST = 1 << 20
+
 
 def divide_duplicates(
     nodes: Iterable[Node], fed: Container[str] = (), most_bytes: float = float("inf")
@@ -75,8 +77,9 @@ def _hashable(value: Any) -> Hashable:
 
 
 def merge_duplicates(graph: Subgraph) -> Subgraph:
-    """Keeps the first of nodes that are equal; see `divide_duplicates`."""
-    kept, renamed = divide_duplicates(graph.nodes.values(), {e.node for e in graph.feeds})
+    """Keeps the first of nodes that are equal; see `divide_duplicates`. Large constants stay: to compare them costs more than
+    to have two of them."""
+    kept, renamed = divide_duplicates(graph.nodes.values(), {e.node for e in graph.feeds}, _LARGEST)
     return replace(
         graph.with_nodes(kept),
         fetches=tuple(TensorId(renamed.get(e.node, e.node), e.port) for e in graph.fetches),

@@ -1,8 +1,5 @@
 """Rewrites of the part of a graph that a run needs, each a pure function.
 
-batch_products.py   sums of products as one product; of a product, the columns that somebody takes
-chains.py           chains: a few ops in a row become the one op with a kernel for all of them: normalizations of layers,
-                    attention, GELU
 coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code
 coalesce_loops.py   coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line
                     code
@@ -10,13 +7,12 @@ compile.py          the way from a graph to what each device runs: all passes, i
 control_loops.py    loops over several devices (paper section 4.4): where their primitives go, and the small loops that keep
                     devices in step
 fold.py             constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5)
-fuse.py             fusion: products and convolutions take the bias and the activation after them in, both what they are
-                    added to, and a step of gradient descent the product that it subtracts
+freeze.py           freezing: reads of variables become constants, for as long as nothing writes these variables
+fusion/             fusion: one op with one kernel for several nodes
 inline.py           calls of functions: each becomes a copy of the function's body (`actorflow.control_flow.function`)
+memory/             memory: how long tensors live, and passes that make a step run in less
 order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes
                     in place
 partition.py        partition: one subgraph a device, with Send and Recv where edges crossed (paper section 3.2.2)
-reshapes.py         reshapes move behind elementwise ops, and two in a row become one
 pipeline.py         `Pass` and `run_passes`: a pipeline is a tuple of passes, and one driver runs, times and tells them all
-memory/             memory: how long tensors live, and passes that make a step run in less
 """

@@ -17,17 +17,17 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
 from actorflow.errors import OpError
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.batch_products import batch_products
-from actorflow.passes.chains import fuse_chains
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.fold import Evaluate, fold
-from actorflow.passes.fuse import fuse
+from actorflow.passes.fusion.batch_products import batch_products
+from actorflow.passes.fusion.chains import fuse_chains
+from actorflow.passes.fusion.fuse import fuse
+from actorflow.passes.fusion.reshapes import sink_reshapes
 from actorflow.passes.memory.budget import Accepts, Memory, fit
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
 from actorflow.passes.pipeline import Pass, run_passes
-from actorflow.passes.reshapes import sink_reshapes
 from actorflow.placement.schedule_recvs import schedule_recvs
 from actorflow.shapes import Shape
 
@@ -66,7 +66,8 @@ class Signature:
 class Options:
     """Which optional passes run, whether loops are compiled, and whether float32 loses 16 bits between devices. `lower_peak` is
     for devices without a budget too; `save_memory` lets those whose budget is short do something about it.
-    `check_numerics` has each kernel look for what is not finite."""
+    `check_numerics` has each kernel look for what is not finite. With `freeze`, variables that nothing writes become constants
+    after some runs."""
 
     fold: bool = True
     merge_duplicates: bool = True
@@ -78,6 +79,7 @@ class Options:
     lossy: bool = False
     lower_peak: bool = False
     save_memory: bool = True
+    freeze: bool = True
     check_numerics: bool = False
 
 

@@ -14,7 +14,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import members_of
-from actorflow.passes.fuse import JOINED
+from actorflow.passes.fusion.match import JOINED
 from actorflow.placement.cost_model import expected_cost, expected_elements, node_cost
 from actorflow.registry import opdef
 from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop

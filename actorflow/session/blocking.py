@@ -78,6 +78,7 @@ class Session:
         lossy: bool = False,
         lower_peak: bool = False,
         save_memory: bool = True,
+        freeze: bool = True,
         check_numerics: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         recording: Recording | None = None,
@@ -90,7 +91,7 @@ class Session:
         Args:
             target, graph, devices, memory_budget, threads: see `actorflow.Session`.
             max_inflight_steps, max_queued_steps, max_waiting_steps: see `actorflow.Session`.
-            coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, check_numerics: see
+            coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, freeze, check_numerics: see
                 `actorflow.Session`.
             file_roots, recording, credentials, transport, connect_timeout, writable: see `actorflow.Session`.
         """
@@ -110,6 +111,7 @@ class Session:
             lossy=lossy,
             lower_peak=lower_peak,
             save_memory=save_memory,
+            freeze=freeze,
             check_numerics=check_numerics,
             file_roots=file_roots,
             recording=recording,

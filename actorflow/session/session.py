@@ -115,6 +115,9 @@ class Session(Inspection):
         lower_peak: whether to run nodes in an order that takes less memory. Devices do so by themselves where their
             budget is short, and a GPU then keeps tensors in host memory between their uses (see `save_memory`).
         save_memory: False leaves the order as it is, swaps nothing, and makes nothing again, where a budget is short.
+        freeze: whether the variables of a signature that does not write them become constants when it has run a few times, until
+            something writes them. Last bits may change with that. Variables above 64 MiB, and what is above 256 MiB together
+            or an eighth of a budget, are left out.
         check_numerics: whether to run node by node, and end a step where a node made a NaN or an infinity out of finite
             numbers: the error names the node, with the user's line. It looks at each tensor, so use it only to search
             for such a node. Kernels of GPUs are not looked at.
@@ -156,6 +159,7 @@ class Session(Inspection):
         lossy: bool = False,
         lower_peak: bool = False,
         save_memory: bool = True,
+        freeze: bool = True,
         check_numerics: bool = False,
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         recording: Recording | None = None,
@@ -189,6 +193,7 @@ class Session(Inspection):
             lossy=lossy,
             lower_peak=lower_peak,
             save_memory=save_memory,
+            freeze=freeze,
             check_numerics=check_numerics,
         )
         self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)

@@ -40,6 +40,7 @@ class SessionStatistics:
         queued: the number of steps that wait for their turn now.
         waiting: the number of steps that only wait in asynchronous kernels now.
         plans: the number of plans that were made.
+        frozen: the number of signatures whose variables are constants now, because nothing writes them; see `Session(freeze=)`.
         nodes: the number of executed nodes of the user's graph, members of regions included.
         devices: the statistics of each device, by its name.
     """
@@ -52,6 +53,7 @@ class SessionStatistics:
     queued: int
     waiting: int
     plans: int
+    frozen: int
     nodes: int | None
     devices: dict[str, DeviceStatistics]
 
@@ -94,8 +96,8 @@ class StepCounts:
         self.admission = admission
         self.count = self.failed = self.cancelled = self.abandoned = self.nodes = 0
 
-    def counted(self, plans: int, devices: Iterable[Device] = ()) -> SessionStatistics:
-        """The statistics of a session that has made `plans`."""
+    def counted(self, plans: int, devices: Iterable[Device] = (), frozen: int = 0) -> SessionStatistics:
+        """The statistics of a session that has made `plans`, in the place of which some are `frozen`."""
         return SessionStatistics(
             steps=self.count,
             failed=self.failed,
@@ -105,6 +107,7 @@ class StepCounts:
             queued=self.admission.queued,
             waiting=self.admission.waiting,
             plans=plans,
+            frozen=frozen,
             nodes=self.nodes,
             devices={device.name: device.statistics() for device in devices},
         )

@@ -13,7 +13,7 @@ from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
 from actorflow.graph.node import Node
-from actorflow.passes.batch_products import batch_products
+from actorflow.passes.fusion.batch_products import batch_products
 from actorflow.runtime.codegen import loop_emitter
 
 ROWS, INPUTS, UNITS = 32, 48, 64

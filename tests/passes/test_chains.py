@@ -14,9 +14,9 @@ from actorflow.analysis.duplicates import merge_duplicates
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
-from actorflow.passes.chains import fuse_chains
-from actorflow.passes.fuse import fuse
-from actorflow.passes.reshapes import sink_reshapes
+from actorflow.passes.fusion.chains import fuse_chains
+from actorflow.passes.fusion.fuse import fuse
+from actorflow.passes.fusion.reshapes import sink_reshapes
 from actorflow.registry import plugins
 
 ROWS, WIDTH = 3, 8

@@ -16,7 +16,8 @@ from actorflow.blocking import Session
 from actorflow.ops.nn.activation import relu_grad
 from actorflow.ops.nn.fused import sgd_matmul
 from actorflow.ops.nn.pooling.rules import max_pool_grad
-from actorflow.passes.fuse import fuse
+from actorflow.passes.fold import fold
+from actorflow.passes.fusion.fuse import fuse
 from actorflow.registry import kernel, plugins
 from actorflow.variables.variable import Variable
 
@@ -449,3 +450,37 @@ def test_a_fused_step_refuses_what_does_not_fit(graph: af.Graph) -> None:
         sgd_matmul(w, 0.5, np.ones((4, 3), np.float32), np.ones((4, 3), np.float32), transpose_a=True, name="step")
     with pytest.raises(ValueError, match="scalar"):
         sgd_matmul(w, [0.5, 0.5], a, b, name="step")
+
+
+def convolved(variance: float = 1.0, training: bool = False) -> tuple[af.Tensor, list[af.Tensor]]:
+    """Images, and what a normalization of their convolution gives, of constants alone."""
+    x = af.placeholder(af.float32, [2, 4, 4, 3], name="x")
+    y = af.nn.conv2d(x, af.ones([3, 3, 3, 3]), [1, 1, 1, 1], "SAME", name="c")
+    given = {} if training else {"mean": af.zeros([3]), "variance": af.fill([3], variance)}
+    scale, offset = af.fill([3], 2.0), af.ones([3])
+    return x, list(af.nn.fused_batch_norm(y, scale, offset, is_training=training, epsilon=0.0, name="n", **given))
+
+
+def test_a_normalization_of_constants_goes_into_a_convolution(graph: af.Graph) -> None:
+    x, outputs = convolved()
+    y = af.nn.relu(outputs[0], name="y")
+    name = outputs[0].op.name
+    constants = {e.tensor_id: (e.dtype, e.static_shape) for e in [x]}
+    part = prune(Subgraph(fold_all(graph), constants, (y.tensor_id,)))
+    lines = [str(n) for n in fuse(part).nodes.values()]
+    assert lines[-1] == f"y = _FusedConv2D(x, {name}/scaled_weights, {name}/shift)"
+    assert len(lines) == 3, "the former weights and moments are gone"
+
+
+@pytest.mark.parametrize("case", ["training", "a negative variance", "moments are taken"])
+def test_other_normalizations_stay(graph: af.Graph, case: str) -> None:
+    x, outputs = convolved(-1.0 if case == "a negative variance" else 1.0, case == "training")
+    fetches = [outputs[0], outputs[1]] if case == "moments are taken" else [outputs[0]]
+    part = Subgraph(fold_all(graph), {x.tensor_id: (x.dtype, x.static_shape)}, tuple(f.tensor_id for f in fetches))
+    assert any(n.op == "FusedBatchNormV3" for n in fuse(prune(part)).nodes.values())
+
+
+def fold_all(graph: af.Graph) -> dict[str, Any]:
+    """The nodes of a graph, of which those that are computed of constants are constants."""
+    builder = Session(graph=graph)._session._engine.builder  # type: ignore[attr-defined]
+    return dict(fold(Subgraph(graph.nodes), builder.evaluate).nodes)

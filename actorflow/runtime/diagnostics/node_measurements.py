@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from actorflow.graph.node import TensorId
 from actorflow.passes.coalesce import members_of
-from actorflow.passes.fuse import JOINED
+from actorflow.passes.fusion.match import JOINED
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.runtime.diagnostics.costs import LaunchCost
 from actorflow.runtime.plan import Plan

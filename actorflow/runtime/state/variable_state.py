@@ -9,6 +9,7 @@ fresh buffer instead. A training step whose reads are used up before its update 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class VariableState:
         "_memory",
         "_root",
         "_snapshot",
+        "_watchers",
         "copies",
         "dtype",
         "name",
@@ -49,6 +51,7 @@ class VariableState:
         self._root: np.ndarray[Any, Any] | None = None
         self._memory: memoryview | None = None
         self._snapshot: weakref.ref[np.ndarray[Any, Any]] | None = None
+        self._watchers: tuple[Callable[[], None], ...] = ()
 
     @property
     def initialized(self) -> bool:
@@ -85,6 +88,8 @@ class VariableState:
             raise InvalidArgumentError(
                 f"Variable {self.name!r} has shape {show(self.shape)}, but the value assigned has {value.shape}."
             )
+        if self._watchers:
+            self._tell_watchers()
         root = self._root
         if root is not None and root.shape == value.shape and not self._leased() and self._memory is not None:
             np.copyto(root, value)
@@ -102,6 +107,8 @@ class VariableState:
 
     def adopt(self, buffer: np.ndarray[Any, Any]) -> None:
         """Makes what is in a `buffer` of ours the value, without a copy. No one else may keep the buffer."""
+        if self._watchers:
+            self._tell_watchers()
         self._take(buffer)
 
     def writable(self) -> np.ndarray[Any, Any]:
@@ -110,6 +117,8 @@ class VariableState:
         Raises:
             FailedPreconditionError: nothing was assigned yet.
         """
+        if self._watchers:
+            self._tell_watchers()
         root = self._root
         if root is None:
             raise self._uninitialized()
@@ -119,6 +128,24 @@ class VariableState:
             root = self._root
             assert root is not None
         return root
+
+    def watch(self, callback: Callable[[], None]) -> None:
+        """Calls `callback` once, before the next write or when the variable is dropped, on the thread that does this. `watch`
+        itself is called on the event loop, while `writer` is None."""
+        self._watchers = (*self._watchers, callback)
+
+    def unwatch(self, callback: Callable[[], None]) -> None:
+        """Takes `watch` back, if it was not called yet."""
+        self._watchers = tuple([other for other in self._watchers if other is not callback])
+
+    def close(self) -> None:
+        """The variable is dropped from its container."""
+        self._tell_watchers()
+
+    def _tell_watchers(self) -> None:
+        watchers, self._watchers = self._watchers, ()
+        for callback in watchers:
+            callback()
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raises InvalidArgumentError unless an update of this shape fits the value exactly."""

@@ -26,6 +26,10 @@ from actorflow.runtime.plan import Plan
 from actorflow.runtime.plan_building import build_plan
 from actorflow.runtime.state.host_copies import wanted_on_host
 from actorflow.runtime.state.resources import ResourceManager
+from actorflow.runtime.state.variable_state import VariableState
+from actorflow.session.planning.freezing import Freezing
+
+_ROOM = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,13 @@ class CompiledPlans:
     plans: tuple[Plan, ...]
     places: tuple[tuple[int, int], ...]
     executed: int
+    freezing: Freezing[CompiledPlans] | None = None
+    """Gives the plans to run instead while nothing writes the variables that they read."""
+
+    @property
+    def current(self) -> CompiledPlans:
+        """The plans that a step which begins now is to run."""
+        return self if self.freezing is None else self.freezing.current(self)
 
 
 class PlanBuilder:
@@ -120,6 +131,17 @@ class PlanBuilder:
             if self.contexts.restored:
                 self.contexts.resume(node.name)
         return found
+
+    def variable_of(self, handle: str) -> VariableState | None:
+        """The variable of a node that is its handle, if it is in host memory and a run has looked it up."""
+        context = self.contexts.get(handle)
+        found = None if context is None else context.place.resource
+        return found if type(found) is VariableState else None
+
+    def room(self) -> int:
+        """The bytes that may be taken for values that kernels keep beside a variable: an eighth of a budget that is left."""
+        found = [device.allocator.statistics() for device in self.devices.values()]
+        return min((one.budget - one.live_bytes) // 8 if one.budget is not None else _ROOM for one in found)
 
     def evaluate(self, node: Node, inputs: list[Any]) -> Any:
         """Runs a node's kernel now, for constant folding; None where it can't run outside of a step. A node of another

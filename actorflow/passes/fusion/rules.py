@@ -1,117 +1,25 @@
-"""Fusion: products and convolutions take the bias, what they are added to and the activation in, normalizations the activation,
-and a step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a
-variable is such a step. The gradient of an activation joins that of the normalization before it, and moves to the small side of a
-pool. Pads become those of the pool or the convolution behind them. (Paper section 5.4: optimised libraries for the kernels.)
+"""The rules of `fuse`: which two nodes become what.
 
-The fused node has the name of the last of those that it stands for, so its users stay as they are.
+Products and convolutions take in the bias, what they are added to and the activation. Normalizations take in the activation,
+and a step of gradient descent the product that it subtracts. A scaled gradient that is subtracted from a variable is such a
+step. The gradient of an activation joins that of the normalization before it, and moves to the small side of a pool. Pads
+become those of the pool or the convolution behind them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.analysis.cooperative import yielding
-from actorflow.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
 from actorflow.ops.nn.fused import ACTIVATIONS
-from actorflow.registry import kernel
+from actorflow.passes.fusion.match import JOINED, Match, Rule, has_kernel, joined
+from actorflow.passes.fusion.normalization import is_scaled, scaled_weights
 from actorflow.shapes import is_static
-
-_TYPES = frozenset((dtypes.float32, dtypes.float64))
-JOINED = "_joined"
-"""The attribute of a fused node that names the others for which it stands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """Two nodes that a rule may fuse: `first` computes the input `position` of `last`, and for nothing else.
-
-    nodes: those so far, by name, in their order; `graph` has all, and the types and shapes of what is fed.
-    taken: the names of the nodes whose outputs others take, or which are fetched.
-    """
-
-    graph: Subgraph
-    nodes: Mapping[str, Node]
-    taken: Container[str]
-    first: Node
-    last: Node
-    position: int
-
-    @property
-    def other(self) -> TensorId:
-        """The other input of a `last` that has two."""
-        return self.last.inputs[1 - self.position]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A pattern and its replacement: `first`, one of `firsts`, feeds an input of `last`, one of `lasts`.
-
-    positions: the inputs of `last` at which `first` is looked for, in this order.
-    fits: whether shapes and attributes allow it.
-    made: the nodes that stand for the two. One has the name of `last`; where none has that of `first`, it goes.
-    keeps: whether one has the name of `first` and its other outputs, which may have users.
-    """
-
-    name: str
-    firsts: frozenset[str]
-    lasts: frozenset[str]
-    positions: tuple[int, ...]
-    fits: Callable[[Match], bool]
-    made: Callable[[Match], tuple[Node, ...]]
-    keeps: bool = False
-
-
-def fuse(graph: Subgraph) -> Subgraph:
-    """Replaces nodes by the first rule of `RULES` that fits, as long as one does.
-
-    A value in between may have no other user: it is not fetched, fed or waited for, and its node no target. All are on one
-    device.
-
-    Args:
-        graph: what one device runs.
-    """
-    uses = uses_of(graph)
-    taken = {use.node for use in uses if isinstance(use, TensorId)}
-    nodes: dict[str, Node] = {}
-    for node in yielding(graph.nodes.values()):
-        nodes[node.name] = node
-        while node.op in _BY_LAST and (not node.dtypes or node.dtypes[0] in _TYPES):
-            match = next(_matches(graph, nodes, uses, taken, node), None)
-            if match is None:
-                break
-            rule, found = match
-            made = rule.made(found)
-            if all(one.name != found.first.name for one in made):
-                del nodes[found.first.name]
-            nodes.update((one.name, one) for one in made)
-            node = nodes[node.name]
-    return graph.with_nodes(nodes.values())
-
-
-def _matches(
-    graph: Subgraph, nodes: Mapping[str, Node], uses: Uses, taken: Container[str], last: Node
-) -> Iterator[tuple[Rule, Match]]:
-    """The rules that fit a node, the positions in their order and the rules of each in theirs."""
-    rules = _BY_LAST[last.op]
-    for position in dict.fromkeys(position for rule in rules for position in rule.positions):
-        tensor_id = last.inputs[position]
-        first = nodes.get(tensor_id.node)
-        if first is None or tensor_id in graph.feeds or first.device != last.device:
-            continue
-        for rule in rules:
-            alone = uses[tensor_id if rule.keeps else tensor_id.node] == 1
-            if alone and position in rule.positions and first.op in rule.firsts and first.dtypes[0] in _TYPES:
-                match = Match(graph, nodes, taken, first, last, position)
-                if rule.fits(match):
-                    yield rule, match
 
 
 def _adds_bias(match: Match) -> bool:
@@ -180,7 +88,7 @@ def _pooled_with_pads(match: Match) -> tuple[Node, ...]:
     given = {name: match.last.attrs[name] for name in ("ksize", "strides")}
     pads = tuple(int(width) for pair in widths for width in pair)
     attrs = MappingProxyType({**given, "pads": pads, JOINED: (match.first.name,)})
-    return (replace(_joined(match, "_PaddedMaxPool", match.first.inputs[:1]), attrs=attrs),)
+    return (replace(joined(match, "_PaddedMaxPool", match.first.inputs[:1]), attrs=attrs),)
 
 
 def _convolved_with_pads(match: Match) -> tuple[Node, ...]:
@@ -188,7 +96,7 @@ def _convolved_with_pads(match: Match) -> tuple[Node, ...]:
     own = match.last.attrs["explicit_paddings"] or (0,) * 8
     pads = tuple(int(width) + before for width, before in zip(np.ravel(widths), own))
     attrs = {**match.last.attrs, "padding": "EXPLICIT", "explicit_paddings": pads}
-    return (_joined(match, match.last.op, (match.first.inputs[0], *match.last.inputs[1:]), **attrs),)
+    return (joined(match, match.last.op, (match.first.inputs[0], *match.last.inputs[1:]), **attrs),)
 
 
 def _lacks_activation(match: Match) -> bool:
@@ -199,15 +107,16 @@ def _steps(match: Match) -> bool:
     """Whether a number times a gradient of the variable's shape is subtracted, and nothing takes the new value."""
     shapes = [match.graph.type_of(given)[1] for given in match.first.inputs]
     whole = match.first.shapes[0]
-    return match.last.name not in match.taken and is_static(whole) and () in shapes and whole in shapes and whole != ()
+    unused = not match.uses[TensorId(match.last.name, 0)]
+    return unused and is_static(whole) and () in shapes and whole in shapes and whole != ()
 
 
 def _biased(match: Match) -> tuple[Node, ...]:
-    return (_joined(match, _BIASED[match.first.op], (*match.first.inputs, match.other), activation=""),)
+    return (joined(match, _BIASED[match.first.op], (*match.first.inputs, match.other), activation=""),)
 
 
 def _added(match: Match) -> tuple[Node, ...]:
-    return (_joined(match, _ADDED[match.first.op], (match.other, *match.first.inputs)),)
+    return (joined(match, _ADDED[match.first.op], (match.other, *match.first.inputs)),)
 
 
 def _adds_result(match: Match) -> bool:
@@ -216,17 +125,17 @@ def _adds_result(match: Match) -> bool:
 
 
 def _activated(match: Match) -> tuple[Node, ...]:
-    return (_joined(match, match.first.op, match.first.inputs, activation=match.last.op),)
+    return (joined(match, match.first.op, match.first.inputs, activation=match.last.op),)
 
 
 def _descended(match: Match) -> tuple[Node, ...]:
     rate, gradient = sorted(match.first.inputs, key=lambda given: match.graph.type_of(given)[1] != ())
-    made = _joined(match, "ApplyGradientDescent", (match.last.inputs[0], rate, gradient))
+    made = joined(match, "ApplyGradientDescent", (match.last.inputs[0], rate, gradient))
     return (replace(made, dtypes=(), shapes=()),)
 
 
 def _stepped(match: Match) -> tuple[Node, ...]:
-    return (_joined(match, "_SgdMatMul", (*match.last.inputs[:2], *match.first.inputs)),)
+    return (joined(match, "_SgdMatMul", (*match.last.inputs[:2], *match.first.inputs)),)
 
 
 def _masked_first(match: Match) -> tuple[Node, ...]:
@@ -261,19 +170,7 @@ def _back_through_both(match: Match) -> tuple[Node, ...]:
     dy, y = match.first.inputs
     inputs = (dy, *match.last.inputs[1:], y)
     activation = match.first.op.removesuffix("Grad")
-    return (_joined(match, "_FusedBatchNormGrad", inputs, **match.last.attrs, activation=activation),)
-
-
-def _joined(match: Match, op: str, inputs: tuple[TensorId, ...], **attrs: Any) -> Node:
-    """A node in the place of `last` that does the work of `first` as well."""
-    first, last = match.first, match.last
-    return replace(
-        last,
-        op=op,
-        inputs=inputs,
-        controls=tuple(dict.fromkeys((*first.controls, *last.controls))),
-        attrs=MappingProxyType({**first.attrs, **attrs, JOINED: (*first.attrs.get(JOINED, ()), first.name)}),
-    )
+    return (joined(match, "_FusedBatchNormGrad", inputs, **match.last.attrs, activation=activation),)
 
 
 _BIASED = {"MatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D", "DepthwiseConv2dNative": "_FusedDepthwiseConv2d"}
@@ -285,6 +182,14 @@ _FUSED = frozenset((*_BIASED.values(), "_AddFusedMatMul", "_AddFusedConv2D"))
 _PADS = frozenset(("Pad", "PadV2"))
 
 RULES = (
+    Rule(
+        "a convolution and its normalization",
+        frozenset(("Conv2D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedDepthwiseConv2d")),
+        frozenset(("FusedBatchNormV3",)),
+        (0,),
+        is_scaled,
+        scaled_weights,
+    ),
     Rule("pads and a pool", _PADS, frozenset(("MaxPool",)), (0,), _pads_pool, _pooled_with_pads),
     Rule("pads and a convolution", _PADS, frozenset(_BIASED) - _MATMUL, (0,), _pads_convolution, _convolved_with_pads),
     Rule("a product and its bias", _PRODUCTS, frozenset(("BiasAdd",)), (0,), _adds_bias, _biased),
@@ -337,14 +242,3 @@ RULES = (
     ),
 )
 """Which two nodes become what. The order decides where two rules fit one input."""
-
-_BY_LAST: dict[str, list[Rule]] = {}
-for _rule in RULES:
-    for _op in _rule.lasts:
-        _BY_LAST.setdefault(_op, []).append(_rule)
-
-
-def has_kernel(op: str, node: Node) -> bool:
-    """Whether a node's device has a kernel of an op for its types."""
-    kind = DeviceSpec.parse(node.device).kind if node.device else "CPU"
-    return kernel.includes(kernel.devices_of(op, node.dtypes), kind or "CPU")

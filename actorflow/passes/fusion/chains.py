@@ -17,7 +17,7 @@ from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.patterns import Call, Chain, Occurrence, Search
 from actorflow.analysis.subgraph import Subgraph, Uses, uses_of
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.fuse import JOINED, has_kernel
+from actorflow.passes.fusion.match import JOINED, has_kernel
 from actorflow.shapes import is_static
 
 

@@ -1,0 +1,94 @@
+"""Freezing: reads of variables become constants, for as long as nothing writes these variables.
+
+Whatever is computed of constants alone is then folded, and kernels are prepared for them, as in a frozen graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from actorflow.analysis.subgraph import Subgraph
+from actorflow.dtypes import as_dtype
+from actorflow.graph.node import Node, TensorId
+from actorflow.registry import kernel, opdef
+
+_READ = "ReadVariableOp"
+_LOOK = frozenset((_READ, "IsVariableInitialized"))
+"""Ops that change nothing of a variable."""
+
+
+def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
+    """The reads that may become constants while nothing writes their variables, each with the handle of its variable.
+
+    The step itself does not write them, and nothing says when it has to read them. There are none unless kernels gain by it:
+    those that are prepared for constants, and normalizations that go into the weights before them.
+
+    Args:
+        parts: what each device runs.
+    """
+    found: dict[str, str] = {}
+    worth = False
+    for part in parts:
+        handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
+        for node in part.nodes.values():
+            if node.op not in _LOOK:
+                handles.difference_update(e.node for e in node.inputs)
+        reads = {
+            n.name: n.inputs[0].node for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles
+        }
+        worth = worth or _gains(part, reads)
+        found.update(reads)
+    return found if worth else {}
+
+
+def frozen(nodes: Mapping[str, Node], values: Mapping[str, Any]) -> dict[str, Node]:
+    """The nodes with constants in the place of reads.
+
+    Args:
+        nodes: those of the program, calls expanded.
+        values: the arrays that reads would give, by the names of their nodes. They never change.
+    """
+    return {name: _constant(node, values[name]) if name in values else node for name, node in nodes.items()}
+
+
+def _is_free(node: Node, part: Subgraph) -> bool:
+    """Whether a node is a read that waits for nothing and is not fed."""
+    return (
+        node.op == _READ
+        and not node.controls
+        and node.inputs[0] not in part.feeds
+        and TensorId(node.name, 0) not in part.feeds
+    )
+
+
+def _gains(part: Subgraph, reads: Mapping[str, str]) -> bool:
+    """Whether a node that takes what is computed of these reads and of constants alone is faster with constants."""
+    known = set(reads)
+    for node in part.nodes.values():
+        taken = [e.node in known and e not in part.feeds for e in node.inputs]
+        if not any(taken):
+            continue
+        if any(taken[1:]) and (node.op == "FusedBatchNormV3" or _is_prepared(node.op)):
+            return True
+        definition = opdef.lookup(node.op)
+        fixed = all(
+            one or part.nodes[e.node].op == "Const" for one, e in zip(taken, node.inputs) if e not in part.feeds
+        )
+        if fixed and not (definition.stateful or definition.asynchronous or any(e in part.feeds for e in node.inputs)):
+            known.add(node.name)
+    return False
+
+
+def _is_prepared(op: str) -> bool:
+    return any(entry.prepare is not None for entry in kernel.from_libraries(op))
+
+
+def _constant(node: Node, value: Any) -> Node:
+    array = np.asarray(value)
+    attrs = MappingProxyType({"value": array, "dtype": as_dtype(array.dtype)})
+    return replace(node, op="Const", inputs=(), attrs=attrs, shapes=(array.shape,))
