@@ -5,16 +5,18 @@ Whatever is computed of constants alone is then folded, and kernels are prepared
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.analysis.subgraph import Subgraph, uses_of
 from actorflow.dtypes import as_dtype
 from actorflow.graph.node import Node, TensorId
+from actorflow.passes.fold import Evaluate, fold
+from actorflow.passes.fusion.fuse import fuse
 from actorflow.registry import kernel, opdef
 
 _READ = "ReadVariableOp"
@@ -22,38 +24,40 @@ _LOOK = frozenset((_READ, "IsVariableInitialized"))
 """Ops that change nothing of a variable."""
 
 
-def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
+def freezable(part: Subgraph) -> dict[str, str]:
     """The reads that may become constants while nothing writes their variables, each with the handle of its variable.
 
     The step itself does not write them, and nothing says when it has to read them. There are none unless kernels gain by it:
     those that are prepared for constants, and normalizations that go into the weights before them.
 
     Args:
-        parts: what each device runs.
+        part: what one device runs.
     """
-    found: dict[str, str] = {}
-    worth = False
-    for part in parts:
-        handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
-        for node in part.nodes.values():
-            if node.op not in _LOOK:
-                handles.difference_update(e.node for e in node.inputs)
-        reads = {
-            n.name: n.inputs[0].node for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles
-        }
-        worth = worth or _gains(part, reads)
-        found.update(reads)
-    return found if worth else {}
+    handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
+    for node in part.nodes.values():
+        if node.op not in _LOOK:
+            handles.difference_update(e.node for e in node.inputs)
+    found = {n.name: n.inputs[0].node for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles}
+    return found if _gains(part, found) else {}
 
 
-def frozen(nodes: Mapping[str, Node], values: Mapping[str, Any]) -> dict[str, Node]:
-    """The nodes with constants in the place of reads.
+def freeze(part: Subgraph, values: Mapping[str, Any], evaluate: Evaluate) -> Subgraph:
+    """The part with constants in the place of reads, and in the place of all that is computed of constants.
 
     Args:
-        nodes: those of the program, calls expanded.
+        part: what one device runs.
         values: the arrays that reads would give, by the names of their nodes. They never change.
+        evaluate: runs the kernel of a node.
     """
-    return {name: _constant(node, values[name]) if name in values else node for name, node in nodes.items()}
+    nodes = [_constant(n, values[n.name]) if n.name in values else n for n in part.nodes.values()]
+    return _without_unused(fuse(_without_unused(fold(part.with_nodes(nodes), evaluate))))
+
+
+def _without_unused(part: Subgraph) -> Subgraph:
+    """The part without constants and handles that nothing takes."""
+    uses = uses_of(part)
+    kept = [n for n in part.nodes.values() if n.op not in ("Const", "VariableV2") or uses[n.name] > 0]
+    return part.with_nodes(kept)
 
 
 def _is_free(node: Node, part: Subgraph) -> bool:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorflow import machine
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Options, Signature
-from actorflow.passes.freeze import freezable
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.registry import plugins
@@ -29,7 +25,6 @@ from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.engine import Run
 from actorflow.session.partial_run import LocalPartialStep, PartialStep
 from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
-from actorflow.session.planning.freezing import Freezing
 from actorflow.session.planning.planner import Divided, Planner, SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
@@ -110,26 +105,7 @@ class LocalEngine:
     def _compiled(self, divided: Divided) -> CompiledPlans:
         if not self.planner.made:
             self.builder.warm(self.planner.graph.nodes, divided.options)
-        made = self._built(divided)
-        reads = freezable(divided.parts.values()) if self._freezes(divided) else {}
-        if not reads:
-            return made
-        states = {name: partial(self.builder.variable_of, handle) for name, handle in reads.items()}
-        return replace(made, freezing=Freezing(states, self.builder.room, partial(self._frozen, divided)))
-
-    def _built(self, divided: Divided) -> CompiledPlans:
         return self.builder.compile(divided.parts, divided.places, divided.options, divided.signature.deferred_feeds)
-
-    def _freezes(self, divided: Divided) -> bool:
-        """Whether a plan may be replaced while nothing writes the variables that it reads."""
-        options = divided.options
-        optimized = options.fold and options.fuse and options.coalesce and not options.lower_peak
-        return options.freeze and optimized and not divided.signature.partial and machine.current().is_real
-
-    def _frozen(self, divided: Divided, values: Mapping[str, Any]) -> Callable[[], CompiledPlans]:
-        """Gives what makes the plans in which reads of variables are these values."""
-        nodes = dict(self.planner.graph.nodes)
-        return lambda: self._built(self.planner.frozen(divided, nodes, values))
 
     def begin(self, plan: CompiledPlans, feeds: Mapping[TensorId, Any]) -> Outcome:
         if self.run != self.steps.run:  # a placement is on trial

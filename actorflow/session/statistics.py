@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class SessionStatistics:
     """Counters since the session was made, and its state now.
 
-    A session on a cluster does not know the counts that only the tasks have: `nodes` and `abandoned` are None there, and
-    `devices` is empty.
+    A session on a cluster does not know the counts that only the tasks have: `nodes`, `frozen` and `abandoned` are None there,
+    and `devices` is empty.
 
     Example:
         >>> x = af.placeholder(af.float32)
@@ -53,7 +53,7 @@ class SessionStatistics:
     queued: int
     waiting: int
     plans: int
-    frozen: int
+    frozen: int | None
     nodes: int | None
     devices: dict[str, DeviceStatistics]
 

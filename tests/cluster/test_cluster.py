@@ -31,6 +31,7 @@ from actorflow.errors import (
     Overloaded,
     UnavailableError,
 )
+from actorflow.runtime.codegen.background import background
 
 __all__ = ["probe"]
 TRANSPORTS = ("local", "zmq", "shm")
@@ -102,6 +103,32 @@ async def test_f58_any_server_is_a_target(cluster: list[Server], graph: af.Graph
         async with af.Session(server.target, graph) as session:
             assert await session.run(value) == 4.0
             assert session.list_devices()[0].name.startswith(server.task.replace("/task", "/replica:0/task"))
+
+
+async def test_variables_of_a_task_are_frozen_until_one_is_written(nearby: list[Server], graph: af.Graph) -> None:
+    """By the task that has them, in the part of each session."""
+    x = af.placeholder(af.float32, [1, 2])
+    with on("ps:0"):
+        weights = af.Variable(np.ones((2, 2), np.float32))
+        product = af.matmul(x, weights)
+        write = weights.assign(np.full((2, 2), 5.0, np.float32))
+    with on("worker:0"):
+        more = product + 1.0
+
+    def frozen() -> bool:
+        plans = [part.compiled.freezing for part in nearby[0].worker._parts.values()]
+        return any(plan is not None and plan.is_frozen for plan in plans)
+
+    async with af.Session(nearby[1].target, graph) as session:
+        await session.run(weights.initializer)
+        with anyio.fail_after(30):
+            while not frozen():
+                assert (await session.run(more, {x: [[1.0, 1.0]]})).tolist() == [[3.0, 3.0]]
+                await anyio.to_thread.run_sync(background.wait)
+        assert (await session.run(more, {x: [[1.0, 1.0]]})).tolist() == [[3.0, 3.0]]
+        await session.run(write)
+        assert not frozen()
+        assert (await session.run(more, {x: [[1.0, 1.0]]})).tolist() == [[11.0, 11.0]]
 
 
 async def test_f59_every_kind_of_value_comes_through(cluster: list[Server], graph: af.Graph) -> None:

@@ -132,14 +132,17 @@ async def test_a_write_while_the_plan_is_made_is_seen(
     begun, go_on = threading.Event(), threading.Event()
     freeze = freezing_module.Freezing._freeze
 
-    def slow(self: Any, make: Callable[[], Any], number: int) -> None:
-        def made() -> Any:
-            plan = make()
+    def slow(self: Any, values: Any, number: int) -> None:
+        make = self._make
+
+        def made(values: Any) -> Any:
+            plan = make(values)
             begun.set()
             assert go_on.wait(PATIENCE)
             return plan
 
-        freeze(self, made, number)
+        self._make = made
+        freeze(self, values, number)
 
     monkeypatch.setattr(freezing_module.Freezing, "_freeze", slow)
     async with af.Session(graph=graph) as session:
@@ -163,7 +166,7 @@ async def test_a_write_takes_no_copy_of_a_frozen_variable(graph: af.Graph, layer
         await session.run(w.initializer)
         await session.run(change.op)
         await frozen(session, y, {x: ONES})
-        state = session._engine.builder.variable_of("w")  # type: ignore[attr-defined]
+        state = session._engine.builder._variable("w")  # type: ignore[attr-defined]
         before = state.copies
         await session.run(change.op)
         assert state.copies == before

@@ -293,7 +293,9 @@ class RemoteEngine(StepCounts):
             yield
 
     def statistics(self) -> SessionStatistics:
-        return replace(self.counted(self.remote.plans), abandoned=None, nodes=None)  # only the tasks know these
+        return replace(
+            self.counted(self.remote.plans), abandoned=None, frozen=None, nodes=None
+        )  # only the tasks know these
 
     def tasks(self) -> list[TaskState]:
         """Raises UnimplementedError: they are not in this process."""

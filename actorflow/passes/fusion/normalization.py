@@ -55,7 +55,11 @@ def scaled_weights(match: Match) -> Sequence[Node]:
         for name, value in zip(_names(last), (weights * by_channel, shift))
     ]
     inputs = (first.inputs[0], *(TensorId(node.name, 0) for node in made))
-    convolution = replace(joined(match, op, inputs, activation=""), dtypes=first.dtypes, shapes=last.shapes[:1])
+    convolution = replace(
+        joined(match, op, inputs, activation=last.attrs.get("activation", "")),
+        dtypes=first.dtypes,
+        shapes=last.shapes[:1],
+    )
     return (*made, convolution)
 
 

@@ -185,7 +185,7 @@ RULES = (
     Rule(
         "a convolution and its normalization",
         frozenset(("Conv2D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedDepthwiseConv2d")),
-        frozenset(("FusedBatchNormV3",)),
+        frozenset(("FusedBatchNormV3", "_FusedBatchNorm")),
         (0,),
         is_scaled,
         scaled_weights,
@@ -204,6 +204,14 @@ RULES = (
         _added,
     ),
     Rule("a biased product and its activation", _FUSED, frozenset(ACTIVATIONS), (0,), _lacks_activation, _activated),
+    Rule(
+        "a product and a copy, as an activation that went into a normalization leaves it",
+        _FUSED,
+        frozenset(("Identity",)),
+        (0,),
+        lambda match: True,
+        lambda match: (joined(match, match.first.op, match.first.inputs),),
+    ),
     Rule(
         "a step of descent",
         frozenset(("Mul",)),

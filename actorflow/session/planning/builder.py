@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import machine
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.device.base import Device, as_asynchronous, as_swapping
@@ -16,6 +17,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.compile import Options, finish
+from actorflow.passes.freeze import freezable, freeze
 from actorflow.passes.memory.budget import Memory, explained
 from actorflow.registry import kernel, opdef
 from actorflow.runtime.codegen.jit import find_compiler
@@ -68,6 +70,26 @@ class PlanBuilder:
         Raises:
             UnimplementedError: a node has no kernel for its device.
         """
+        plans = self._plans(parts, options, deferred_feeds)
+        compiled = CompiledPlans(plans, places, sum(plan.executed for plan in plans))
+        optimized = options.fold and options.fuse and options.coalesce and not options.lower_peak
+        if not (options.freeze and optimized and machine.current().is_real) or deferred_feeds:
+            return compiled
+        reads = {name: handle for part in parts.values() for name, handle in freezable(part).items()}
+        if not reads:
+            return compiled
+        states = {name: partial(self._variable, handle) for name, handle in reads.items()}
+
+        def frozen(values: Mapping[str, Any]) -> CompiledPlans:
+            constant = {device: freeze(part, values, self.evaluate) for device, part in parts.items()}
+            plans = self._plans(constant, options, deferred_feeds)
+            return CompiledPlans(plans, places, sum(plan.executed for plan in plans))
+
+        return replace(compiled, freezing=Freezing(states, self._room, frozen))
+
+    def _plans(
+        self, parts: Mapping[str, Subgraph], options: Options, deferred_feeds: frozenset[TensorId]
+    ) -> tuple[Plan, ...]:
         without = frozenset(() if options.jit else ("jit",))
         loopable = partial(self._loopable, without)
         plans: list[Plan] = []
@@ -91,7 +113,7 @@ class PlanBuilder:
             for node in yielding(plan.nodes):
                 if node.region is not None:
                     node.region.prepare()
-        return CompiledPlans(tuple(plans), places, sum(plan.executed for plan in plans))
+        return tuple(plans)
 
     def warm(self, nodes: Mapping[str, Node], options: Options) -> None:
         """Begins what libraries do before their first call, ahead of the plan that calls them: what a session runs first has
@@ -132,13 +154,13 @@ class PlanBuilder:
                 self.contexts.resume(node.name)
         return found
 
-    def variable_of(self, handle: str) -> VariableState | None:
+    def _variable(self, handle: str) -> VariableState | None:
         """The variable of a node that is its handle, if it is in host memory and a run has looked it up."""
         context = self.contexts.get(handle)
         found = None if context is None else context.place.resource
         return found if type(found) is VariableState else None
 
-    def room(self) -> int:
+    def _room(self) -> int:
         """The bytes that may be taken for values that kernels keep beside a variable: an eighth of a budget that is left."""
         found = [device.allocator.statistics() for device in self.devices.values()]
         return min((one.budget - one.live_bytes) // 8 if one.budget is not None else _ROOM for one in found)

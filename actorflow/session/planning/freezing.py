@@ -37,14 +37,14 @@ class Freezing(Generic[P]):
     Args:
         reads: for each read that may be frozen, what gives its variable, or None where that is not known.
         room: gives the most bytes of all variables together.
-        make: is called on the event loop with the values of reads, and gives what makes the plan for them, on any thread.
+        make: makes the plan for the values of reads, on any thread.
     """
 
     def __init__(
         self,
         reads: Mapping[str, Callable[[], VariableState | None]],
         room: Callable[[], int],
-        make: Callable[[Mapping[str, Any]], Callable[[], P]],
+        make: Callable[[Mapping[str, Any]], P],
     ) -> None:
         self._reads, self._room, self._make = reads, room, make
         self._frozen: P | None = None
@@ -81,7 +81,7 @@ class Freezing(Generic[P]):
             self._watch()
         elif time.monotonic() >= self._due:
             values = {name: state.read() for name, state in self._watched.items()}
-            background.add(partial(self._freeze, self._make(values), self._number))
+            background.add(partial(self._freeze, values, self._number))
             return
         self._left = 1 if self._watched else _RUNS
 
@@ -99,12 +99,12 @@ class Freezing(Generic[P]):
             state.watch(self._on_write)
         self._due = time.monotonic() + _PATIENCE * self._took
 
-    def _freeze(self, make: Callable[[], P], number: int) -> None:
+    def _freeze(self, values: Mapping[str, Any], number: int) -> None:
         """Makes the plan, in the background, and lets it run unless a variable was written meanwhile."""
         if number != self._number:
             return
         begun = time.monotonic()
-        made = make()
+        made = self._make(values)
         self._took = time.monotonic() - begun
         with self._lock:
             if number == self._number:

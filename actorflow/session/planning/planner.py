@@ -18,7 +18,6 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.passes.compile import Options, Signature, divide
-from actorflow.passes.freeze import frozen
 from actorflow.passes.inline import inline
 from actorflow.placement.choose import Posed
 from actorflow.placement.feasible import Candidate
@@ -66,9 +65,8 @@ class SearchReport:
 @dataclass(frozen=True, slots=True)
 class Divided:
     """A signature's subgraphs by device. `places` says, for each fetch in order, which of them gives it, and as which fetch of
-    its own. `asked` is the signature before calls were expanded."""
+    its own."""
 
-    asked: Signature
     signature: Signature
     options: Options
     parts: Mapping[str, Subgraph]
@@ -222,35 +220,17 @@ class Planner(Generic[P]):
             if found is not None:
                 return found
             self._signatures[key] = signature
-            made = self._plans[key] = self._make(self._divided(signature, options, nodes, {}))
+            nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
+            signature = replace(signature, fetches=fetches)
+            if not self._folding.saves_memory(options):
+                signature = replace(signature, sizes={})
+            refused = self.placer.place(nodes)
+            parts, places = divide(
+                nodes, self.placer.placed, signature, options, self._folding.evaluate, self._first, refused
+            )
+            made = self._plans[key] = self._make(Divided(signature, options, self.placer.ranked(parts), places))
             self.made += 1
             return made
-
-    def frozen(self, divided: Divided, nodes: Mapping[str, Node], values: Mapping[str, Any]) -> Divided:
-        """The subgraphs of a plan, once more with values in the place of reads of variables. Called on any thread.
-
-        Args:
-            divided: what `make` was given.
-            nodes: those of the graph.
-            values: by the names of the reads.
-        """
-        with self._lock:
-            return self._divided(divided.asked, divided.options, nodes, values)
-
-    def _divided(
-        self, asked: Signature, options: Options, nodes: Mapping[str, Node], values: Mapping[str, Any]
-    ) -> Divided:
-        nodes, fetches = inline(nodes, asked.fetches, asked.feeds)
-        signature = replace(asked, fetches=fetches)
-        if not self._folding.saves_memory(options):
-            signature = replace(signature, sizes={})
-        refused = self.placer.place(nodes)
-        if values:
-            nodes = frozen(nodes, values)
-        parts, places = divide(
-            nodes, self.placer.placed, signature, options, self._folding.evaluate, self._first, refused
-        )
-        return Divided(asked, signature, options, self.placer.ranked(parts), places)
 
 
 async def on_thread(work: Callable[[], T]) -> T:
