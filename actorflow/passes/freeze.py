@@ -1,6 +1,6 @@
 """Freezing: reads of variables become constants, for as long as nothing writes these variables.
 
-Whatever is computed of constants alone is then folded, and kernels are prepared for them, as in a frozen graph.
+All that is computed of constants alone is then folded, and kernels are prepared for them, as in a frozen graph.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from actorflow.runtime.state.variable_state import VariableState
 
 P = TypeVar("P")
 _RUNS = 4
-"""So often a plan runs before its variables are watched."""
+"""The runs of a plan before its variables are watched."""
 _PATIENCE = 4.0
-"""Variables have to stay unwritten for so many times as long as the last plan took to make."""
+"""The time for which variables have to stay unwritten, by that which the last plan took to make."""
 _LARGEST = 1 << 26
 """The most bytes of a variable: kernels may keep values in a layout of their own beside it."""
 
