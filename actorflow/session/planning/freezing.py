@@ -72,7 +72,8 @@ class Freezing(Generic[P]):
         if self._left > 0:
             self._left -= 1
             if self._left == 0:
-                self._advance()
+                with self._lock:  # a write that another thread begins waits until the values are read
+                    self._advance()
         return plan
 
     def _advance(self) -> None:
@@ -114,11 +115,12 @@ class Freezing(Generic[P]):
         """A variable is about to be written, perhaps on another thread."""
         with self._lock:
             self._number += 1
-            self._frozen = None
-        watched, self._watched = self._watched, {}
-        for state in set(watched.values()):
-            state.unwatch(self._on_write)
-        self._left = _RUNS
+            frozen, self._frozen = self._frozen, None
+            watched, self._watched = self._watched, {}
+            for state in set(watched.values()):
+                state.unwatch(self._on_write)
+            self._left = _RUNS
+        del frozen  # its constants would keep the write from being done in place
 
 
 def _thaw(freezing: weakref.ref[Freezing[Any]]) -> None:
