@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.duplicates import merge_duplicates
 from actorflow.analysis.feeding import check_loops, forget_fed_values, watch_targets
@@ -15,8 +17,10 @@ from actorflow.analysis.prune import prune
 from actorflow.analysis.specialise import expected_sizes
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.dtypes import DType
+from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import OpError
 from actorflow.graph.node import Node, TensorId
+from actorflow.passes.branches import fold_branches
 from actorflow.passes.coalesce import Loopable, coalesce, launch_cost, never
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.passes.fold import Evaluate, fold
@@ -35,12 +39,13 @@ from actorflow.shapes import Shape
 @dataclass(frozen=True, slots=True)
 class Signature:
     """The feeds, fetches and targets of a run; equal signatures share a plan. `partial` runs are fed while they go
-    on."""
+    on. Feeds that are `given` have one value in all runs of the plan."""
 
     feeds: Mapping[TensorId, tuple[DType, Shape]]
     fetches: tuple[TensorId, ...]
     targets: tuple[str, ...]
     partial: bool = False
+    given: Mapping[TensorId, bool] = field(default_factory=dict)
     sizes: Mapping[TensorId, Shape] = field(default_factory=dict)
     """The shapes of what is fed first, where static shapes leave them open. Plans for other sizes are the same."""
 
@@ -49,7 +54,7 @@ class Signature:
         """The key of a plan: equal keys share one. A partial run goes by the order of feeds and targets."""
         if self.partial:
             return (tuple(self.feeds), self.fetches, self.targets, True)
-        return (frozenset(self.feeds), self.fetches, frozenset(self.targets), False)
+        return (frozenset(self.feeds), self.fetches, frozenset(self.targets), False, frozenset(self.given.items()))
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -120,6 +125,12 @@ def _check_loops(graph: Subgraph, context: GraphOptions) -> Subgraph:
     return graph
 
 
+def _fold_branches(graph: Subgraph, context: GraphOptions) -> Subgraph:
+    """What is left may be constant, where it was not while it depended on a branch."""
+    made = fold_branches(graph)
+    return graph if made is graph else prune(fold(prune(made), context.evaluate))
+
+
 def _devices(graph: Subgraph, context: GraphOptions) -> Subgraph:
     placed = context.placed
     return graph.with_nodes(
@@ -164,6 +175,7 @@ GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
     Pass("forget_fed_values", lambda graph, c: forget_fed_values(graph, c.nodes)),
     Pass("devices", _devices),
     Pass("fold", lambda graph, c: prune(fold(graph, c.evaluate)), lambda c: c.options.fold),
+    Pass("fold_branches", _fold_branches, lambda c: c.options.fold),
     Pass("merge_duplicates", lambda graph, c: merge_duplicates(graph), lambda c: c.options.merge_duplicates),
 )
 """Over what a signature needs of the whole graph."""
@@ -229,14 +241,23 @@ def divide(
         first_device: where fetches come out that are fed.
         refused: why a node has no device; the error is raised where the node is needed.
     """
-    graph = Subgraph(nodes, signature.feeds, signature.fetches, signature.targets)
+    given = signature.given
+    nodes = {**nodes, **{e.node: _constant(nodes[e.node], value) for e, value in given.items()}} if given else nodes
+    feeds = {e: form for e, form in signature.feeds.items() if e not in given}
+    graph = Subgraph(nodes, feeds, signature.fetches, signature.targets)
     graph = run_passes(GRAPH_PASSES, graph, GraphOptions(nodes, placed, refused, evaluate, options, signature.partial))
-    sizes = expected_sizes(graph, nodes, signature.sizes)
+    sizes = expected_sizes(graph, nodes, {e: shape for e, shape in signature.sizes.items() if e not in given})
     parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.fold)
     parts = run_passes(DIVIDED_PASSES, parts, options)
     if sizes:
         parts = {device: replace(part, sizes=sizes) for device, part in parts.items()}
     return parts, _places(graph, parts)
+
+
+def _constant(fed: Node, value: bool) -> Node:
+    """A constant in the place of a fed predicate."""
+    attrs = MappingProxyType({"value": np.array(value), "dtype": bool_dtype})
+    return replace(fed, op="Const", inputs=(), controls=(), attrs=attrs, dtypes=(bool_dtype,), shapes=((),))
 
 
 def finish(

@@ -13,7 +13,7 @@ import numpy as np
 
 from actorflow import dtypes
 from actorflow.analysis.cooperative import yielding
-from actorflow.analysis.frames import PRIMITIVES
+from actorflow.analysis.frames import PRIMITIVES, is_free
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.registry import opdef
@@ -26,6 +26,8 @@ ShapeOf = Callable[[TensorId], Shape]
 
 def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
     """Replaces nodes whose inputs are all constant by constants, which keep the name and the control inputs.
+
+    A constant that waits for nothing is there from the start, so others need not wait for it.
 
     `evaluate(node, inputs)` runs a node's kernel. A kernel that raises is left to raise in the run, and results over
     1 MiB are left to be computed there, as is what may take any time.
@@ -41,6 +43,8 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
         for e in node.inputs:  # a Merge of a loop takes what comes later
             if e not in fed and (source := nodes.get(e.node)) is not None and source.op == "Const":
                 known[e] = source
+        if any(is_free(nodes[name]) for name in node.controls):
+            node = replace(node, controls=tuple([name for name in node.controls if not is_free(nodes[name])]))
         nodes[node.name] = folded(node, known, shape_of, evaluate)
     return replace(graph, nodes=nodes)
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, NoReturn
 
 from actorflow.errors import with_topic
@@ -26,6 +26,7 @@ from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.structure.composites import spread_values
 from actorflow.session.structure.feeds import Feed
+from actorflow.session.structure.predicates import Given, given
 from actorflow.session.waiting.deadline import report_failure
 from actorflow.unpicklable import unpicklable
 
@@ -116,7 +117,7 @@ for _name in _AS_VALUE:
 class Callable_:
     """Made by `Session.make_callable`; `await call(*values)` feeds the tensors of its feed list in order."""
 
-    __slots__ = ("_build", "_compiled", "_engine", "_feeds", "_names")
+    __slots__ = ("_build", "_compiled", "_engine", "_feeds", "_names", "_plans", "_predicates")
 
     __reduce_ex__ = unpicklable(
         "A callable is not pickled, for it belongs to the session of this process: make it where it is needed."
@@ -129,17 +130,21 @@ class Callable_:
         feeds: Sequence[Feed],
         build: Callable[[Sequence[Any]], Any],
         names: Sequence[Any] | None = None,
+        predicates: Sequence[TensorId] = (),
+        plans: Mapping[Given, CompiledPlans] = MappingProxyType({}),
     ) -> None:
         self._engine = engine
         self._compiled = compiled
         self._feeds = tuple(feeds)
         self._build = build
         self._names = names  # of the feed list, where a value goes to several tensors
+        self._predicates, self._plans = predicates, plans
 
     async def __call__(self, *values: Any) -> Any:
         """Runs once. Raises TypeError where the number of values is not that of the feed list."""
         try:
-            return self._build(await self._engine.run(self._compiled, self._fed(values)))
+            fed = self._fed(values)
+            return self._build(await self._engine.run(self._plan(fed), fed))
         except BaseException as error:
             report_failure(error)
             raise
@@ -148,7 +153,8 @@ class Callable_:
         """The same in a callback of the session's event loop, for a list of fetches: the result of a step that ends at once, else
         what waits for it."""
         try:
-            found = self._engine.begin(self._compiled, self._fed(values))
+            fed = self._fed(values)
+            found = self._engine.begin(self._plan(fed), fed)
             if isinstance(found, list):
                 made: list[Any] = self._build(found)
                 return made
@@ -163,6 +169,12 @@ class Callable_:
         except BaseException as error:
             report_failure(error)
             raise
+
+    def _plan(self, fed: Mapping[TensorId, Any]) -> CompiledPlans:
+        """The plan for the values that predicates have now."""
+        if not self._predicates:
+            return self._compiled
+        return self._plans.get(given(self._predicates, fed), self._compiled)
 
     def _fed(self, values: Sequence[Any]) -> dict[TensorId, Any]:
         wanted = len(self._feeds if self._names is None else self._names)

@@ -7,7 +7,7 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -16,6 +16,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError, describe, with_topic
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
+from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Options, Signature
 from actorflow.public import public
 from actorflow.runtime.diagnostics import step_spans
@@ -33,6 +34,7 @@ from actorflow.session.structure.composites import is_spread, spread_feeds
 from actorflow.session.structure.feeds import Feed, fed_sizes, feeds_of
 from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.session.structure.handles import Handles, TensorHandle
+from actorflow.session.structure.predicates import MOST_PLANS, Given, all_given, given, predicates_of
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, report_failure, reporting_failures
 from actorflow.unpicklable import unpicklable
@@ -51,12 +53,16 @@ _NODE_BY_NODE = object()
 
 @dataclass(slots=True)
 class _Prepared:
-    """A signature as `run` needs it."""
+    """A signature as `run` needs it. There is one `plan`, or one for each value of predicates that are fed, in `plans`."""
 
     fetches: Fetches
     feeds: tuple[Feed, ...]
-    plan: Any
+    signature: Signature
+    coalesce: bool
     spread: bool  # a value is fed to several tensors
+    predicates: tuple[TensorId, ...]
+    plan: Any = None
+    plans: dict[Given, Any] = field(default_factory=dict)
 
 
 def in_span(fetches: Any, work: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
@@ -196,6 +202,7 @@ class Session(Inspection):
             freeze=freeze,
             check_numerics=check_numerics,
         )
+        self._specialises = options.fold and options.coalesce
         self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
         self._prepared: dict[Any, _Prepared] = {}
         self._trial: PlacementTrial | None = None
@@ -291,12 +298,19 @@ class Session(Inspection):
             values = {}
             for feed, value in zip(prepared.feeds, feeds.values()):
                 values[feed.tensor_id] = feed(value)
+            plan = prepared.plan
+            if plan is None:
+                now = given(prepared.predicates, values)
+                plan = prepared.plans.get(now)
+                if plan is None:
+                    with deadline(timeout, begun, "while its plan was made", _WARMUP):
+                        plan = await self._plan_for(prepared, now)
             ready = 0
             if trace is not None:
                 ready = perf_counter_ns()
                 trace.span("prepare", "client", called, ready)
             try:
-                results = await self._engine.run(prepared.plan, values, timeout, trace, begun)
+                results = await self._engine.run(plan, values, timeout, trace, begun)
                 built = prepared.fetches.build(results)
             finally:
                 if trace is not None:
@@ -326,12 +340,24 @@ class Session(Inspection):
             sizes=fed_sizes(converters, given),
         )
         warn_of_left_behind(self.graph, {e.node for e in structure.tensor_ids} | set(structure.targets))
-        plan = await self._engine.plan(signature, coalesce=trace is None or trace.detail == "plan")
-        prepared = _Prepared(structure, converters, plan, any(map(is_spread, feeds)))
+        coalesce = trace is None or trace.detail == "plan"
+        steers = predicates_of(self.graph.nodes, converters) if coalesce and self._specialises else ()
+        prepared = _Prepared(structure, converters, signature, coalesce, any(map(is_spread, feeds)), steers)
+        if not steers:
+            prepared.plan = await self._engine.plan(signature, coalesce=coalesce)
         if key is not None:
             self._prepared[key] = prepared
         self.graph.mark_run()
         return prepared
+
+    async def _plan_for(self, prepared: _Prepared, now: Given) -> Any:
+        """The plan for the values that predicates have now, or one for all values where there are many."""
+        if len(prepared.plans) >= MOST_PLANS:
+            now = (None,) * len(now)
+        known = {e: value for e, value in zip(prepared.predicates, now) if value is not None}
+        plan = await self._engine.plan(replace(prepared.signature, given=known), coalesce=prepared.coalesce)
+        prepared.plans[now] = plan
+        return plan
 
     def _handle(self, text: bytes, dtype: DType) -> TensorHandle:
         """A tensor that the session keeps, as its user gets it."""
@@ -352,7 +378,13 @@ class Session(Inspection):
         self._engine.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
         names = tuple(feed_list) if prepared.spread else None
-        return Callable_(self._engine, prepared.plan, prepared.feeds, prepared.fetches.build, names)
+        plan = prepared.plan
+        if plan is None:
+            plan = await self._plan_for(prepared, (None,) * len(prepared.predicates))
+            for now in all_given(prepared.predicates):
+                await self._plan_for(prepared, now)
+        plans = prepared.predicates, prepared.plans
+        return Callable_(self._engine, plan, prepared.feeds, prepared.fetches.build, names, *plans)
 
     def _hold(self, name: str, resource: Any) -> None:
         """Puts a resource of another session under a name on each device, where the node that would make it finds it."""
@@ -373,7 +405,10 @@ class Session(Inspection):
         self._engine.open()
         names = list(feeds)
         key = cache_key(fetches)
-        await self._prepare(None if key is None else (key, *names), fetches, names)
+        prepared = await self._prepare(None if key is None else (key, *names), fetches, names)
+        for now in all_given(prepared.predicates):
+            if prepared.plan is None:
+                await self._plan_for(prepared, now)
 
     # Partial runs
 

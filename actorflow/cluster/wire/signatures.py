@@ -1,7 +1,8 @@
 """Signatures on the wire, by which a client asks a master for plans; small tensors in requests and replies; checks of fed values.
 
 A signature is [feeds, fetches, targets], with a fourth entry, true, for a partial run: a feed is [node, port, type, shape], a
-fetch [node, port], a target the name of a node; a shape is a list of sizes, nil where one is not known, or nil.
+fetch [node, port], a target the name of a node; a shape is a list of sizes, nil where one is not known, or nil. After a fourth
+entry, false, a fifth one may list predicates with the values that are fed for them: [node, port, value].
 
 A small tensor is [type, shape, elements]: a token of its own costs more. A list of them stands for the feeds or the fetches of a
 step. A tensor travels as a token if the list has nil for it, or is shorter.
@@ -39,6 +40,7 @@ def encode_signature(signature: Signature) -> bytes:
             [list(tensor_id) for tensor_id in signature.fetches],
             list(signature.targets),
             *([True] if signature.partial else []),
+            *([False, [[*e, value] for e, value in signature.given.items()]] if signature.given else []),
         ]
     )
     return packed
@@ -48,14 +50,19 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
     """The way back, for the graph of these nodes. Raises InvalidArgumentError where it is none, or does not fit the graph."""
     try:
         feeds, fetches, targets, *more = msgpack.unpackb(data, strict_map_key=True)
-        if more not in ([], [False], [True]):
-            raise ValueError("its fourth entry is no boolean")
+        partial: Any = more[0] if more else False
+        given: Any = more[1] if len(more) > 1 else []
+        if type(partial) is not bool or (partial and given) or len(more) > 2:
+            raise ValueError("its fourth entry is no boolean, or goes with no fifth one")
         signature = Signature(
             dict(map(decode_feed, feeds)),
             tuple(map(decode_tensor_id, fetches)),
             tuple(map(_text, targets)),
-            more == [True],
+            partial,
+            dict(map(_given, given)),
         )
+        if not signature.given.keys() <= signature.feeds.keys():
+            raise ValueError("a value is given for what is not fed")
     except Exception as error:
         raise InvalidArgumentError(f"What was to be planned is no signature: {error}") from error
     for tensor_id in (*signature.feeds, *signature.fetches):
@@ -72,6 +79,8 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
             raise InvalidArgumentError(
                 f"{tensor_id} can't be fed as {dtype.name} of shape {show(shape)}: it is {known.name} of {show(static)}."
             )
+        if tensor_id in signature.given and (dtype is not dtypes.bool or len(node.dtypes) != 1):
+            raise InvalidArgumentError(f"{tensor_id} is no predicate for which a value can be given.")
     return signature
 
 
@@ -103,6 +112,14 @@ def decode_feed(found: Any) -> tuple[TensorId, Form]:
     if shape is not None and not all(size is None or (type(size) is int and size >= 0) for size in shape):
         raise ValueError("a shape has something other than sizes")
     return decode_tensor_id((node, port)), (as_dtype(_text(dtype)), None if shape is None else tuple(shape))
+
+
+def _given(found: Any) -> tuple[TensorId, bool]:
+    """[node, port, value]. Raises ValueError."""
+    node, port, value = found
+    if type(value) is not bool:
+        raise ValueError("a value that is given is no boolean")
+    return decode_tensor_id((node, port)), value
 
 
 def _text(found: Any) -> str:
