@@ -14,7 +14,8 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
-_LARGEST = 1 << 20
+_COMPARED = 1 << 20
+"""Bytes. Arrays of more are equal if they are one: to compare them would hold the interpreter for milliseconds."""
 
 
 def divide_duplicates(
@@ -66,6 +67,8 @@ def _key(node: Node, definition: opdef.OpDef) -> Hashable:
 
 
 def _hashable(value: Any) -> Hashable:
+    if isinstance(value, np.ndarray) and value.nbytes > _COMPARED:
+        return "array", id(value)
     if isinstance(value, np.ndarray):
         content = tuple(value.flat) if value.dtype.hasobject else value.tobytes()
         return value.shape, value.dtype, content
@@ -77,9 +80,8 @@ def _hashable(value: Any) -> Hashable:
 
 
 def merge_duplicates(graph: Subgraph) -> Subgraph:
-    """Keeps the first of nodes that are equal; see `divide_duplicates`. Large constants stay: to compare them costs more than
-    to have two of them."""
-    kept, renamed = divide_duplicates(graph.nodes.values(), {e.node for e in graph.feeds}, _LARGEST)
+    """Keeps the first of nodes that are equal; see `divide_duplicates`."""
+    kept, renamed = divide_duplicates(graph.nodes.values(), {e.node for e in graph.feeds})
     return replace(
         graph.with_nodes(kept),
         fetches=tuple(TensorId(renamed.get(e.node, e.node), e.port) for e in graph.fetches),

@@ -148,7 +148,14 @@ def _taken_in(messages: Messages, uses: Any, node: NodeDef, affine: _Affine) -> 
     if bias is not None:
         shift = bias.astype(np.float64) * scale + (0 if shift is None else shift)
     x = data_inputs(source)[0]
-    scaled = constant(f"{node.name}/weights", _scaled(source, weights, scale).astype(kind), device=source.device)
+    with np.errstate(all="ignore"):
+        values = [
+            _scaled(source, weights, scale).astype(kind),
+            np.asarray(0.0 if shift is None else shift).astype(kind),
+        ]
+    if not all(np.isfinite(value).all() for value in values):
+        return False
+    scaled = constant(f"{node.name}/weights", values[0], device=source.device)
     for name in (scaled.name, f"{node.name}/shift", f"{node.name}/weighed"):
         if name in messages.nodes:
             return False
@@ -162,7 +169,7 @@ def _taken_in(messages: Messages, uses: Any, node: NodeDef, affine: _Affine) -> 
         del messages.nodes[name]
     messages.nodes[made.name] = made
     if shift is not None:
-        vector = constant(f"{node.name}/shift", np.asarray(shift).astype(kind), device=source.device)
+        vector = constant(f"{node.name}/shift", values[1], device=source.device)
         messages.nodes[vector.name] = vector
         total = NodeDef(name=node.name, op="BiasAdd", input=[made.name, vector.name], device=node.device)
         total.attr["T"].CopyFrom(source.attr["T"])

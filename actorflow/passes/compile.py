@@ -126,7 +126,7 @@ def _check_loops(graph: Subgraph, context: GraphOptions) -> Subgraph:
 
 
 def _fold_branches(graph: Subgraph, context: GraphOptions) -> Subgraph:
-    """What is left may be constant, where it was not while it depended on a branch."""
+    """Nodes that depended on a branch may be constants without it."""
     made = fold_branches(graph)
     return graph if made is graph else prune(fold(prune(made), context.evaluate))
 

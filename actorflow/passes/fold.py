@@ -17,7 +17,7 @@ from actorflow.analysis.frames import PRIMITIVES, is_free
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.registry import opdef
-from actorflow.shapes import Shape, is_static
+from actorflow.shapes import Shape, is_static, num_elements
 
 _LARGEST = 1 << 20
 Evaluate = Callable[[Node, list[Any]], Any]
@@ -66,7 +66,7 @@ def folded(
         return node
     if len(node.dtypes) != 1 or node.op in PRIMITIVES or node.dtypes[0].kind == "V":
         return node
-    value = _value(node, known, shape_of, evaluate)
+    value = None if _bytes_of(node) > largest else _value(node, known, shape_of, evaluate)
     if value is None or type(value) in (tuple, list):  # the run says what is wrong with several outputs
         return _handed_on(node, known, shape_of)
     array = np.asarray(value)
@@ -83,6 +83,12 @@ def folded(
         attrs=MappingProxyType({"value": array, "dtype": dtypes.as_dtype(array.dtype)}),
         shapes=(array.shape,),
     )
+
+
+def _bytes_of(node: Node) -> int:
+    """The bytes of a result, as far as they are known before it is computed."""
+    elements = num_elements(node.shapes[0]) or 0
+    return elements * node.dtypes[0].size
 
 
 def _value(node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf, evaluate: Evaluate) -> Any:

@@ -5,7 +5,8 @@ All that is computed of constants alone is then folded, and kernels are prepared
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -24,21 +25,29 @@ _LOOK = frozenset((_READ, "IsVariableInitialized"))
 """Ops that change nothing of a variable."""
 
 
-def freezable(part: Subgraph) -> dict[str, str]:
+def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
     """The reads that may become constants while nothing writes their variables, each with the handle of its variable.
 
-    The step itself does not write them, and nothing says when it has to read them. There are none unless kernels gain by it:
-    those that are prepared for constants, and normalizations that go into the weights before them.
+    Nothing says when the step has to read them. There are none where the step itself writes variables: the bits of a training do
+    not depend on when a plan was ready. And there are none unless kernels gain by it: those that are prepared for constants, and
+    normalizations that go into the weights before them.
 
     Args:
-        part: what one device runs.
+        parts: what each device of this process runs.
     """
-    handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
-    for node in part.nodes.values():
-        if node.op not in _LOOK:
-            handles.difference_update(e.node for e in node.inputs)
-    found = {n.name: n.inputs[0].node for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles}
-    return found if _gains(part, found) else {}
+    parts = list(parts)
+    if any(opdef.lookup(node.op).writes for part in parts for node in part.nodes.values()):
+        return {}
+    found: dict[str, str] = {}
+    for part in parts:
+        handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
+        for node in part.nodes.values():
+            if node.op not in _LOOK:
+                handles.difference_update(e.node for e in node.inputs)
+        reads = [n for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles]
+        if _gains(part, {n.name for n in reads}):
+            found.update((n.name, n.inputs[0].node) for n in reads)
+    return found
 
 
 def freeze(part: Subgraph, values: Mapping[str, Any], evaluate: Evaluate) -> Subgraph:
@@ -70,7 +79,7 @@ def _is_free(node: Node, part: Subgraph) -> bool:
     )
 
 
-def _gains(part: Subgraph, reads: Mapping[str, str]) -> bool:
+def _gains(part: Subgraph, reads: AbstractSet[str]) -> bool:
     """Whether a node that takes what is computed of these reads and of constants alone is faster with constants."""
     known = set(reads)
     for node in part.nodes.values():

@@ -122,8 +122,8 @@ class Session(Inspection):
             budget is short, and a GPU then keeps tensors in host memory between their uses (see `save_memory`).
         save_memory: False leaves the order as it is, swaps nothing, and makes nothing again, where a budget is short.
         freeze: whether the variables of a signature that does not write them become constants when it has run a few times, until
-            something writes them. Last bits may change with that. Variables above 64 MiB, and what is above 256 MiB together
-            or an eighth of a budget, are left out.
+            something writes them. Last bits may change with that. Variables above 64 MiB are left out, and those of a signature
+            that are above 256 MiB together, or above an eighth of the budget. Kernels may keep as much beside them.
         check_numerics: whether to run node by node, and end a step where a node made a NaN or an infinity out of finite
             numbers: the error names the node, with the user's line. It looks at each tensor, so use it only to search
             for such a node. Kernels of GPUs are not looked at.

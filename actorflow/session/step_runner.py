@@ -137,7 +137,7 @@ class StepRunner(StepCounts):
         if (dispatcher is not None and not dispatcher.may_start()) or not admission.enter_nowait():
             await self._enter(timeout, begun)
             started = self._loop.time()  # type: ignore[union-attr]
-        compiled = compiled.current
+        compiled = compiled.next()
         step = self._begin(compiled, feeds, trace, rendezvous, number, started)
         return await self._end(step, compiled, feeds, timeout, begun, number is None)
 
@@ -159,7 +159,7 @@ class StepRunner(StepCounts):
             return DeferredCall(
                 lambda: self.run(compiled, feeds, timeout, trace, begun, rendezvous=rendezvous, number=number)
             )
-        compiled = compiled.current
+        compiled = compiled.next()
         step = self._begin(compiled, feeds, trace, rendezvous, number, begun)
         if not step.finished:
             return DeferredCall(lambda: self._end(step, compiled, feeds, timeout, begun, False))

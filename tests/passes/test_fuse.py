@@ -452,10 +452,10 @@ def test_a_fused_step_refuses_what_does_not_fit(graph: af.Graph) -> None:
         sgd_matmul(w, [0.5, 0.5], a, b, name="step")
 
 
-def convolved(variance: float = 1.0, training: bool = False) -> tuple[af.Tensor, list[af.Tensor]]:
+def convolved(variance: float = 1.0, training: bool = False, weight: float = 1.0) -> tuple[af.Tensor, list[af.Tensor]]:
     """Images, and what a normalization of their convolution gives, of constants alone."""
     x = af.placeholder(af.float32, [2, 4, 4, 3], name="x")
-    y = af.nn.conv2d(x, af.ones([3, 3, 3, 3]), [1, 1, 1, 1], "SAME", name="c")
+    y = af.nn.conv2d(x, af.fill([3, 3, 3, 3], weight), [1, 1, 1, 1], "SAME", name="c")
     given = {} if training else {"mean": af.zeros([3]), "variance": af.fill([3], variance)}
     scale, offset = af.fill([3], 2.0), af.ones([3])
     return x, list(af.nn.fused_batch_norm(y, scale, offset, is_training=training, epsilon=0.0, name="n", **given))
@@ -472,9 +472,11 @@ def test_a_normalization_of_constants_goes_into_a_convolution(graph: af.Graph) -
     assert len(lines) == 3, "the former weights and moments are gone"
 
 
-@pytest.mark.parametrize("case", ["training", "a negative variance", "moments are taken"])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("case", ["training", "a negative variance", "moments are taken", "an overflow"])
 def test_other_normalizations_stay(graph: af.Graph, case: str) -> None:
-    x, outputs = convolved(-1.0 if case == "a negative variance" else 1.0, case == "training")
+    variances = {"a negative variance": -1.0, "an overflow": 1e-30}
+    x, outputs = convolved(variances.get(case, 1.0), case == "training", 1e38 if case == "an overflow" else 1.0)
     fetches = [outputs[0], outputs[1]] if case == "moments are taken" else [outputs[0]]
     part = Subgraph(fold_all(graph), {x.tensor_id: (x.dtype, x.static_shape)}, tuple(f.tensor_id for f in fetches))
     assert any(n.op == "FusedBatchNormV3" for n in fuse(prune(part)).nodes.values())
@@ -484,3 +486,18 @@ def fold_all(graph: af.Graph) -> dict[str, Any]:
     """The nodes of a graph, of which those that are computed of constants are constants."""
     builder = Session(graph=graph)._session._engine.builder  # type: ignore[attr-defined]
     return dict(fold(Subgraph(graph.nodes), builder.evaluate).nodes)
+
+
+async def test_what_a_constant_waits_for_comes_before_what_it_goes_into(graph: af.Graph) -> None:
+    x, c = af.placeholder(af.float32, [1, 2, 2, 1]), af.Variable(0.0)
+    with af.control_dependencies([c.assign(5.0)]):
+        offset = af.identity(af.constant([1.0]))
+    y = af.nn.conv2d(x, af.ones([1, 1, 1, 1]), [1, 1, 1, 1], "SAME")
+    ones = af.ones([1])
+    n = af.nn.fused_batch_norm(y, ones, offset, mean=ones, variance=ones, is_training=False)[0]
+    with af.control_dependencies([n]):
+        after = c.read_value()
+    async with af.Session(graph=graph) as session:
+        for _ in range(5):
+            await session.run(c.initializer)
+            assert await session.run(after, {x: np.zeros((1, 2, 2, 1))}) == 5.0

@@ -14,6 +14,7 @@ import pytest
 
 import actorflow as af
 from actorflow.runtime.codegen.background import background
+from actorflow.session.planning import builder as builder_module
 from actorflow.session.planning import freezing as freezing_module
 
 PATIENCE = 30.0
@@ -56,6 +57,9 @@ async def test_a_signature_that_runs_often_is_frozen(graph: af.Graph, layer: Lay
         await session.run(w.initializer)
         np.testing.assert_array_equal(await frozen(session, y, {x: ONES}), np.full((2, 2), 3.0))
         assert session.statistics().plans == 2, "the plan of a frozen signature is counted once"
+        before = session.statistics().nodes
+        await session.run(y, {x: ONES})
+        assert session.statistics().nodes == (before or 0) + 3, "all nodes of the program count"
 
 
 def _by(amount: float) -> Callable[[af.Variable], Any]:
@@ -105,7 +109,7 @@ async def test_random_reads_and_writes_give_what_variables_give(graph: af.Graph,
     variables = [af.Variable(rng.integers(-3, 4, (4, 4)).astype(np.float32)) for _ in range(3)]
     first = af.matmul(x, variables[0])
     fetches = [first, af.nn.relu(af.matmul(first, variables[1])), af.matmul(x, variables[1] + variables[2])]
-    given = af.placeholder(af.float32, [4, 4])
+    given, froze = af.placeholder(af.float32, [4, 4]), False
     writes = [w.assign(given) for w in variables] + [w.assign_add(given) for w in variables]
     async with af.Session(graph=graph) as session, af.Session(graph=graph, freeze=False) as plain:
         for each in (session, plain):
@@ -122,6 +126,8 @@ async def test_random_reads_and_writes_give_what_variables_give(graph: af.Graph,
                     np.testing.assert_array_equal(ours, theirs, err_msg=f"seed {seed}")
             if rng.random() < 0.5:
                 await anyio.to_thread.run_sync(background.wait)
+            froze = froze or session.statistics().frozen > 0
+    assert froze, f"seed {seed}: nothing was frozen"
 
 
 async def test_a_write_while_the_plan_is_made_is_seen(
@@ -172,6 +178,98 @@ async def test_a_write_takes_no_copy_of_a_frozen_variable(graph: af.Graph, layer
         assert state.copies == before
 
 
+async def test_signatures_that_share_a_variable_all_see_a_write(graph: af.Graph, layer: Layer) -> None:
+    x, y, w = layer
+    z, change = af.matmul(x, w * 2.0), _by(1.0)(w)
+    async with af.Session(graph=graph) as session:
+        await session.run(w.initializer)
+        await frozen(session, y, {x: ONES})
+        await frozen(session, z, {x: ONES}, 2)
+        await session.run(change)
+        assert session.statistics().frozen == 0
+        np.testing.assert_array_equal(await session.run(z, {x: ONES}), np.full((2, 2), 12.0))
+        np.testing.assert_array_equal(await session.run(y, {x: ONES}), np.full((2, 2), 6.0))
+
+
+async def test_a_write_on_a_thread_is_seen(graph: af.Graph) -> None:
+    """Large writes are done by the device's thread, of which the event loop learns later."""
+    size = 1024
+    x = af.placeholder(af.float32, [1, size])
+    w, other = (af.Variable(np.ones((size, size), np.float32)) for _ in range(2))
+    y, z = af.matmul(x, w), af.matmul(x, other)
+    change = af.group(w.assign_add(af.tanh(w) * 0.0 + 1.0), other.assign_add(af.ones([size, size])))
+    ones = np.ones((1, size), np.float32)
+    async with af.Session(graph=graph) as session:
+        await session.run(af.global_variables_initializer())
+        for value in range(1, 6):
+            for fetch in (y, z):
+                for _ in range(RUNS):
+                    assert (await session.run(fetch, {x: ones}))[0, 0] == value * size
+                await anyio.to_thread.run_sync(background.wait)
+            async with anyio.create_task_group() as group:
+                group.start_soon(session.run, change)
+                for _ in range(3):
+                    await session.run(y, {x: ones})
+            assert (await session.run(y, {x: ones}))[0, 0] == (value + 1) * size
+
+
+async def test_a_branch_that_is_fed_is_frozen_too(graph: af.Graph, layer: Layer) -> None:
+    x, _, w = layer
+    p, change = af.placeholder(af.bool), _by(1.0)(w)
+    y = af.cond(p, lambda: af.matmul(x, w), lambda: af.matmul(-x, w))
+    async with af.Session(graph=graph) as session:
+        await session.run(w.initializer)
+        for factor in (3.0, 6.0):
+            for sign in (1.0, -1.0):
+                found = await frozen(session, y, {x: ONES, p: sign > 0}, 1 if sign > 0 else 2)
+                np.testing.assert_array_equal(found, np.full((2, 2), factor * sign))
+            await session.run(change)
+
+
+async def test_a_new_placement_begins_with_variables(graph: af.Graph, layer: Layer) -> None:
+    x, y, w = layer
+    async with af.Session(graph=graph, devices={"CPU": 2}) as session:
+        await session.run(w.initializer)
+        await frozen(session, y, {x: ONES})
+        await session.replan()
+        assert session.statistics().frozen == 0
+        await frozen(session, y, {x: ONES})
+        await session.run(_by(1.0)(w))
+        np.testing.assert_array_equal(await session.run(y, {x: ONES}), np.full((2, 2), 6.0))
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+async def test_parts_of_several_devices_are_frozen(graph: af.Graph, lossy: bool) -> None:
+    x = af.placeholder(af.float32, [None, 3])
+    with af.device("/device:CPU:0"):
+        w = af.Variable(np.ones((3, 2), np.float32))
+        y = af.matmul(x, w)
+    with af.device("/device:CPU:1"):
+        v = af.Variable(np.ones((2, 2), np.float32))
+        z = af.matmul(y, v)
+    async with af.Session(graph=graph, devices={"CPU": 2}, lossy=lossy) as session:
+        await session.run(af.global_variables_initializer())
+        np.testing.assert_array_equal(await frozen(session, z, {x: ONES}), np.full((2, 2), 6.0))
+        await session.run(v.assign(np.full((2, 2), 2.0, np.float32)))
+        np.testing.assert_array_equal(await session.run(z, {x: ONES}), np.full((2, 2), 12.0))
+
+
+async def test_what_can_not_be_made_is_not_tried_again(
+    graph: af.Graph, layer: Layer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    x, y, w = layer
+
+    def fail(*_: Any) -> Any:
+        raise ValueError("no such plan")
+
+    monkeypatch.setattr(builder_module, "freeze", fail)
+    async with af.Session(graph=graph) as session:
+        for _ in range(3):
+            await session.run(w.initializer)
+            assert await stays(session, y, {x: ONES})
+    assert caplog.text.count("no such plan") == 1
+
+
 def _is_written(x: af.Tensor, w: af.Variable) -> Any:
     return [af.matmul(x, w), w.assign_add(np.ones((3, 2), np.float32))]
 
@@ -181,8 +279,14 @@ def _is_ordered(x: af.Tensor, w: af.Variable) -> Any:
         return af.matmul(x, w.read_value())
 
 
+def _is_trained_with(x: af.Tensor, w: af.Variable) -> Any:
+    other = af.Variable(np.ones((3, 2), np.float32))
+    return [af.matmul(x, w), other.assign(np.ones((3, 2), np.float32))]
+
+
 NEVER: dict[str, Callable[[af.Tensor, af.Variable], Any]] = {
     "the step writes it": _is_written,
+    "the step writes another one": _is_trained_with,
     "the read waits for something": _is_ordered,
     "no kernel gains": lambda x, w: af.reduce_sum(w * 2.0),
     "it is only read": lambda x, w: w,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes
+from actorflow.analysis.frames import is_free
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.fusion.match import Match, has_kernel, joined
 
@@ -40,20 +41,14 @@ def is_scaled(match: Match) -> bool:
     channels = np.prod(weights.shape[2:]) if op == "_FusedDepthwiseConv2d" else weights.shape[3]
     if any(vector.shape != (channels,) for vector in vectors):
         return False
-    return all(np.isfinite(vector).all() for vector in _scale_and_shift(match))
+    return all(np.isfinite(value).all() for value in _scaled(match))
 
 
 def scaled_weights(match: Match) -> Sequence[Node]:
     """The scaled weights, the bias, and the convolution with both."""
     first, last = match.first, match.last
     op = _FUSED.get(first.op, first.op)
-    weights = _constant(match, first.inputs[1])
-    scale, shift = _scale_and_shift(match)
-    by_channel = scale.reshape(weights.shape[2:]) if op == "_FusedDepthwiseConv2d" else scale
-    made = [
-        _constant_node(last, name, value.astype(weights.dtype))
-        for name, value in zip(_names(last), (weights * by_channel, shift))
-    ]
+    made = [_constant_node(last, name, value) for name, value in zip(_names(last), _scaled(match))]
     inputs = (first.inputs[0], *(TensorId(node.name, 0) for node in made))
     convolution = replace(
         joined(match, op, inputs, activation=last.attrs.get("activation", "")),
@@ -69,18 +64,21 @@ def _names(last: Node) -> tuple[str, str]:
 
 
 def _constant(match: Match, tensor_id: TensorId) -> Any:
-    """The value of a tensor, or None where it is not the same in each run."""
+    """The value of a tensor, or None where it is not the same in each run, or waits for something."""
     node = match.nodes.get(tensor_id.node)
-    return None if node is None or node.op != "Const" or tensor_id in match.graph.feeds else node.attrs["value"]
+    return None if node is None or not is_free(node) or tensor_id in match.graph.feeds else node.attrs["value"]
 
 
-def _scale_and_shift(match: Match) -> tuple[Any, Any]:
-    """The factor and the summand of each channel."""
+def _scaled(match: Match) -> tuple[Any, Any]:
+    """The weights that have the scale, and the bias, in the type of the weights."""
+    weights, *bias = [_constant(match, e) for e in match.first.inputs[1:]]
     scale, offset, mean, variance = (np.asarray(_constant(match, e), np.float64) for e in match.last.inputs[1:5])
     with np.errstate(all="ignore"):
         factor = scale / np.sqrt(variance + match.last.attrs["epsilon"])
-        bias = np.asarray(_constant(match, match.first.inputs[2]), np.float64) if len(match.first.inputs) > 2 else 0.0
-        return factor, offset + (bias - mean) * factor
+        shift = offset + ((bias[0] if bias else 0.0) - mean) * factor
+        is_depthwise = match.first.op in ("DepthwiseConv2dNative", "_FusedDepthwiseConv2d")
+        by_channel = factor.reshape(weights.shape[2:]) if is_depthwise else factor
+        return (weights * by_channel).astype(weights.dtype), shift.astype(weights.dtype)
 
 
 def _constant_node(last: Node, name: str, value: Any) -> Node:

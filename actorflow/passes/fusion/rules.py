@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.analysis.frames import is_free
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
 from actorflow.ops.nn.fused import ACTIVATIONS
@@ -56,7 +57,7 @@ def _pads_images(match: Match) -> tuple[Any, Any] | None:
     """The pads before and behind each dimension, and what fills them, of images with channels last; None where they are not
     known, or lie around batches or channels."""
     pads, *fill = (match.nodes.get(e.node) for e in match.first.inputs[1:])
-    if any(node is None or node.op != "Const" for node in (pads, *fill)) or pads is None:
+    if any(node is None or not is_free(node) for node in (pads, *fill)) or pads is None:
         return None
     if any(e in match.graph.feeds for e in match.first.inputs[1:]) or match.last.attrs["data_format"] != "NHWC":
         return None

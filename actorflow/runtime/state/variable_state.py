@@ -8,9 +8,9 @@ fresh buffer instead. A training step whose reads are used up before its update 
 
 from __future__ import annotations
 
+import threading
 import weakref
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,15 @@ from actorflow.device.memory import owned_buffer
 from actorflow.dtypes import DType
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, with_topic
 from actorflow.shapes import Shape, compatible, show
+
+_watching = threading.Lock()
+
+
+class Watcher(Protocol):
+    """It knows the value of variables."""
+
+    def thaw(self) -> None:
+        """One of them is about to have another value. Called on any thread."""
 
 
 class VariableState:
@@ -51,7 +60,7 @@ class VariableState:
         self._root: np.ndarray[Any, Any] | None = None
         self._memory: memoryview | None = None
         self._snapshot: weakref.ref[np.ndarray[Any, Any]] | None = None
-        self._watchers: tuple[Callable[[], None], ...] = ()
+        self._watchers: tuple[weakref.ref[Watcher], ...] = ()
 
     @property
     def initialized(self) -> bool:
@@ -129,23 +138,28 @@ class VariableState:
             assert root is not None
         return root
 
-    def watch(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once, before the next write or when the variable is dropped, on the thread that does this. `watch`
-        itself is called on the event loop, while `writer` is None."""
-        self._watchers = (*self._watchers, callback)
+    def watch(self, watcher: Watcher) -> None:
+        """Has `watcher` told once: before the next write, or when the variable is dropped. Called on the event loop, while
+        `writer` is None. A watcher is not kept alive."""
+        with _watching:
+            self._watchers = (*[each for each in self._watchers if each() is not None], weakref.ref(watcher))
 
-    def unwatch(self, callback: Callable[[], None]) -> None:
-        """Takes `watch` back, if it was not called yet."""
-        self._watchers = tuple([other for other in self._watchers if other is not callback])
+    def unwatch(self, watcher: Watcher) -> None:
+        """Takes `watch` back, if it was not told yet."""
+        with _watching:
+            self._watchers = tuple([each for each in self._watchers if each() not in (None, watcher)])
 
     def close(self) -> None:
         """The variable is dropped from its container."""
         self._tell_watchers()
 
     def _tell_watchers(self) -> None:
-        watchers, self._watchers = self._watchers, ()
-        for callback in watchers:
-            callback()
+        with _watching:
+            watchers, self._watchers = self._watchers, ()
+        for watcher in watchers:
+            found = watcher()
+            if found is not None:
+                found.thaw()
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raises InvalidArgumentError unless an update of this shape fits the value exactly."""

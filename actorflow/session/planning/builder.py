@@ -32,6 +32,7 @@ from actorflow.runtime.state.variable_state import VariableState
 from actorflow.session.planning.freezing import Freezing
 
 _ROOM = 1 << 28
+"""Bytes of the variables of a signature that may become constants, on a device without a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,9 @@ class CompiledPlans:
     freezing: Freezing[CompiledPlans] | None = None
     """Gives the plans to run instead while nothing writes the variables that they read."""
 
-    @property
-    def current(self) -> CompiledPlans:
-        """The plans that a step which begins now is to run."""
-        return self if self.freezing is None else self.freezing.current(self)
+    def next(self) -> CompiledPlans:
+        """The plans for a step that begins now. The runs are counted by this."""
+        return self if self.freezing is None else self.freezing.next(self)
 
 
 class PlanBuilder:
@@ -75,7 +75,7 @@ class PlanBuilder:
         optimized = options.fold and options.fuse and options.coalesce and not options.lower_peak
         if not (options.freeze and optimized and machine.current().is_real) or deferred_feeds:
             return compiled
-        reads = {name: handle for part in parts.values() for name, handle in freezable(part).items()}
+        reads = freezable(parts.values())
         if not reads:
             return compiled
         states = {name: partial(self._variable, handle) for name, handle in reads.items()}
@@ -83,7 +83,7 @@ class PlanBuilder:
         def frozen(values: Mapping[str, Any]) -> CompiledPlans:
             constant = {device: freeze(part, values, self.evaluate) for device, part in parts.items()}
             plans = self._plans(constant, options, deferred_feeds)
-            return CompiledPlans(plans, places, sum(plan.executed for plan in plans))
+            return CompiledPlans(plans, places, compiled.executed)
 
         return replace(compiled, freezing=Freezing(states, self._room, frozen))
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -50,21 +49,20 @@ class Freezing(Generic[P]):
         self._frozen: P | None = None
         self._watched: dict[str, VariableState] = {}
         self._left = _RUNS
+        """The runs before the next look at the variables; none is left where there is nothing to look for."""
         self._due = 0.0
         self._took = 0.0
         """Seconds that the last plan took to make."""
         self._number = 0
         """Of the writes that were noticed: a plan that is made meanwhile is for former values."""
         self._lock = threading.Lock()
-        here = weakref.ref(self)
-        self._on_write = lambda: _thaw(here)
 
     @property
     def is_frozen(self) -> bool:
         """Whether steps that begin now have constants in the place of variables."""
         return self._frozen is not None
 
-    def current(self, plan: P) -> P:
+    def next(self, plan: P) -> P:
         """The plan that a step which begins now is to run, in the place of `plan`. Called on the event loop."""
         frozen = self._frozen
         if frozen is not None:
@@ -80,32 +78,39 @@ class Freezing(Generic[P]):
         """Watches the variables, and freezes them where that was done before."""
         if not self._watched:
             self._watch()
-        elif time.monotonic() >= self._due:
+        elif time.monotonic() < self._due:
+            self._left = 1
+        else:
             values = {name: state.read() for name, state in self._watched.items()}
             background.add(partial(self._freeze, values, self._number))
-            return
-        self._left = 1 if self._watched else _RUNS
 
     def _watch(self) -> None:
         found = {name: state for name, of in self._reads.items() if (state := of()) is not None}
         if any(not state.initialized or state.writer is not None for state in found.values()):
+            self._left = _RUNS
             return
-        room = self._room()
-        for name, state in found.items():
+        room, small = self._room(), set()
+        for state in dict.fromkeys(found.values()):
             nbytes = 0 if state.dtype.kind == "S" else state.read().nbytes
             if 0 < nbytes <= min(room, _LARGEST):
                 room -= nbytes
-                self._watched[name] = state
-        for state in set(self._watched.values()):
-            state.watch(self._on_write)
+                small.add(state)
+                state.watch(self)
+        self._watched = {name: state for name, state in found.items() if state in small}
+        self._left = 1 if self._watched else 0
         self._due = time.monotonic() + _PATIENCE * self._took
 
     def _freeze(self, values: Mapping[str, Any], number: int) -> None:
-        """Makes the plan, in the background, and lets it run unless a variable was written meanwhile."""
+        """Makes the plan, in the background, and lets it run unless a variable was written meanwhile. One that can't be made is
+        not tried again."""
         if number != self._number:
             return
         begun = time.monotonic()
-        made = self._make(values)
+        try:
+            made = self._make(values)
+        except BaseException:
+            self._reads = {}
+            raise
         self._took = time.monotonic() - begun
         with self._lock:
             if number == self._number:
@@ -118,12 +123,6 @@ class Freezing(Generic[P]):
             frozen, self._frozen = self._frozen, None
             watched, self._watched = self._watched, {}
             for state in set(watched.values()):
-                state.unwatch(self._on_write)
+                state.unwatch(self)
             self._left = _RUNS
         del frozen  # its constants would keep the write from being done in place
-
-
-def _thaw(freezing: weakref.ref[Freezing[Any]]) -> None:
-    found = freezing()
-    if found is not None:
-        found.thaw()

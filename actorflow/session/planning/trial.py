@@ -23,8 +23,8 @@ from actorflow.session.engine import Engine
 from actorflow.session.planning.planner import SearchReport
 from actorflow.unpicklable import unpicklable
 
-_WARM = 4
-"""The steps by each plan that don't count: kernels are timed, and go to threads or not."""
+_WARM = 12
+"""The steps by each plan that don't count: kernels are timed, and go to threads or not, and variables become constants."""
 _LOOKS = (10, 14, 20, 30)
 """The numbers of pairs after which the trial is judged."""
 _CHANCE = 0.0125
