@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import anyio
+import msgpack
 import numpy as np
 import probes
 import pytest
@@ -22,6 +23,7 @@ import actorflow as af
 from actorflow.cluster.client.inquiries import query_pending, query_status, reset
 from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.server import Server
+from actorflow.cluster.wire.signatures import decode_signature, encode_signature
 from actorflow.cluster.worker.remote_rendezvous import RunnablePartition
 from actorflow.errors import (
     AbortedError,
@@ -31,6 +33,8 @@ from actorflow.errors import (
     Overloaded,
     UnavailableError,
 )
+from actorflow.graph.node import Node, TensorId
+from actorflow.passes.compile import Signature
 from actorflow.runtime.codegen.background import background
 
 __all__ = ["probe"]
@@ -129,6 +133,52 @@ async def test_variables_of_a_task_are_frozen_until_one_is_written(nearby: list[
         await session.run(write)
         assert not frozen()
         assert (await session.run(more, {x: [[1.0, 1.0]]})).tolist() == [[11.0, 11.0]]
+
+
+async def test_a_plan_of_tasks_is_made_for_each_value_of_a_predicate(nearby: list[Server], graph: af.Graph) -> None:
+    p, x = af.placeholder(af.bool), af.placeholder(af.float32, [])
+    with on("ps:0"):
+        y = af.cond(p, lambda: x * 2.0, lambda: x + 5.0)
+    with on("worker:1"):
+        z = af.cond(p, lambda: y + 1.0, lambda: -y)
+    async with af.Session(nearby[1].target, graph) as session:
+        for value in (True, False, True):
+            assert await session.run([y, z], {p: value, x: 3.0}) == ([6.0, 7.0] if value else [8.0, -8.0])
+        assert session.statistics().plans == 2
+        assert await session.run([p, y], {p: False, x: 3.0}) == [False, 8.0]
+
+
+GIVEN = [[["p", 0, "bool", []]], [["x", 0]], []]
+
+
+def test_values_that_are_given_come_with_their_signature() -> None:
+    p, nodes = TensorId("p", 0), {name: Node(name, "Identity", dtypes=(af.bool,), shapes=((),)) for name in ("p", "x")}
+    signature = Signature({p: (af.bool, ())}, (TensorId("x", 0),), (), given={p: True})
+    found = decode_signature(encode_signature(signature), nodes)
+    assert (found.feeds, found.fetches, found.given, found.partial) == (
+        {p: (af.bool, ())},
+        signature.fetches,
+        {p: True},
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [[1], [True, [["p", 0, True]]], [False, [["p", 0, 1]]], [False, [["x", 0, True]]], [False, 5], [False, [], 0]],
+    ids=str,
+)
+def test_a_signature_whose_values_do_not_fit_is_refused(more: list[Any]) -> None:
+    nodes = {name: Node(name, "Identity", dtypes=(af.bool,), shapes=((),)) for name in ("p", "x")}
+    with pytest.raises(InvalidArgumentError, match="no signature"):
+        decode_signature(msgpack.packb([*GIVEN, *more]), nodes)
+
+
+def test_a_value_is_given_for_a_predicate_only() -> None:
+    nodes = {"p": Node("p", "Identity", dtypes=(af.float32,), shapes=((),))}
+    packed = msgpack.packb([[["p", 0, "float32", []]], [["p", 0]], [], False, [["p", 0, True]]])
+    with pytest.raises(InvalidArgumentError, match="no predicate"):
+        decode_signature(packed, nodes)
 
 
 async def test_f59_every_kind_of_value_comes_through(cluster: list[Server], graph: af.Graph) -> None:
