@@ -1,7 +1,8 @@
 """Branches that are never taken go: where the predicate of a Switch is a constant, one of its outputs is dead in each run.
 
 Programs switch between training and inference by a predicate. When it is known, the nodes of the other branch are left out,
-and those of this one become neighbours of what is around it, with which they may be fused."""
+and those of this one become neighbours of what is around it, with which they may be fused.
+"""
 
 from __future__ import annotations
 
