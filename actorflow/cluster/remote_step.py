@@ -64,7 +64,7 @@ async def call_step(
         forms, traced = _reply(await link.rpc.call(request, waiting=waiting), link)
         if trace is not None and traced is not None:
             _take_trace(trace, traced, link, asked)
-        if len(forms) == fetches and None not in forms:
+        if len(forms) == fetches and all(form is not None for form in forms):
             values = [decode_inline(form) for form in forms]
             all_told = not sent
             return values
@@ -89,7 +89,7 @@ def serve_step(
     trace = _Served() if request.trace else None
     if trace is not None:
         run = _noting_feeds(run, trace)
-    if len(values) < len(feeds) or None in values:
+    if len(values) < len(feeds) or any(value is None for value in values):
         return DeferredCall(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
     found = [decode_inline(form) for form in values]
     check_feeds(found, forms, feeds)
@@ -171,7 +171,7 @@ async def _answer_later(tokens: Channel, step: int, outcome: DeferredCall, trace
 
 def _answer(tokens: Channel, step: int, results: list[Any], trace: _Served | None) -> list[Any]:
     """The reply; what is not in it is on its way."""
-    forms = encode_inline(results)
+    forms = encode_inline(results, tokens.enclosed)
     if len(forms) < len(results) or None in forms:
         try:
             _send_others(tokens, FETCH, step, results, forms)

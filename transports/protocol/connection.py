@@ -65,6 +65,7 @@ class Connection:
         self.epoch = mine.epoch
         self.limits = limits
         self.receiver = Receiver(limits.tensor, allocate, map_handle, self._tell_abort, self.release)
+        self._extension = self.receiver.enclosed if mine.takes_enclosed else None
         self.inbox = self.receiver.inbox
         self.inbox.epoch = self.epoch
         self.outbox = Outbox(mine.identity.incarnation, chunk)
@@ -99,14 +100,19 @@ class Connection:
 
     def post(self, message: Any) -> None:
         """Queues a message. Raises ResourceExhaustedError when too much is queued."""
-        data = pack(message)
-        if len(data) > self.limits.message:
-            raise FrameTooLarge(f"A message has {len(data):,} bytes; {self.limits.message:,} are the most.")
-        if self.outbox.message_bytes + len(data) > self.limits.queued_messages:
-            raise ResourceExhaustedError(
-                f"{self.outbox.message_bytes:,} bytes of messages wait for {self._peer_name()} to take them; "
-                f"{self.limits.queued_messages:,} are the most."
-            )
+        first = self.sender.next_lease
+        try:
+            data = pack(message, self.sender.enclose)
+            if len(data) > self.limits.message:
+                raise FrameTooLarge(f"A message has {len(data):,} bytes; {self.limits.message:,} are the most.")
+            if self.outbox.message_bytes + len(data) > self.limits.queued_messages:
+                raise ResourceExhaustedError(
+                    f"{self.outbox.message_bytes:,} bytes of messages wait for {self._peer_name()} to take them; "
+                    f"{self.limits.queued_messages:,} are the most."
+                )
+        except BaseException:
+            self.sender.take_back(first)
+            raise
         self.outbox.put_message(data)
 
     def taken(self, size: int) -> None:
@@ -253,7 +259,7 @@ class Connection:
                 credit = self.credit
                 message = credit.piece(piece)
                 if message is not None:
-                    events.append(MessageReceived(unpack(message), piece.total))
+                    events.append(MessageReceived(unpack(message, self._extension), piece.total))
                 if credit.is_due:
                     self._grant()
             case TensorRecord() as token:

@@ -21,7 +21,7 @@ from ..channel import BaseChannel
 from ..protocol.events import ArenaAnnounced
 from ..protocol.frames import FRAME_LIMIT, follows, head_size
 from ..protocol.leases import PeerLeases
-from ..protocol.sender import INLINE
+from ..protocol.sender import INLINE, EnclosedTensor
 from ..protocol.tensors import EncodedTensor, TensorForm, encode_in_place, encode_token, rounded, view_of
 from .arena import Block, map_arena
 
@@ -113,15 +113,12 @@ class ShmChannel(BaseChannel):
             )
             self.wake()
             return
-        if arena is not None and type(token) is np.ndarray and token.flags.c_contiguous and token.nbytes:
-            offset = arena.offset_of(_address(token), token.nbytes)
-            if offset is not None and token.dtype.isnative:
-                described = encode_in_place(token)
-                core.sender.send_handle(
-                    core.epoch, edge, step, tag, described, token, arena.number, offset, token.nbytes
-                )
-                self.wake()
-                return
+        offset = self._offset(token)
+        if arena is not None and offset is not None:
+            described = encode_in_place(token)
+            core.sender.send_handle(core.epoch, edge, step, tag, described, token, arena.number, offset, token.nbytes)
+            self.wake()
+            return
         encoded = encode_token(token, False)
         size = len(encoded.body)
         if encoded.keep is None or arena is None or size <= INLINE:
@@ -133,6 +130,19 @@ class ShmChannel(BaseChannel):
             self.fallbacks += 1
             core.send(edge, step, tag, encoded)
         self.wake()
+
+    def enclosed(self, token: Any) -> EnclosedTensor | None:
+        peer, arena, offset = self.core.peer, self.endpoint.arena, self._offset(token)
+        if offset is None or arena is None or peer is None or not peer.takes_enclosed:
+            return None
+        return EnclosedTensor(token, arena.number, offset)
+
+    def _offset(self, token: Any) -> int | None:
+        """The offset in the arena at which a token lies; None where it does not lie there as the peer needs it."""
+        arena = self.endpoint.arena
+        if arena is None or type(token) is not np.ndarray or not token.flags.c_contiguous or not token.nbytes:
+            return None
+        return arena.offset_of(_address(token), token.nbytes) if token.dtype.isnative else None
 
     def abort(self, step: int, error: BaseException) -> None:
         self._copies = deque(copy for copy in self._copies if copy.step != step)
