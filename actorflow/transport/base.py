@@ -89,8 +89,8 @@ class Channel(Protocol):
         """
 
     def enclosed(self, token: Any) -> Any:
-        """What a message may have in it for a tensor, which arrives as the array and is not copied. None where the tensor has to
-        be sent as a token."""
+        """The form of a tensor within a message: it arrives as the array, and is not copied. None where it has to be sent as a
+        token."""
 
     def expect(self, edge: int, step: int, tag: bytes, callback: Callback) -> Callable[[], None]:
         """Calls `callback(token, None)` or `callback(None, error)`, once, on the loop. The result takes it back."""

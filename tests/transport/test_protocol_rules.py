@@ -466,6 +466,44 @@ def test_f51_an_enclosed_tensor_arrives_within_its_message() -> None:
     assert client.sender.leases == {} and client.state is ConnectionState.OPEN
 
 
+def test_f51_leases_go_back_within_a_message_that_leaves_at_once() -> None:
+    client, server, _ = enclosing()
+    for leases, message, records in ([[1, 2], "short", 1], [[3], "." * 40_000, 3], [list(range(4, 1100)), "short", 3]):
+        client.sender.leases = dict.fromkeys(leases, "kept")
+        server.release(leases)
+        server.post(message)
+        credit, before = server.outbox.control_credit, server.outbox._control_sent
+        (event,) = carry(server, client)
+        assert event.message == message and client.sender.leases == {}  # type: ignore[union-attr]
+        assert server.outbox._control_sent - before == records and server.outbox.control_credit < credit
+    client.taken(50_000)
+    carry(client, server)
+    server.release([1])
+    server.outbox.control_credit = 0
+    server.post("it has to wait, and no lease with it")
+    client.sender.leases = {1: "kept"}
+    assert carry(server, client) == [] and client.sender.leases == {}
+
+
+def test_f51_one_who_takes_no_handles_in_messages_gets_leases_in_records_of_their_own() -> None:
+    client, server = pair()
+    client.sender.leases = {1: "kept"}
+    server.release([1])
+    server.post("behind")
+    (event,) = carry(server, client)
+    assert event.message == "behind" and client.sender.leases == {}  # type: ignore[union-attr]
+    assert server.outbox._control_sent == 3
+
+
+@pytest.mark.parametrize("leases", [[7], ["1"], [1, 1], [[]]])
+def test_f51_leases_in_a_message_that_are_not_held_end_the_connection(leases: Any) -> None:
+    client, server, _ = enclosing()
+    client.sender.leases = {1: "kept"}
+    server.outbox.put_leases(leases)
+    server.post("with leases")
+    assert isinstance(error_of(carry(server, client)), ProtocolError)
+
+
 def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
     client, _, _ = enclosing()
     held = EnclosedTensor(np.zeros(9), 1, 64)

@@ -23,6 +23,7 @@ from .contents import (
     abort_meta,
     close_meta,
     content_of,
+    leases_of,
 )
 from .credit import Credit
 from .events import (
@@ -139,8 +140,7 @@ class Connection:
     def release(self, leases: list[int]) -> None:
         """Gives handles back to the peer."""
         if self.state is ConnectionState.OPEN:
-            for start in range(0, len(leases), 1024):
-                self._urgent(Kind.RELEASE, pack(leases[start : start + 1024]))
+            self.outbox.put_leases(leases)
 
     def announce_arena(self, number: int, size: int) -> None:
         """Names a shared arena, whose descriptor the shell sends with the frame."""
@@ -257,6 +257,8 @@ class Connection:
         match content_of(record):
             case MessageRecord() as piece:
                 credit = self.credit
+                if piece.meta:
+                    self.sender.released(leases_of(piece))
                 message = credit.piece(piece)
                 if message is not None:
                     events.append(MessageReceived(unpack(message, self._extension), piece.total))
@@ -325,6 +327,7 @@ class Connection:
         self.outbox.version = chosen_version(self.mine, theirs)
         self.outbox.data_credit = theirs.data_window
         self.outbox.control_credit = theirs.control_window
+        self.outbox.takes_leases = theirs.takes_enclosed
         self.outbox.chunk = self.outbox.whole = min(self.outbox.chunk, theirs.data_window // 2)
         self.state = ConnectionState.OPEN
         events.append(ConnectionOpened(theirs))

@@ -139,15 +139,17 @@ def encode(record: Record) -> bytes:
     return head(record) + bytes(record.body)
 
 
-def message_piece(data: bytes, offset: int, size: int, sequence: int, incarnation: int, version: int) -> bytes:
-    """All bytes of the record of `size` bytes of a message, from `offset` on."""
+def message_piece(
+    data: bytes, offset: int, size: int, sequence: int, incarnation: int, version: int, meta: bytes = b""
+) -> bytes:
+    """All bytes of the record of `size` bytes of a message, from `offset` on. `meta` has the leases that go back with it."""
     total = len(data)
     end = offset + size
     flags = Flag.LAST if end == total else 0
     header = HEADER.pack(
-        MAGIC, version, _MESSAGE, flags, sequence & _U32, 0, incarnation, 0, 0, 0, 0, offset, total, 0, size
+        MAGIC, version, _MESSAGE, flags, sequence & _U32, 0, incarnation, 0, 0, 0, 0, offset, total, len(meta), size
     )
-    return header + (data if size == total else data[offset:end])
+    return header + meta + (data if size == total else data[offset:end])
 
 
 def records(frame: memoryview) -> Iterator[Record]:
