@@ -60,7 +60,7 @@ class BaseChannel(ABC):
             expects,
             endpoint.seals,
             endpoint.sealed_port,
-            takes_enclosed=map_handle is not None,
+            map_handle is not None,
         )
         options: dict[str, Any] = {} if chunk is None else {"chunk": chunk}
         self.core = Connection(

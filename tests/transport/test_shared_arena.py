@@ -6,11 +6,13 @@ import fcntl
 import gc
 import mmap
 import os
+import socket
 import threading
 import weakref
 from typing import Any
 
 import anyio
+import msgpack
 import numpy as np
 import pytest
 from anyio.lowlevel import checkpoint
@@ -22,6 +24,7 @@ from patience import PATIENCE
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cpu import CpuDevice
 from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.transports.protocol.frames import message_piece
 from actorflow.transports.protocol.sender import EnclosedTensor
 from actorflow.transports.shm.arena import SharedArena, map_arena
 
@@ -285,6 +288,26 @@ async def test_f62_a_handle_to_where_nothing_is_ends_the_channel() -> None:
             both.client.send(1, 1, b"", np.zeros(10_000))
             assert "points to where no tensor can be" in str(await got(both.server.wait_closed()))
             assert isinstance(await got(both.client.wait_closed()), ProtocolError | PeerLost)
+
+
+async def test_f62_descriptors_that_come_later_are_dropped() -> None:
+    async with pair("shm") as both:
+        client: Any = both.client
+        sequence = client.core.outbox._control_sent
+        message = message_piece(msgpack.packb("with them"), 0, 10, sequence, CLIENT.incarnation, 1)
+        read, write = os.pipe2(os.O_NONBLOCK)
+        socket.send_fds(client._wire, [message], [write] * 5)
+        assert await got(both.server.receive()) == "with them"
+        os.close(write)
+        assert os.read(read, 1) == b"", "no one else has it"
+        os.close(read)
+
+
+@pytest.mark.parametrize("size", [200_000, 1 << 17])
+async def test_f62_a_packet_that_is_larger_than_any_may_be_ends_the_channel(size: int) -> None:
+    async with pair("shm") as both:
+        both.client._wire.send(b"a" * (size + 1))  # type: ignore[attr-defined]
+        assert "larger than any may be" in str(await got(both.server.wait_closed()))
 
 
 @pytest.mark.parametrize(("arena", "offset"), [(99, 0), (None, 1 << 40), (None, 3), (None, -8)])

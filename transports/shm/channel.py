@@ -35,6 +35,8 @@ _COPY_PER_TURN = 4 << 20
 _MOST_FDS = 4
 _MOST_ARENAS = 16
 _CUT_OFF = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
+_SIZE = int(socket.MSG_TRUNC)
+"""Has the kernel say how large a packet was, whether or not there was room for all of it."""
 _FDS_SPACE = socket.CMSG_SPACE(4 * _MOST_FDS)
 
 
@@ -72,6 +74,8 @@ class ShmChannel(BaseChannel):
         self._copies: deque[_Copy] = deque()
         self._packet = bytearray(_PACKET)
         self._fds: list[int] = []
+        self._is_first = True
+        """Whether the next packet is the first, with which a descriptor may come. The kernel drops those that come later."""
         self._maps: dict[int, memoryview] = {}
         self._leases = PeerLeases(self.loop, self._give_back)
         self._peer_done = self._said_done = self._reset = False
@@ -198,11 +202,11 @@ class ShmChannel(BaseChannel):
 
     def _push(self) -> bool:
         """Sends the packet whose turn it is. False where it must wait, or there is no one any more."""
-        fds: list[Any] = []
-        if not self._arena_sent and self.endpoint.arena is not None and self.endpoint.arena.fd >= 0:
-            fds = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, arrays.array("i", [self.endpoint.arena.fd]))]
         try:
-            self._wire.sendmsg(self._unsent, fds)
+            if self._arena_sent:
+                self._wire.sendmsg(self._unsent)
+            else:
+                self._send_first()
         except BlockingIOError:
             if not self._writing and self.ended is None:
                 self._writing = True
@@ -214,6 +218,13 @@ class ShmChannel(BaseChannel):
         self._arena_sent = True
         self._unsent = []
         return True
+
+    def _send_first(self) -> None:
+        """Sends the first packet, and with it the descriptor of the arena."""
+        arena, fds = self.endpoint.arena, arrays.array("i")
+        if arena is not None and arena.fd >= 0:
+            fds.append(arena.fd)
+        self._wire.sendmsg(self._unsent, [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)] if fds else [])
 
     def _writable(self) -> None:
         self._writing = False
@@ -229,7 +240,7 @@ class ShmChannel(BaseChannel):
             if self.ended is not None:
                 return
             try:
-                size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
+                size = self._receive_first() if self._is_first else self._wire.recv_into(self._packet, 0, _SIZE)
             except BlockingIOError:
                 return
             except ConnectionResetError:  # comes before the last packets, where the peer left some of ours unread
@@ -243,17 +254,24 @@ class ShmChannel(BaseChannel):
                 self._peer_done = True
                 self.lost(PeerLost(f"The connection to {self._who()} broke: {error}."))
                 return
-            self._take_fds(ancillary)
             if not size:
                 self._peer_done = True
                 self.lost(PeerLost(f"The connection to {self._who()} broke: process {self._pid} has ended."))
                 return
             self.bytes_received += size
-            if flags & _CUT_OFF:
+            if size > len(self._packet):
                 self.lost(ProtocolError("A packet is larger than any may be."))
                 return
             if not self._packet_came(memoryview(self._packet)[:size]):
                 return
+
+    def _receive_first(self) -> int:
+        """Receives the first packet, and the descriptors that come with it. The size is that of the packet, more than there was
+        room for where something is missing."""
+        size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
+        self._is_first = False
+        self._take_fds(ancillary)
+        return len(self._packet) + 1 if flags & _CUT_OFF else size
 
     def _packet_came(self, packet: memoryview) -> bool:
         """Whether it was a chunk of a large tensor."""
