@@ -9,6 +9,7 @@ import anyio
 import msgpack
 import numpy as np
 import pytest
+from channels import until
 from clusters import servers
 from patience import PATIENCE
 from test_rpc import Mutator
@@ -17,6 +18,7 @@ import actorflow as af
 from actorflow import dtypes
 from actorflow.cluster.wire.signatures import decode_inline, encode_inline
 from actorflow.errors import InvalidArgumentError
+from actorflow.runtime.state.variable_state import VariableState
 
 NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]
 
@@ -112,3 +114,32 @@ async def test_f51_small_and_large_feeds_and_fetches_of_one_step() -> None:
                 assert not server.worker.steps.running and not server.worker._rendezvous
             (link,) = server.links.inbound.values()
             assert link.tokens.core.inbox.held == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.real_memory
+async def test_f51_a_large_fetch_in_the_arena_is_in_the_reply_and_is_given_back_whoever_takes_it() -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        large = af.get_variable("large", initializer=af.ones([300_000]))
+        small = af.get_variable("small", initializer=np.float32(3))
+        fetches = [large.read_value(), small.read_value(), large.read_value() * 2.0, af.constant(["a"])]
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                await session.run([large.initializer, small.initializer])
+                (link,) = server.links.inbound.values()
+                wire: Any = link.tokens
+                value, three, twice, text = await session.run(fetches)
+                assert (value == 1.0).all() and three == 3.0 and twice[-1] == 2.0 and text.tolist() == [b"a"]
+                assert not value.flags.writeable and wire.statistics().handles_sent > 0
+                tokens = sum(count.tokens for count in wire.statistics().sent.values())
+                before = await session.run(large.read_value())
+                assert sum(count.tokens for count in wire.statistics().sent.values()) == tokens, "none was a token"
+                await session.run(large.assign_add(np.ones(300_000, np.float32)))
+                assert (before == 1.0).all() and (await session.run(large.read_value()) == 2.0).all()
+                (manager,) = server.worker.resources.values()
+                held = manager.lookup("", "large", VariableState).read()
+                wire.post([2, 1 << 40, wire.enclosed(held)])  # a reply that no one waits for
+                assert wire.statistics().handles_out > 0
+                del value, twice, before, held
+                await until(lambda: wire.statistics().handles_out == 0)
