@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+from dataclasses import fields
 from typing import Any
 
 import anyio
@@ -16,7 +18,9 @@ from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
+from actorflow.cluster.wire.decoding import REQUESTS
 from actorflow.cluster.wire.signatures import decode_inline, encode_inline
+from actorflow.devices.allocator import PoolAllocator
 from actorflow.errors import InvalidArgumentError
 from actorflow.runtime.state.variable_state import VariableState
 
@@ -143,3 +147,59 @@ async def test_f51_a_large_fetch_in_the_arena_is_in_the_reply_and_is_given_back_
                 assert wire.statistics().handles_out > 0
                 del value, twice, before, held
                 await until(lambda: wire.statistics().handles_out == 0)
+
+
+@pytest.mark.real_memory
+async def test_f62_an_array_anywhere_in_a_request_is_refused_and_given_back() -> None:
+    """Over shared memory a peer may put a handle wherever a message has a value."""
+    graph = af.Graph()
+    with graph.as_default():
+        doubled = af.placeholder(af.float32, [20_000], name="x") * 2.0
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                ones = np.ones(20_000, np.float32)
+                await session.run(doubled, {"x:0": ones})
+                link = session._engine.remote.link  # type: ignore[union-attr]
+                assert link is not None
+                wire: Any = link.tokens
+                array = PoolAllocator(source=wire.endpoint.arena).allocate((20_000,), np.dtype(np.float32))
+                array[:] = 4.0
+                odd = wire.enclosed(array)
+                known: dict[str, Any] = {"session": session._engine.remote.number}  # type: ignore[union-attr]
+                replies: list[tuple[str, asyncio.Future[Any]]] = []
+                for kind in REQUESTS.values():
+                    for field in fields(kind):
+                        for value in (odd, [odd], [[odd, odd]], {"message": odd}, {"message": "", "where": [odd, odd]}):
+                            plain = [known.get(other.name, _PLAIN[str(other.type)]) for other in fields(kind)]
+                            values = [value if other is field else one for other, one in zip(fields(kind), plain)]
+                            number = 1000 + len(replies)
+                            reply = link.rpc._waiting[number] = asyncio.get_running_loop().create_future()
+                            replies.append((kind.method, reply))
+                            wire.post([1, number, kind.method, values])
+                taken = [method for method, reply in replies if (await reply)[1] is None]
+                assert taken == ["run_plan", "abort_step", "abort_step"], "a feed, and errors that can't be read"
+                del reply
+                replies.clear()
+                await until(lambda: wire.statistics().handles_out == 0)
+                wire.post([odd, 1, 2, 3])  # this is no message
+                await link.control.wait_closed()
+                assert (await session.run(doubled, {"x:0": ones}) == 2.0).all()
+                del array, odd
+
+
+_PLAIN = {
+    "bool": False,
+    "bytes": b"",
+    "str": "",
+    "int": 0,
+    "float": 1.0,
+    "float | None": None,
+    "int | None": None,
+    "list[Any]": [],
+    "list[str]": [],
+    "list[int]": [],
+    "dict[str, Any]": {},
+    "dict[str, bool]": {},
+}
+"""A value of each type that a field of a request has."""
