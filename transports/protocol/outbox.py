@@ -119,12 +119,13 @@ class Outbox:
         ):  # as a small step has it
             data = self._messages[0]
             size = len(data)
-            meta = b""
-            if self._leases and self.takes_leases and len(self._leases) <= _LEASES:
-                meta = pack(self._leases)
-            cost = HEADER.size + len(meta) + size
-            if size <= _FRAGMENT and cost <= self.control_credit and (meta or not self._leases):
-                self._leases.clear()
+            meta = self._leases_within() if self._leases else b""
+            if (
+                meta is not None
+                and size <= _FRAGMENT
+                and (cost := HEADER.size + len(meta) + size) <= self.control_credit
+            ):
+                self._leases = []
                 self._messages.clear()
                 self.message_bytes = 0
                 self.control_credit -= cost
@@ -168,6 +169,10 @@ class Outbox:
         frame = parts[0] if len(parts) == 1 else b"".join(parts)
         self.bytes += len(frame)
         return frame
+
+    def _leases_within(self) -> bytes | None:
+        """The leases as a message has them; None where they have to go in records of their own."""
+        return pack(self._leases) if self.takes_leases and len(self._leases) <= _LEASES else None
 
     def next_bulk(self) -> tuple[bytes, memoryview] | None:
         """The head of the next chunk and its body, or None where none may leave now. The body is a view, not a copy."""
