@@ -53,7 +53,15 @@ class BaseChannel(ABC):
         self.endpoint = endpoint
         self.loop = asyncio.get_running_loop()
         self.peer = Peer(Identity("", "", 0), address, None)
-        hello = make_hello(endpoint.me, endpoint.epoch, endpoint.limits, expects, endpoint.seals, endpoint.sealed_port)
+        hello = make_hello(
+            endpoint.me,
+            endpoint.epoch,
+            endpoint.limits,
+            expects,
+            endpoint.seals,
+            endpoint.sealed_port,
+            map_handle is not None,
+        )
         options: dict[str, Any] = {} if chunk is None else {"chunk": chunk}
         self.core = Connection(
             hello, endpoint.limits, endpoint.clock, allocate=endpoint.allocate, map_handle=map_handle, **options
@@ -93,6 +101,9 @@ class BaseChannel(ABC):
         if not self.core.inbox.ended(self.core.epoch, step):
             self.core.send(edge, step, tag, encode_token(token, lossy))
             self.wake()
+
+    def enclosed(self, token: Any) -> Any:
+        return None
 
     def expect(self, edge: int, step: int, tag: bytes, callback: Callback) -> Callable[[], None]:
         started: float | None = None

@@ -64,8 +64,8 @@ async def call_step(
         forms, traced = _reply(await link.rpc.call(request, waiting=waiting), link)
         if trace is not None and traced is not None:
             _take_trace(trace, traced, link, asked)
-        if len(forms) == fetches and None not in forms:
-            values = [decode_inline(form) for form in forms]
+        values = [decode_inline(form) for form in forms if form is not None]
+        if len(values) == len(forms) == fetches:
             all_told = not sent
             return values
         return [await _value(tokens, FETCH + index, step, forms, index) for index in range(fetches)]
@@ -89,9 +89,9 @@ def serve_step(
     trace = _Served() if request.trace else None
     if trace is not None:
         run = _noting_feeds(run, trace)
-    if len(values) < len(feeds) or None in values:
+    found = [decode_inline(form) for form in values if form is not None]
+    if len(found) < len(feeds):
         return DeferredCall(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
-    found = [decode_inline(form) for form in values]
     check_feeds(found, forms, feeds)
     outcome = run(found, trace)
     if isinstance(outcome, DeferredCall):
@@ -171,7 +171,7 @@ async def _answer_later(tokens: Channel, step: int, outcome: DeferredCall, trace
 
 def _answer(tokens: Channel, step: int, results: list[Any], trace: _Served | None) -> list[Any]:
     """The reply; what is not in it is on its way."""
-    forms = encode_inline(results)
+    forms = encode_inline(results, tokens.enclosed)
     if len(forms) < len(results) or None in forms:
         try:
             _send_others(tokens, FETCH, step, results, forms)

@@ -88,6 +88,10 @@ class Channel(Protocol):
         `tag` tells iterations and frames apart. `lossy` sends the upper 16 bits of float32, and ignores other types.
         """
 
+    def enclosed(self, token: Any) -> Any:
+        """The form of a tensor within a message: it arrives as the array, and is not copied. None where it has to be sent as a
+        token."""
+
     def expect(self, edge: int, step: int, tag: bytes, callback: Callback) -> Callable[[], None]:
         """Calls `callback(token, None)` or `callback(None, error)`, once, on the loop. The result takes it back."""
 

@@ -158,10 +158,24 @@ PLANTED = (
         "        self.leases[lease] = None\n",
     ),
     Planted(
+        "let an array in a reply go at once",
+        "A client reads memory of the shared arena that the next tensor is written into.",
+        "transports/protocol/sender.py",
+        "        self.leases[lease] = tensor = value.tensor\n",
+        "        self.leases[lease], tensor = None, value.tensor\n",
+    ),
+    Planted(
+        "forget leases where no message leaves",
+        "The shared arena fills up with what peers have long given back.",
+        "transports/protocol/outbox.py",
+        "            self._urgent.append(Record(Kind.RELEASE, incarnation=self._incarnation, meta=meta))\n",
+        "            pass\n",
+    ),
+    Planted(
         "never give a handle back",
         "The shared arena fills up, and every tensor is copied from then on.",
         "transports/protocol/connection.py",
-        "self._urgent(Kind.RELEASE, pack(leases[start : start + 1024]))",
+        "self.outbox.put_leases(leases)",
         "pass",
     ),
     Planted(

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+from dataclasses import fields
 from typing import Any
 
 import anyio
 import msgpack
 import numpy as np
 import pytest
+from channels import until
 from clusters import servers
 from patience import PATIENCE
 from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
+from actorflow.cluster.wire.decoding import REQUESTS
 from actorflow.cluster.wire.signatures import decode_inline, encode_inline
+from actorflow.devices.allocator import PoolAllocator
 from actorflow.errors import InvalidArgumentError
+from actorflow.runtime.state.variable_state import VariableState
 
 NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]
 
@@ -112,3 +118,88 @@ async def test_f51_small_and_large_feeds_and_fetches_of_one_step() -> None:
                 assert not server.worker.steps.running and not server.worker._rendezvous
             (link,) = server.links.inbound.values()
             assert link.tokens.core.inbox.held == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.real_memory
+async def test_f51_a_large_fetch_in_the_arena_is_in_the_reply_and_is_given_back_whoever_takes_it() -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        large = af.get_variable("large", initializer=af.ones([300_000]))
+        small = af.get_variable("small", initializer=np.float32(3))
+        fetches = [large.read_value(), small.read_value(), large.read_value() * 2.0, af.constant(["a"])]
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                await session.run([large.initializer, small.initializer])
+                (link,) = server.links.inbound.values()
+                wire: Any = link.tokens
+                value, three, twice, text = await session.run(fetches)
+                assert (value == 1.0).all() and three == 3.0 and twice[-1] == 2.0 and text.tolist() == [b"a"]
+                assert not value.flags.writeable and wire.statistics().handles_sent > 0
+                tokens = sum(count.tokens for count in wire.statistics().sent.values())
+                before = await session.run(large.read_value())
+                assert sum(count.tokens for count in wire.statistics().sent.values()) == tokens, "none was a token"
+                await session.run(large.assign_add(np.ones(300_000, np.float32)))
+                assert (before == 1.0).all() and (await session.run(large.read_value()) == 2.0).all()
+                (manager,) = server.worker.resources.values()
+                held = manager.lookup("", "large", VariableState).read()
+                wire.post([2, 1 << 40, wire.enclosed(held)])  # a reply that no one waits for
+                assert wire.statistics().handles_out > 0
+                del value, twice, before, held
+                await until(lambda: wire.statistics().handles_out == 0)
+
+
+@pytest.mark.real_memory
+async def test_f62_an_array_anywhere_in_a_request_is_refused_and_given_back() -> None:
+    """Over shared memory a peer may put a handle wherever a message has a value."""
+    graph = af.Graph()
+    with graph.as_default():
+        doubled = af.placeholder(af.float32, [20_000], name="x") * 2.0
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                ones = np.ones(20_000, np.float32)
+                await session.run(doubled, {"x:0": ones})
+                link = session._engine.remote.link  # type: ignore[union-attr]
+                assert link is not None
+                wire: Any = link.tokens
+                array = PoolAllocator(source=wire.endpoint.arena).allocate((20_000,), np.dtype(np.float32))
+                array[:] = 4.0
+                odd = wire.enclosed(array)
+                known: dict[str, Any] = {"session": session._engine.remote.number}  # type: ignore[union-attr]
+                replies: list[tuple[str, asyncio.Future[Any]]] = []
+                for kind in REQUESTS.values():
+                    for field in fields(kind):
+                        for value in (odd, [odd], [[odd, odd]], {"message": odd}, {"message": "", "where": [odd, odd]}):
+                            plain = [known.get(other.name, _PLAIN[str(other.type)]) for other in fields(kind)]
+                            values = [value if other is field else one for other, one in zip(fields(kind), plain)]
+                            number = 1000 + len(replies)
+                            reply = link.rpc._waiting[number] = asyncio.get_running_loop().create_future()
+                            replies.append((kind.method, reply))
+                            wire.post([1, number, kind.method, values])
+                taken = [method for method, reply in replies if (await reply)[1] is None]
+                assert taken == ["run_plan", "abort_step", "abort_step"], "a feed, and errors that can't be read"
+                del reply
+                replies.clear()
+                await until(lambda: wire.statistics().handles_out == 0)
+                wire.post([odd, 1, 2, 3])  # this is no message
+                await link.control.wait_closed()
+                assert (await session.run(doubled, {"x:0": ones}) == 2.0).all()
+                del array, odd
+
+
+_PLAIN = {
+    "bool": False,
+    "bytes": b"",
+    "str": "",
+    "int": 0,
+    "float": 1.0,
+    "float | None": None,
+    "int | None": None,
+    "list[Any]": [],
+    "list[str]": [],
+    "list[int]": [],
+    "dict[str, Any]": {},
+    "dict[str, bool]": {},
+}
+"""A value of each type that a field of a request has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 
@@ -20,7 +21,7 @@ from actorflow.transports.protocol.handshake import CloseReason, make_hello
 from actorflow.transports.protocol.heartbeats import ClockEstimate, Heartbeats
 from actorflow.transports.protocol.inbox import Inbox
 from actorflow.transports.protocol.receiver import CHUNK_LIMIT
-from actorflow.transports.protocol.sender import INLINE
+from actorflow.transports.protocol.sender import INLINE, EnclosedTensor
 from actorflow.transports.protocol.tensors import encode_token, read_form
 
 WINDOW = 1 << 17
@@ -429,6 +430,118 @@ def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
     client.sender.send_handle(0, 3, 2, b"", tensor(64), "kept", 1, 64)
     carry(client, server)
     assert asked[0] == 1 and asked[1][1:] == (1, 64, 2)
+
+
+def enclosing() -> tuple[Connection, Connection, list[Any]]:
+    """Two connections that take handles within messages; and the forms, arenas, offsets and leases that came to the server."""
+    mapped: list[Any] = []
+
+    def map_handle(*place: Any) -> Any:
+        mapped.append(place)
+        return np.zeros(place[0].shape)
+
+    ends = []
+    for task, incarnation in (("/job:a/task:0", 5), ("/job:b/task:0", 6)):
+        hello = make_hello(Identity("cluster", task, incarnation), 0, LIMITS, takes_enclosed=True)
+        ends.append(Connection(hello, LIMITS, lambda: (1, 1), chunk=8 << 10, map_handle=map_handle))
+    client, server = ends
+    client.hello()
+    carry(client, server)
+    carry(server, client)
+    return client, server, mapped
+
+
+def test_f51_an_enclosed_tensor_arrives_within_its_message() -> None:
+    client, server, mapped = enclosing()
+    assert server.peer is not None and server.peer.takes_enclosed
+    value = np.zeros((3, 4), np.int16)
+    client.post(["before", [EnclosedTensor(value, 7, 64)], b"behind"])
+    (event,) = carry(client, server)
+    before, (arrived,), behind = event.message  # type: ignore[union-attr]
+    assert (before, arrived.shape, behind) == ("before", (3, 4), b"behind")
+    assert [(form.dtype.name, form.total, *place) for form, *place in mapped] == [("int16", 24, 7, 64, 1)]
+    assert client.sender.leases[1] is value
+    server.release([1])
+    carry(server, client)
+    assert client.sender.leases == {} and client.state is ConnectionState.OPEN
+
+
+def test_f51_leases_go_back_within_a_message_that_leaves_at_once() -> None:
+    client, server, _ = enclosing()
+    for leases, message, records in ([[1, 2], "short", 1], [[3], "." * 40_000, 3], [list(range(4, 1100)), "short", 3]):
+        client.sender.leases = dict.fromkeys(leases, "kept")
+        server.release(leases)
+        server.post(message)
+        credit, before = server.outbox.control_credit, server.outbox._control_sent
+        (event,) = carry(server, client)
+        assert event.message == message and client.sender.leases == {}  # type: ignore[union-attr]
+        assert server.outbox._control_sent - before == records and server.outbox.control_credit < credit
+    client.taken(50_000)
+    carry(client, server)
+    server.release([1])
+    server.outbox.control_credit = 0
+    server.post("it has to wait, and no lease with it")
+    client.sender.leases = {1: "kept"}
+    assert carry(server, client) == [] and client.sender.leases == {}
+
+
+def test_f51_one_who_takes_no_handles_in_messages_gets_leases_in_records_of_their_own() -> None:
+    client, server = pair()
+    client.sender.leases = {1: "kept"}
+    server.release([1])
+    server.post("behind")
+    (event,) = carry(server, client)
+    assert event.message == "behind" and client.sender.leases == {}  # type: ignore[union-attr]
+    assert server.outbox._control_sent == 3
+
+
+@pytest.mark.parametrize("leases", [[7], ["1"], [1, 1], [[]]])
+def test_f51_leases_in_a_message_that_are_not_held_end_the_connection(leases: Any) -> None:
+    client, server, _ = enclosing()
+    client.sender.leases = {1: "kept"}
+    server.outbox.put_leases(leases)
+    server.post("with leases")
+    assert isinstance(error_of(carry(server, client)), ProtocolError)
+
+
+def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
+    client, _, _ = enclosing()
+    held = EnclosedTensor(np.zeros(9), 1, 64)
+    with pytest.raises(TypeError, match="object"):
+        client.post([held, object()])
+    with pytest.raises(FrameTooLarge):
+        client.post([held, b"." * LIMITS.message])
+    for _ in range(2):
+        client.post(b"." * (LIMITS.message - 100))
+    with pytest.raises(ResourceExhaustedError):
+        client.post([held, b"." * 400])
+    assert client.sender.leases == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "content"),
+    [
+        (2, ["float32", [1], 1, 64, 1]),
+        (1, ["float32", [1], 1, 64]),
+        (1, ["float32", [-1], 1, 64, 1]),
+        (1, ["float32", [1 << 40], 1, 64, 1]),
+        (1, ["string", [1], 1, 64, 1]),
+        (1, ["thing", [1], 1, 64, 1]),
+        (1, ["float32", [1], b"device", 64, 1]),
+        (1, "no list"),
+        (1, ["float32", [1] * 1100, 1, 64, 1]),
+    ],
+)
+def test_f62_an_extension_that_is_no_handle_ends_the_connection(code: int, content: Any) -> None:
+    client, server, mapped = enclosing()
+    client.outbox.put_message(msgpack.packb([1, msgpack.ExtType(code, msgpack.packb(content))]))
+    assert isinstance(error_of(carry(client, server)), ProtocolError) and mapped == []
+
+
+def test_f62_a_handle_to_one_who_takes_none_ends_the_connection() -> None:
+    client, server = pair()
+    client.post([EnclosedTensor(np.zeros(9), 1, 64)])
+    assert isinstance(error_of(carry(client, server)), ProtocolError)
 
 
 def lend(client: Connection, server: Connection, shift: int = 0) -> tuple[list[bool], list[Event], list[Any]]:

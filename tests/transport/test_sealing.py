@@ -24,7 +24,7 @@ def ends(cipher: str) -> tuple[Sealer, Opener]:
 
 
 def chunks(sealer: Sealer, count: int) -> list[tuple[bytes, bytes]]:
-    return [(sealer.head(b"head %d" % n), sealer.body(memoryview(b"body %d" % n * 50))) for n in range(count)]
+    return [(sealer.head(b"head %d" % n), bytes(sealer.body(memoryview(b"body %d" % n * 50)))) for n in range(count)]
 
 
 @pytest.mark.parametrize("cipher", CIPHERS)

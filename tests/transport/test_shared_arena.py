@@ -6,11 +6,13 @@ import fcntl
 import gc
 import mmap
 import os
+import socket
 import threading
 import weakref
 from typing import Any
 
 import anyio
+import msgpack
 import numpy as np
 import pytest
 from anyio.lowlevel import checkpoint
@@ -22,6 +24,8 @@ from patience import PATIENCE
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cpu import CpuDevice
 from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.transports.protocol.frames import message_piece
+from actorflow.transports.protocol.sender import EnclosedTensor
 from actorflow.transports.shm.arena import SharedArena, map_arena
 
 MB = 1 << 20
@@ -184,6 +188,29 @@ async def test_f51_a_tensor_that_was_allocated_in_the_arena_is_not_copied() -> N
 
 
 @pytest.mark.real_memory
+async def test_f51_a_tensor_in_the_arena_may_go_within_a_message() -> None:
+    async with pair("shm") as both:
+        value = PoolAllocator(source=both.arenas[1]).allocate((1000, 100), np.dtype(np.float32))
+        value[:] = 2.0
+        enclosed = both.client.enclosed(value)
+        assert both.client.enclosed(np.zeros(1000)) is None, "it is not in the arena"
+        assert both.client.enclosed(value[:, :50]) is both.client.enclosed(3.0) is None
+        both.client.post({"fetched": [enclosed, 7]})
+        arrived = (await got(both.server.receive()))["fetched"]
+        assert arrived[1] == 7 and arrived[0].sum() == 200_000 and not arrived[0].flags.writeable
+        value[3, 5] = 7.0  # no one may, but this shows that it is the same memory
+        assert arrived[0][3, 5] == 7.0 and both.client.statistics().handles_out == 1
+        del arrived, enclosed
+        await until(lambda: both.client.statistics().handles_out == 0)
+        both.client.post(both.client.enclosed(value))
+        await both.client.flush()
+        both.server.close()  # it has come, and no one has taken it
+        await got(both.client.wait_closed())
+        await until(lambda: both.client.statistics().handles_out == 0)
+        del value
+
+
+@pytest.mark.real_memory
 async def test_f51_the_sender_holds_what_it_sent_until_the_last_view_of_it_is_gone() -> None:
     async with pair("shm") as both:
         value = PoolAllocator(source=both.arenas[1], pool_limit=0).allocate((MB,), np.dtype(np.uint8))
@@ -261,3 +288,33 @@ async def test_f62_a_handle_to_where_nothing_is_ends_the_channel() -> None:
             both.client.send(1, 1, b"", np.zeros(10_000))
             assert "points to where no tensor can be" in str(await got(both.server.wait_closed()))
             assert isinstance(await got(both.client.wait_closed()), ProtocolError | PeerLost)
+
+
+async def test_f62_descriptors_that_come_later_are_dropped() -> None:
+    async with pair("shm") as both:
+        client: Any = both.client
+        sequence = client.core.outbox._control_sent
+        message = message_piece(msgpack.packb("with them"), 0, 10, sequence, CLIENT.incarnation, 1)
+        read, write = os.pipe2(os.O_NONBLOCK)
+        socket.send_fds(client._wire, [message], [write] * 5)
+        assert await got(both.server.receive()) == "with them"
+        os.close(write)
+        assert os.read(read, 1) == b"", "no one else has it"
+        os.close(read)
+
+
+@pytest.mark.parametrize("size", [200_000, 1 << 17])
+async def test_f62_a_packet_that_is_larger_than_any_may_be_ends_the_channel(size: int) -> None:
+    async with pair("shm") as both:
+        both.client._wire.send(b"a" * (size + 1))  # type: ignore[attr-defined]
+        assert "larger than any may be" in str(await got(both.server.wait_closed()))
+
+
+@pytest.mark.parametrize(("arena", "offset"), [(99, 0), (None, 1 << 40), (None, 3), (None, -8)])
+async def test_f62_a_handle_within_a_message_to_where_nothing_is_ends_the_channel(
+    arena: int | None, offset: int
+) -> None:
+    async with pair("shm") as both:
+        both.client.post([EnclosedTensor(np.zeros(10_000), arena or both.arenas[1].number, offset)])
+        assert "points to where no tensor can be" in str(await got(both.server.wait_closed()))
+        assert isinstance(await got(both.client.wait_closed()), ProtocolError | PeerLost)

@@ -23,6 +23,7 @@ from .contents import (
     abort_meta,
     close_meta,
     content_of,
+    leases_of,
 )
 from .credit import Credit
 from .events import (
@@ -65,6 +66,7 @@ class Connection:
         self.epoch = mine.epoch
         self.limits = limits
         self.receiver = Receiver(limits.tensor, allocate, map_handle, self._tell_abort, self.release)
+        self._extension = self.receiver.enclosed if mine.takes_enclosed else None
         self.inbox = self.receiver.inbox
         self.inbox.epoch = self.epoch
         self.outbox = Outbox(mine.identity.incarnation, chunk)
@@ -99,14 +101,19 @@ class Connection:
 
     def post(self, message: Any) -> None:
         """Queues a message. Raises ResourceExhaustedError when too much is queued."""
-        data = pack(message)
-        if len(data) > self.limits.message:
-            raise FrameTooLarge(f"A message has {len(data):,} bytes; {self.limits.message:,} are the most.")
-        if self.outbox.message_bytes + len(data) > self.limits.queued_messages:
-            raise ResourceExhaustedError(
-                f"{self.outbox.message_bytes:,} bytes of messages wait for {self._peer_name()} to take them; "
-                f"{self.limits.queued_messages:,} are the most."
-            )
+        first = self.sender.next_lease
+        try:
+            data = pack(message, self.sender.enclose)
+            if len(data) > self.limits.message:
+                raise FrameTooLarge(f"A message has {len(data):,} bytes; {self.limits.message:,} are the most.")
+            if self.outbox.message_bytes + len(data) > self.limits.queued_messages:
+                raise ResourceExhaustedError(
+                    f"{self.outbox.message_bytes:,} bytes of messages wait for {self._peer_name()} to take them; "
+                    f"{self.limits.queued_messages:,} are the most."
+                )
+        except BaseException:
+            self.sender.take_back(first)
+            raise
         self.outbox.put_message(data)
 
     def taken(self, size: int) -> None:
@@ -133,8 +140,7 @@ class Connection:
     def release(self, leases: list[int]) -> None:
         """Gives handles back to the peer."""
         if self.state is ConnectionState.OPEN:
-            for start in range(0, len(leases), 1024):
-                self._urgent(Kind.RELEASE, pack(leases[start : start + 1024]))
+            self.outbox.put_leases(leases)
 
     def announce_arena(self, number: int, size: int) -> None:
         """Names a shared arena, whose descriptor the shell sends with the frame."""
@@ -251,9 +257,11 @@ class Connection:
         match content_of(record):
             case MessageRecord() as piece:
                 credit = self.credit
+                if piece.meta:
+                    self.sender.released(leases_of(piece))
                 message = credit.piece(piece)
                 if message is not None:
-                    events.append(MessageReceived(unpack(message), piece.total))
+                    events.append(MessageReceived(unpack(message, self._extension), piece.total))
                 if credit.is_due:
                     self._grant()
             case TensorRecord() as token:
@@ -319,6 +327,7 @@ class Connection:
         self.outbox.version = chosen_version(self.mine, theirs)
         self.outbox.data_credit = theirs.data_window
         self.outbox.control_credit = theirs.control_window
+        self.outbox.takes_leases = theirs.takes_enclosed
         self.outbox.chunk = self.outbox.whole = min(self.outbox.chunk, theirs.data_window // 2)
         self.state = ConnectionState.OPEN
         events.append(ConnectionOpened(theirs))

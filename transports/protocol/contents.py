@@ -146,11 +146,12 @@ def _close(record: Record) -> CloseContent:
     return CloseContent(code, text[:_CLOSE_TEXT], record.offset)
 
 
-def _release(record: Record) -> ReleaseContent:
+def leases_of(record: Record) -> list[int]:
+    """The leases that a RELEASE or a MESSAGE gives back. Raises ProtocolError."""
     leases = unpack(record.meta)
     if type(leases) is not list or not all(type(lease) is int for lease in leases):
-        raise ProtocolError("The metadata of a RELEASE is no list of numbers.")
-    return ReleaseContent(leases)
+        raise ProtocolError(f"The metadata of a {Kind(record.kind).name} is no list of leases.")
+    return leases
 
 
 _READERS: dict[int, Callable[[Record], Content]] = {
@@ -158,7 +159,7 @@ _READERS: dict[int, Callable[[Record], Content]] = {
     Kind.CLOSE: _close,
     Kind.HANDLE: lambda record: HandleContent(record, *unpack_fields(record, str, list, (int, bytes), int, int)),
     Kind.CREDIT: lambda record: CreditContent(record.offset, record.total),
-    Kind.RELEASE: _release,
+    Kind.RELEASE: lambda record: ReleaseContent(leases_of(record)),
     Kind.ABORT: lambda record: AbortContent(record.epoch, record.step, *unpack_fields(record, int, str)),
     Kind.BEAT: lambda record: BeatContent(*unpack_fields(record, int, int, int, int)),
     Kind.ARENA: lambda record: ArenaAnnounced(*unpack_fields(record, int, int)),

@@ -7,7 +7,7 @@ it, so that it can be received into its place. Nothing here waits, and nothing i
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -25,6 +25,9 @@ FRAME_LIMIT = 64 * 1024
 """The most bytes of a frame of records."""
 TAG_LIMIT = 1024
 _META_COUNT = 4096
+HANDLE_CODE = 1
+"""The extension type of msgpack that a handle within a message has."""
+_HANDLE_LIMIT = 1024
 _OLDEST, _NEWEST = VERSIONS
 _U32 = 0xFFFFFFFF
 
@@ -136,15 +139,17 @@ def encode(record: Record) -> bytes:
     return head(record) + bytes(record.body)
 
 
-def message_piece(data: bytes, offset: int, size: int, sequence: int, incarnation: int, version: int) -> bytes:
-    """All bytes of the record of `size` bytes of a message, from `offset` on."""
+def message_piece(
+    data: bytes, offset: int, size: int, sequence: int, incarnation: int, version: int, meta: bytes = b""
+) -> bytes:
+    """All bytes of the record of `size` bytes of a message, from `offset` on. `meta` has the leases that go back with it."""
     total = len(data)
     end = offset + size
     flags = Flag.LAST if end == total else 0
     header = HEADER.pack(
-        MAGIC, version, _MESSAGE, flags, sequence & _U32, 0, incarnation, 0, 0, 0, 0, offset, total, 0, size
+        MAGIC, version, _MESSAGE, flags, sequence & _U32, 0, incarnation, 0, 0, 0, 0, offset, total, len(meta), size
     )
-    return header + (data if size == total else data[offset:end])
+    return header + meta + (data if size == total else data[offset:end])
 
 
 def records(frame: memoryview) -> Iterator[Record]:
@@ -229,19 +234,31 @@ def parse(frame: memoryview, position: int = 0) -> tuple[Record, int]:
     return record, end
 
 
-def pack(value: Any) -> bytes:
-    """`value` in msgpack. Raises TypeError for what has no form there, ValueError for what a peer would refuse."""
-    packed: bytes = msgpack.packb(value, use_bin_type=True)
+def pack(value: Any, default: Callable[[Any], msgpack.ExtType] | None = None) -> bytes:
+    """`value` in msgpack. Raises TypeError for what has no form there and gets none from `default`, ValueError for what a peer
+    would refuse."""
+    packed: bytes = msgpack.packb(value, use_bin_type=True, default=default)
     if len(packed) > _META_COUNT:  # each entry takes a byte or more
         _check_counts(value)
     return packed
 
 
-def unpack(data: bytes | memoryview) -> Any:
-    """The one value in `data`. Raises ProtocolError; counts are limited, because a list is allocated at its count."""
+def unpack(data: bytes | memoryview, extension: Callable[[int, bytes], Any] | None = None) -> Any:
+    """The one value in `data`. Raises ProtocolError; counts are limited, because a list is allocated at its count. There are
+    extension types only where `extension` makes values of them."""
     try:
+        if extension is None:
+            return msgpack.unpackb(
+                data, raw=False, strict_map_key=False, max_array_len=_META_COUNT, max_map_len=_META_COUNT, max_ext_len=0
+            )
         return msgpack.unpackb(
-            data, raw=False, strict_map_key=False, max_array_len=_META_COUNT, max_map_len=_META_COUNT, max_ext_len=0
+            data,
+            raw=False,
+            strict_map_key=False,
+            max_array_len=_META_COUNT,
+            max_map_len=_META_COUNT,
+            max_ext_len=_HANDLE_LIMIT,
+            ext_hook=extension,
         )
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
         raise ProtocolError(f"Metadata is not what msgpack allows here: {error or type(error).__name__}.") from error

@@ -50,6 +50,8 @@ class Hello:
     """The ways in which its transport can seal a bulk lane of its own."""
     sealed_port: int = 0
     """The port at which it listens for such a lane; 0 for none."""
+    takes_enclosed: bool = False
+    """Whether it takes handles within messages."""
 
 
 def make_hello(
@@ -59,6 +61,7 @@ def make_hello(
     expects: int | None = None,
     seals: tuple[str, ...] = (),
     sealed_port: int = 0,
+    takes_enclosed: bool = False,
 ) -> Hello:
     """The hello of this process."""
     return Hello(
@@ -73,6 +76,7 @@ def make_hello(
         clock=machine.current().clock_id,
         seals=seals,
         sealed_port=sealed_port,
+        takes_enclosed=takes_enclosed,
     )
 
 
@@ -91,6 +95,8 @@ def hello_record(hello: Hello) -> Record:
     }
     if hello.seals:
         meta |= {"seals": list(hello.seals), "sealed_port": hello.sealed_port}
+    if hello.takes_enclosed:
+        meta["handles"] = True
     return Record(Kind.HELLO, epoch=hello.epoch, incarnation=hello.identity.incarnation, meta=pack(meta))
 
 
@@ -134,6 +140,7 @@ def read_hello(record: Record) -> Hello:
         clock=text("clock") if "clock" in meta else "",
         seals=tuple(seals),
         sealed_port=port,
+        takes_enclosed=meta.get("handles") is True,
     )
 
 

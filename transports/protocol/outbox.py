@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .frames import FRAME_LIMIT, HEADER, Flag, Kind, Record, encode, head, message_piece
+from .frames import FRAME_LIMIT, HEADER, Flag, Kind, Record, encode, head, message_piece, pack
 
 _FRAGMENT = 32 * 1024
+_LEASES = 1024
 
 
 @dataclass(slots=True)
@@ -40,11 +41,14 @@ class Outbox:
         self.bulk_sent = 0
         self.version = 1
         self.bytes = 0
+        self.takes_leases = False
+        """Whether the peer takes the leases that go back within a message."""
         self.unsent: Callable[[Record], object] = lambda record: None
         """Called with each handle that is dropped: the peer will never give it back."""
         self._control_sent = 0
         self._incarnation = incarnation
         self._urgent: deque[Record] = deque()
+        self._leases: list[int] = []
         self._messages: deque[bytes] = deque()
         self._message_sent = 0  # how much of the first of them
         self._tokens: deque[Record] = deque()
@@ -53,6 +57,10 @@ class Outbox:
 
     def put_urgent(self, record: Record) -> None:
         self._urgent.append(record)
+
+    def put_leases(self, leases: list[int]) -> None:
+        """Leases that go back to the peer: with the next message if that can leave at once, else in a record of their own."""
+        self._leases += leases
 
     def put_message(self, data: bytes) -> None:
         self._messages.append(data)
@@ -73,6 +81,7 @@ class Outbox:
         """Drops all that is queued."""
         for queue in (self._urgent, self._messages, self._tokens, self._tensors):
             queue.clear()
+        self._leases = []
         self.message_bytes = self._message_sent = 0
         self._last = None
 
@@ -99,25 +108,35 @@ class Outbox:
 
     @property
     def empty(self) -> bool:
-        return not (self._urgent or self._messages or self._tokens or self._tensors or self._last)
+        return not (self._urgent or self._leases or self._messages or self._tokens or self._tensors or self._last)
 
     def next_control(self) -> bytes | None:
         """The next frame of records, or None where nothing may leave now."""
-        if not (self._urgent or self._messages or self._tokens or self._last):
+        if not (self._urgent or self._leases or self._messages or self._tokens or self._last):
             return None
         if len(self._messages) == 1 and not (
             self._urgent or self._tokens or self._message_sent
         ):  # as a small step has it
             data = self._messages[0]
             size = len(data)
-            if size <= _FRAGMENT and HEADER.size + size <= self.control_credit:
+            meta = self._leases_within() if self._leases else b""
+            if (
+                meta is not None
+                and size <= _FRAGMENT
+                and (cost := HEADER.size + len(meta) + size) <= self.control_credit
+            ):
+                self._leases = []
                 self._messages.clear()
                 self.message_bytes = 0
-                self.control_credit -= HEADER.size + size
-                frame = message_piece(data, 0, size, self._control_sent, self._incarnation, self.version)
+                self.control_credit -= cost
+                frame = message_piece(data, 0, size, self._control_sent, self._incarnation, self.version, meta)
                 self._control_sent += 1
                 self.bytes += len(frame)
                 return frame
+        for first in range(0, len(self._leases), _LEASES):
+            meta = pack(self._leases[first : first + _LEASES])
+            self._urgent.append(Record(Kind.RELEASE, incarnation=self._incarnation, meta=meta))
+        self._leases.clear()
         parts: list[bytes] = []
         space = FRAME_LIMIT
         while self._urgent and (size := self._urgent[0].cost) <= space:
@@ -150,6 +169,10 @@ class Outbox:
         frame = parts[0] if len(parts) == 1 else b"".join(parts)
         self.bytes += len(frame)
         return frame
+
+    def _leases_within(self) -> bytes | None:
+        """The leases as a message has them; None where they have to go in records of their own."""
+        return pack(self._leases) if self.takes_leases and len(self._leases) <= _LEASES else None
 
     def next_bulk(self) -> tuple[bytes, memoryview] | None:
         """The head of the next chunk and its body, or None where none may leave now. The body is a view, not a copy."""

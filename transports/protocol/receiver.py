@@ -15,9 +15,9 @@ from actorflow.transport.errors import ProtocolError
 from actorflow.transport.statistics import EdgeCount
 
 from .contents import HandleContent
-from .frames import Flag, Record
+from .frames import HANDLE_CODE, Flag, Record, unpack
 from .inbox import Inbox
-from .tensors import ReceiveBuffer, TensorForm, handle_form, read_form, view_of
+from .tensors import ReceiveBuffer, TensorForm, handle_form, plain_form, read_form, view_of
 
 CHUNK_LIMIT = 1 << 20
 """The most bytes of a chunk."""
@@ -85,6 +85,20 @@ class Receiver:
             self._release([handle.lease])
             return
         self.deliver(record, self._map_handle(form, handle.arena, handle.offset, handle.lease))
+
+    def enclosed(self, code: int, content: bytes) -> Any:
+        """The tensor of a handle within a message. Raises ProtocolError."""
+        if code != HANDLE_CODE or self._map_handle is None:
+            raise ProtocolError(f"A message has an extension of type {code}, which none may have here.")
+        match unpack(content):
+            case [str(name), list(sizes), int(arena), int(offset), int(lease)]:
+                form = plain_form(name, sizes, self._limit)
+            case _:
+                raise ProtocolError("A handle within a message is no type, shape, arena, offset and lease.")
+        if form.dtype.name == "string":
+            raise ProtocolError("A handle to a tensor of string has arrived; it has no fixed form in memory.")
+        token = self._map_handle(form, arena, offset, lease)
+        return token if token.ndim else token[()]
 
     def place(self, record: Record, *, lends: bool = False) -> memoryview:
         """The buffer for the body of a chunk. Nowhere, and `borrows` is set, where it is a whole tensor and the shell

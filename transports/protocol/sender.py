@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import msgpack
+import numpy as np
 
 from actorflow.transport.errors import ProtocolError
 from actorflow.transport.statistics import EdgeCount
 
-from .frames import TAG_LIMIT, Flag, Kind, Record, pack, unpack
+from .frames import HANDLE_CODE, TAG_LIMIT, Flag, Kind, Record, pack, unpack
 from .outbox import Outbox
-from .tensors import EncodedTensor
+from .tensors import EncodedTensor, described
 
 INLINE = 16 * 1024
 """Tokens of at most this number of bytes travel with the records of the control lane."""
+
+
+@dataclass(slots=True, eq=False)
+class EnclosedTensor:
+    """A tensor at `offset` of an arena, whose handle goes within a message."""
+
+    tensor: np.ndarray[Any, Any]
+    arena: int
+    offset: int
 
 
 class Sender:
@@ -27,7 +40,7 @@ class Sender:
         self._outbox = outbox
         outbox.unsent = self._unsent
         self._incarnation = incarnation
-        self._next_lease = 1
+        self.next_lease = 1
 
     def send(self, epoch: int, edge: int, step: int, tag: bytes, encoded: EncodedTensor) -> None:
         """Queues a token. Raises ValueError where its key does not fit into a record."""
@@ -58,7 +71,7 @@ class Sender:
         """Queues a handle to `encoded`, whose bytes lie at `offset` of an arena. `keep` is held until it is released. A
         token in a device's memory has no bytes here: `arena` describes that, and `total` says how many bytes they
         are."""
-        lease, self._next_lease = self._next_lease, self._next_lease + 1
+        lease, self.next_lease = self.next_lease, self.next_lease + 1
         meta = pack([*_described(encoded.meta), arena, offset, lease])
         size = len(encoded.body) if total is None else total
         record = self._record(Kind.HANDLE, epoch, edge, step, tag, encoded.flags | Flag.LAST, meta, size)
@@ -66,6 +79,21 @@ class Sender:
         self._outbox.put_token(record)
         self.handles += 1
         self.count(edge, 0)
+
+    def enclose(self, value: Any) -> msgpack.ExtType:
+        """The handle of an `EnclosedTensor`, for `pack`. The tensor is held until the peer releases it. Raises TypeError for
+        anything else."""
+        if type(value) is not EnclosedTensor:
+            raise TypeError(f"a {type(value).__name__} has no form in a message")
+        lease, self.next_lease = self.next_lease, self.next_lease + 1
+        self.leases[lease] = tensor = value.tensor
+        self.handles += 1
+        return msgpack.ExtType(HANDLE_CODE, pack([*described(tensor), value.arena, value.offset, lease]))
+
+    def take_back(self, first: int) -> None:
+        """The handles from lease `first` on never leave: what they were in is not sent."""
+        for lease in range(first, self.next_lease):
+            self.leases.pop(lease, None)
 
     def _unsent(self, record: Record) -> None:
         """A handle was dropped before it left."""

@@ -92,6 +92,11 @@ def _named(dtype: Any, shape: tuple[int, ...]) -> tuple[str, bytes]:
     return name, pack([name, list(shape)])
 
 
+def described(array: np.ndarray[Any, Any]) -> tuple[str, tuple[int, ...]]:
+    """The type and the shape of an array, as metadata has them."""
+    return _named(array.dtype, array.shape)[0], array.shape
+
+
 def rounded(token: Any) -> Any:
     """The token that a lossy edge makes of `token`, for transports that needn't send its bytes: float32 with 16 bits
     cut off."""
@@ -113,6 +118,12 @@ def read_form(record: Record, limit: int) -> TensorForm:
 def handle_form(record: Record, name: str, sizes: list[Any], limit: int) -> TensorForm:
     """The same of a handle, whose type and shape stand among other things. Raises ProtocolError."""
     return _formed(*_checked(name, sizes), record.flags, record.total, limit)
+
+
+def plain_form(name: str, sizes: list[Any], limit: int) -> TensorForm:
+    """The form of a tensor that is nothing but its elements. Raises ProtocolError."""
+    dtype, shape, count = _checked(name, sizes)
+    return _formed(dtype, shape, count, 0, count * dtype.size, limit)
 
 
 def _formed(dtype: dtypes.DType, shape: tuple[int, ...], count: int, flags: int, total: int, limit: int) -> TensorForm:

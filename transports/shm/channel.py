@@ -21,7 +21,7 @@ from ..channel import BaseChannel
 from ..protocol.events import ArenaAnnounced
 from ..protocol.frames import FRAME_LIMIT, follows, head_size
 from ..protocol.leases import PeerLeases
-from ..protocol.sender import INLINE
+from ..protocol.sender import INLINE, EnclosedTensor
 from ..protocol.tensors import EncodedTensor, TensorForm, encode_in_place, encode_token, rounded, view_of
 from .arena import Block, map_arena
 
@@ -35,6 +35,8 @@ _COPY_PER_TURN = 4 << 20
 _MOST_FDS = 4
 _MOST_ARENAS = 16
 _CUT_OFF = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
+_SIZE = int(socket.MSG_TRUNC)
+"""Has the kernel say how large a packet was, whether or not there was room for all of it."""
 _FDS_SPACE = socket.CMSG_SPACE(4 * _MOST_FDS)
 
 
@@ -72,6 +74,8 @@ class ShmChannel(BaseChannel):
         self._copies: deque[_Copy] = deque()
         self._packet = bytearray(_PACKET)
         self._fds: list[int] = []
+        self._is_first = True
+        """Whether the next packet is the first, with which a descriptor may come. The kernel drops those that come later."""
         self._maps: dict[int, memoryview] = {}
         self._leases = PeerLeases(self.loop, self._give_back)
         self._peer_done = self._said_done = self._reset = False
@@ -113,15 +117,12 @@ class ShmChannel(BaseChannel):
             )
             self.wake()
             return
-        if arena is not None and type(token) is np.ndarray and token.flags.c_contiguous and token.nbytes:
-            offset = arena.offset_of(_address(token), token.nbytes)
-            if offset is not None and token.dtype.isnative:
-                described = encode_in_place(token)
-                core.sender.send_handle(
-                    core.epoch, edge, step, tag, described, token, arena.number, offset, token.nbytes
-                )
-                self.wake()
-                return
+        offset = self._offset(token)
+        if arena is not None and offset is not None:
+            described = encode_in_place(token)
+            core.sender.send_handle(core.epoch, edge, step, tag, described, token, arena.number, offset, token.nbytes)
+            self.wake()
+            return
         encoded = encode_token(token, False)
         size = len(encoded.body)
         if encoded.keep is None or arena is None or size <= INLINE:
@@ -133,6 +134,19 @@ class ShmChannel(BaseChannel):
             self.fallbacks += 1
             core.send(edge, step, tag, encoded)
         self.wake()
+
+    def enclosed(self, token: Any) -> EnclosedTensor | None:
+        peer, arena, offset = self.core.peer, self.endpoint.arena, self._offset(token)
+        if offset is None or arena is None or peer is None or not peer.takes_enclosed:
+            return None
+        return EnclosedTensor(token, arena.number, offset)
+
+    def _offset(self, token: Any) -> int | None:
+        """The offset in the arena at which a token lies; None where it does not lie there as the peer needs it."""
+        arena = self.endpoint.arena
+        if arena is None or type(token) is not np.ndarray or not token.flags.c_contiguous or not token.nbytes:
+            return None
+        return arena.offset_of(_address(token), token.nbytes) if token.dtype.isnative else None
 
     def abort(self, step: int, error: BaseException) -> None:
         self._copies = deque(copy for copy in self._copies if copy.step != step)
@@ -188,11 +202,11 @@ class ShmChannel(BaseChannel):
 
     def _push(self) -> bool:
         """Sends the packet whose turn it is. False where it must wait, or there is no one any more."""
-        fds: list[Any] = []
-        if not self._arena_sent and self.endpoint.arena is not None and self.endpoint.arena.fd >= 0:
-            fds = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, arrays.array("i", [self.endpoint.arena.fd]))]
         try:
-            self._wire.sendmsg(self._unsent, fds)
+            if self._arena_sent:
+                self._wire.sendmsg(self._unsent)
+            else:
+                self._send_first()
         except BlockingIOError:
             if not self._writing and self.ended is None:
                 self._writing = True
@@ -204,6 +218,13 @@ class ShmChannel(BaseChannel):
         self._arena_sent = True
         self._unsent = []
         return True
+
+    def _send_first(self) -> None:
+        """Sends the first packet, and with it the descriptor of the arena."""
+        arena, fds = self.endpoint.arena, arrays.array("i")
+        if arena is not None and arena.fd >= 0:
+            fds.append(arena.fd)
+        self._wire.sendmsg(self._unsent, [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)] if fds else [])
 
     def _writable(self) -> None:
         self._writing = False
@@ -219,7 +240,7 @@ class ShmChannel(BaseChannel):
             if self.ended is not None:
                 return
             try:
-                size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
+                size = self._receive_first() if self._is_first else self._wire.recv_into(self._packet, 0, _SIZE)
             except BlockingIOError:
                 return
             except ConnectionResetError:  # comes before the last packets, where the peer left some of ours unread
@@ -233,17 +254,24 @@ class ShmChannel(BaseChannel):
                 self._peer_done = True
                 self.lost(PeerLost(f"The connection to {self._who()} broke: {error}."))
                 return
-            self._take_fds(ancillary)
             if not size:
                 self._peer_done = True
                 self.lost(PeerLost(f"The connection to {self._who()} broke: process {self._pid} has ended."))
                 return
             self.bytes_received += size
-            if flags & _CUT_OFF:
+            if size > len(self._packet):
                 self.lost(ProtocolError("A packet is larger than any may be."))
                 return
             if not self._packet_came(memoryview(self._packet)[:size]):
                 return
+
+    def _receive_first(self) -> int:
+        """Receives the first packet, and the descriptors that come with it. The size is that of the packet, more than there was
+        room for where something is missing."""
+        size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
+        self._is_first = False
+        self._take_fds(ancillary)
+        return len(self._packet) + 1 if flags & _CUT_OFF else size
 
     def _packet_came(self, packet: memoryview) -> bool:
         """Whether it was a chunk of a large tensor."""

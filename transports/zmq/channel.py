@@ -72,7 +72,7 @@ class ZmqChannel(BaseChannel):
             self.core.outbox.chunk, self.core.outbox.whole = min(_SEALED_CHUNK, most), min(CHUNK_LIMIT, most)
         self.wake()
 
-    def _sealed_parts(self, head: bytes, body: memoryview) -> tuple[bytes, bytes]:
+    def _sealed_parts(self, head: bytes, body: memoryview) -> tuple[bytes, memoryview]:
         """A chunk as it goes over the sealed lane."""
         parts = self._sealer.head(head), self._sealer.body(body)
         if self._sealer.is_due:
@@ -98,7 +98,7 @@ class ZmqChannel(BaseChannel):
             self.bytes_received += len(head) + max(len(body) - TAG_SIZE, 0)
             view, events = self.core.receive_chunk(memoryview(head), lends=True)
             if self.core.receiver.borrows:
-                self.handle(self.core.chunk_received(memoryview(self._opener.body(body.buffer))))
+                self.handle(self.core.chunk_received(self._opener.body(body.buffer)))
             elif events or not len(view):
                 self._opener.body(body.buffer)  # thrown away, and counted: the next part has the next number
                 self.handle(events)

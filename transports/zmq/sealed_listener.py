@@ -99,7 +99,7 @@ class SealedListener:
             self._monitor.drain()
             self.limiter.end(fd)
 
-    def send(self, identity: bytes, *parts: bytes) -> None:
+    def send(self, identity: bytes, *parts: bytes | memoryview) -> None:
         """Sends parts to a peer. Raises ZMQError where its connection is gone."""
         send(self._router, identity, MORE, True)
         for part in parts[:-1]:

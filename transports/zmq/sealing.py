@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from actorflow.transport.errors import ProtocolError
 
@@ -75,6 +77,17 @@ class _Cipher:
             return self._aead.encrypt(self._nonce(), data, None)
         copy = bytes(data)
         return copy + self._aead.encrypt(self._nonce(), b"", copy)
+
+    def seal_large(self, data: memoryview) -> memoryview:
+        """`seal` without a copy, for data that are large."""
+        self.bytes += len(data)
+        sealed = _memory(len(data) + TAG_SIZE)
+        if self._encrypts:
+            self._aead.encrypt_into(self._nonce(), data, None, sealed)
+        else:
+            sealed[:-TAG_SIZE] = data
+            sealed[-TAG_SIZE:] = self._aead.encrypt(self._nonce(), b"", sealed[:-TAG_SIZE])
+        return sealed
 
     def open(self, part: memoryview) -> bytes:
         """The data of the next part. Raises InvalidTag."""
@@ -147,10 +160,10 @@ class Sealer:
         assert self._current is not None
         return _GENERATION.pack(self._generation) + self._current.seal(data)
 
-    def body(self, data: memoryview) -> bytes:
+    def body(self, data: memoryview) -> memoryview:
         """The sealed form of the body behind the last head."""
         assert self._current is not None
-        return self._current.seal(data)
+        return self._current.seal_large(data)
 
 
 class Opener:
@@ -194,13 +207,13 @@ class Opener:
         except InvalidTag:
             raise _broken() from None
 
-    def body(self, part: memoryview) -> bytes:
-        """The data of the body behind the last head. Raises ProtocolError."""
-        assert self._current is not None
-        try:
-            return self._current.open(part)
-        except InvalidTag:
-            raise _broken() from None
+    def body(self, part: memoryview) -> memoryview:
+        """The data of the body behind the last head, in memory of their own. Raises ProtocolError."""
+        if len(part) < TAG_SIZE:
+            raise ProtocolError(f"A sealed part has {len(part)} bytes, fewer than a seal.")
+        place = _memory(len(part) - TAG_SIZE)
+        self.body_into(part, place)
+        return place
 
     def body_into(self, part: memoryview, place: memoryview) -> None:
         """Puts the data of the body behind the last head into `place`. Raises ProtocolError; `place` holds anything then."""
@@ -213,6 +226,12 @@ class Opener:
             self._current.open_into(part, place)
         except InvalidTag:
             raise _broken() from None
+
+
+def _memory(size: int) -> memoryview:
+    """Memory of `size` bytes. That of a `bytes` is zeroed first, which takes a tenth of the time to encrypt as many."""
+    found: Any = np.empty(size, np.uint8)
+    return memoryview(found)
 
 
 def _broken() -> ProtocolError:

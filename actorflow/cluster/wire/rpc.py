@@ -190,13 +190,13 @@ class Rpc:
     def _take(self, message: Any, channel: Channel) -> None:
         """One message. A message of another kind ends the channel."""
         match message:
-            case [1, int(number), method, values]:
+            case [int(1), int(number), method, values]:  # it may be an array, which is equal to nothing
                 self._accept(number, method, values, channel)
-            case [2, int(number), result]:
+            case [int(2), int(number), result]:
                 self._settle(number, result, None)
-            case [3, int(number), error]:
+            case [int(3), int(number), error]:
                 self._settle(number, None, decode_error(error, self.peer))
-            case [4, int(number)]:
+            case [int(4), int(number)]:
                 self._drop(number)
             case _:
                 channel.close("a message that is neither request nor reply")

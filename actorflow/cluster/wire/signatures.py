@@ -10,7 +10,7 @@ step. A tensor travels as a token if the list has nil for it, or is shorter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgpack
@@ -128,8 +128,9 @@ def _text(found: Any) -> str:
     return found
 
 
-def encode_inline(values: Sequence[Any]) -> list[Any]:
-    """The forms of small tensors, in the order of `values`; nil for what has to go as a token."""
+def encode_inline(values: Sequence[Any], enclosed: Callable[[Any], Any] | None = None) -> list[Any]:
+    """The forms of small tensors, and of those to which `enclosed` gives one, in the order of `values`; nil for what has to go as
+    a token."""
     found: list[Any] = []
     space = _LARGEST
     for value in values[:_MOST]:
@@ -139,16 +140,21 @@ def encode_inline(values: Sequence[Any]) -> list[Any]:
             if name is not None:
                 space -= value.nbytes
                 form = [name, value.shape, value.tobytes()]
+        elif enclosed is not None:
+            form = enclosed(value)
         found.append(form)
     return found
 
 
 def decode_inline(form: Any) -> Any:
-    """The tensor of a form, read-only: an array, or a numpy scalar for a number without dimensions.
+    """The tensor of a form, read-only: an array, or a numpy scalar for a number without dimensions. One that was enclosed has
+    arrived as an array.
 
     Raises:
         InvalidArgumentError: it is no form of a tensor.
     """
+    if type(form) is np.ndarray:
+        return form
     try:
         name, shape, elements = form
         if type(elements) is not bytes or type(shape) is not list:

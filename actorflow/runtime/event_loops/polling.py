@@ -34,6 +34,8 @@ class PollingSelector(selectors.DefaultSelector):
     its core to whoever wants it. One that is to be `alone` sleeps while the program has other threads of Python: whoever looks
     all the time hardly lets them have the interpreter."""
 
+    _look = selectors.DefaultSelector.select
+
     def __init__(self, seconds: float = POLL_SECONDS, *, alone: bool = False) -> None:
         super().__init__()
         self._seconds = seconds if machine.cores() > 1 else 0.0
@@ -58,10 +60,6 @@ class PollingSelector(selectors.DefaultSelector):
         found = self._look(timeout)
         if found and perf_counter() - begun < seconds + _WAKE_SECONDS:
             self._trust = min(_MOST_TRUST, max(0, self._trust) + 1)
-        return found
-
-    def _look(self, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
-        found: list[tuple[selectors.SelectorKey, int]] = super().select(timeout)
         return found
 
 

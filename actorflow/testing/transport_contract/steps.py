@@ -101,6 +101,19 @@ async def messages_arrive_as_they_are(subject: Subject) -> None:
 
 
 @rule()
+async def what_is_enclosed_in_a_message_arrives_with_it(subject: Subject) -> None:
+    """`enclosed` gives what a message may have in it for a tensor, or None where the tensor has to be a token."""
+    async with pair(subject) as both:
+        for tensor in (np.int32(5), np.arange(50_000), np.array(["text"], object)):
+            enclosed = both.client.enclosed(tensor)
+            if enclosed is not None:
+                both.client.post(["with it", enclosed])
+                text, arrived = await got(both.server.receive())
+                same(text, "with it", "what else is in the message")
+                same(arrived.tolist(), tensor.tolist(), "an enclosed tensor")
+
+
+@rule()
 async def a_listener_gets_what_is_there_and_what_comes(subject: Subject) -> None:
     """`listen` calls back with each message. One that fails is told to the loop's exception handler and stops nothing."""
     faults: list[Any] = []
