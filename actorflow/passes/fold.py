@@ -135,8 +135,12 @@ def _quotient(node: Node, known: Mapping[TensorId, Node]) -> int | None:
 
 
 def _is_one(constant: Node | None) -> bool:
+    """Whether all elements are 1: of a single number, or of a column, with which the gradients of losses of rows begin."""
+    if constant is None:
+        return False
+    value = constant.attrs["value"]
     # A vector of ones may be the scale of a normalization, which is one op with it (`chains`).
-    return constant is not None and constant.attrs["value"].size == 1 and bool(np.all(constant.attrs["value"] == 1))
+    return (value.size == 1 or value.shape[1:] == (1,)) and bool(np.all(value == 1))
 
 
 _HANDED_ON: dict[str, Callable[[Node, Mapping[TensorId, Node]], int | None]] = {

@@ -175,22 +175,26 @@ def _dynamic(node: Node, entry: KernelDef, device: Device, call: Launch) -> Laun
     """Output sizes come from the shape rule at run time, remembered by the inputs' shapes."""
     allocator = device.allocator
     infer = RuntimeShapes(node)
-    takes_out = entry.takes_out and len(node.dtypes) == 1
+    threshold = allocator.threshold
 
     def launch(*inputs: Any) -> Any:
-        if takes_out:
-            shape: Any = infer(inputs)[0]
-            dtype = node.dtypes[0].numpy_dtype
-            if is_static(shape) and math.prod(shape) * dtype.itemsize >= allocator.threshold:
-                return call(*inputs, out=allocator.allocate(shape, dtype))
-            return _adopt(call(*inputs), allocator)
         if getattr(allocator, "budget", None) is not None:
-            for shape, dtype_ in zip(infer(inputs), node.dtypes):
+            for shape, dtype in zip(infer(inputs), node.dtypes):
                 if (elements := num_elements(shape)) is not None:
-                    allocator.check(elements * dtype_.size)
+                    allocator.check(elements * dtype.size)
+        result = call(*inputs)
+        if type(result) is np.ndarray and result.nbytes < threshold:
+            return result  # as most are
+        return _adopt(result, allocator)
+
+    def launch_with_memory(*inputs: Any) -> Any:
+        shape: Any = infer(inputs)[0]
+        dtype = node.dtypes[0].numpy_dtype
+        if is_static(shape) and math.prod(shape) * dtype.itemsize >= threshold:
+            return call(*inputs, out=allocator.allocate(shape, dtype))
         return _adopt(call(*inputs), allocator)
 
-    return launch
+    return launch_with_memory if entry.takes_out and len(node.dtypes) == 1 else launch
 
 
 _MOST_KNOWN = 64

@@ -12,7 +12,6 @@ from actorflow.registry.kernel import kernel
 
 from ..array.constant import filled
 from ..array.gather import WORTH_SCIPY, accumulate, add_rows
-from ..shared.elementwise import scalar
 
 _FEW = 64
 _SPARSE = 2 * _FEW  # an id up to which few are missing
@@ -41,13 +40,12 @@ def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
         xp.not_equal(ids[1:], ids[:-1], out=new[1:])
         starts = xp.flatnonzero(new)
         return starts, ids[starts]
-    return _few_runs(ids.tobytes(), ids.dtype.char)[:2]
+    return _few_runs(ids.tobytes(), ids.dtype)
 
 
 @functools.lru_cache(1024)
-def _few_runs(ids: bytes, kind: str) -> tuple[Any, Any, Any, list[int]]:
-    """The same for a few ids, which mostly are those of the step before: looked up, they cost less than one of numpy's calls.
-    Then a start for each id up to the last, where those that are missing have the next one's, and which are missing."""
+def _few_runs(ids: bytes, kind: Any) -> tuple[Any, Any]:
+    """The same for a few ids, which mostly are those of the step before: looked up, they cost less than one of numpy's calls."""
     numbers = np.frombuffer(ids, kind).tolist()
     found, starts = numbers[:1], [0]
     _check_order(found[0] >= 0)
@@ -56,9 +54,20 @@ def _few_runs(ids: bytes, kind: str) -> tuple[Any, Any, Any, list[int]]:
             _check_order(number > found[-1])
             found.append(number)
             starts.append(place)
-    places = np.searchsorted(found, np.arange(found[-1] + 1) if found[-1] <= _SPARSE else [])
-    missing = sorted(set(range(len(places))) - set(found))
-    return np.array(starts), np.array(found), np.array(starts)[places], missing
+    return np.array(starts), np.array(found)
+
+
+@functools.lru_cache(1024)
+def _segments_of_few(ids: bytes, kind: Any, rows: int) -> tuple[Any, list[int]] | None:
+    """The places at which the rows of each id up to the last begin, and which ids are missing: they have the next one's place.
+    None where `rows` is zero, more than a few, or not the number of ids."""
+    if not 0 < rows <= _FEW or len(ids) != rows * kind.itemsize:
+        return None
+    starts, found = _few_runs(ids, kind)
+    if found[-1] > _SPARSE:
+        return None
+    every = np.arange(found[-1] + 1)
+    return starts[np.searchsorted(found, every)], np.setdiff1d(every, found).tolist()
 
 
 def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
@@ -76,26 +85,16 @@ def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, 
     return result, found, starts
 
 
-def _of_few(ufunc: Any, data: Any, ids: Any, empty: int) -> Any:
-    """The same by one call of numpy for a few rows. None where there are others."""
-    count = ids.size
-    if not 0 < count <= _FEW or ids.shape != data.shape[:1] or not data.size:
-        return None
-    _, _, every, missing = _few_runs(ids.tobytes(), ids.dtype.char)
-    if not every.size:
-        return None
-    result = ufunc.reduceat(data, every, 0, data.dtype)
-    if missing:
-        nothing = scalar(np, data.dtype, empty)
-        for place in missing:
-            result[place] = nothing
-    return result
-
-
 @kernel("SegmentSum")
 def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
-    if xp is np and (few := _of_few(np.add, data, ids, 0)) is not None:
-        return few
+    if ids.size <= _FEW and xp is np and data.size and ids.ndim == 1 <= data.ndim:
+        segments = _segments_of_few(ids.tobytes(), ids.dtype, len(data))
+        if segments is not None:  # one call of numpy
+            places, missing = segments
+            result = np.add.reduceat(data, places, 0, data.dtype)
+            for place in missing:
+                result[place] = 0
+            return result
     if xp is np and data.size >= WORTH_SCIPY and data.ndim > 1:
         _check_length(data, ids)
         _check_order(_rise(ids))

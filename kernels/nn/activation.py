@@ -240,36 +240,36 @@ FEW_CLASSES = 64
 _SHORT = 256
 """Up to this number of rows, a vector of them is written out over all classes, which costs less than numpy's walk from
 one class to the next."""
+_SHORTEST = 32
 
 
 @functools.lru_cache(64)
-def _constants(dtype: Any, rows: int) -> tuple[Any, Any, Any]:
-    """The numbers of the rows, their count and a one. They are not to be changed."""
-    return np.arange(rows), np.array(rows), np.array(1, dtype)
+def _constants(dtype: Any, rows: int, classes: int) -> tuple[Any, Any, Any, Any]:
+    """The numbers of the rows, where each begins, their count and a one. They are not to be changed."""
+    return np.arange(rows), np.arange(0, rows * classes, classes), np.array(rows), np.array(1, dtype)
 
 
 def _of_few_classes(logits: Any, labels: Any) -> Any:
     """Computed with a row for each class: numpy's loops go along rows, and these are the longer ones. Raises IndexError for a
     label that is too large."""
-    count = len(logits)
+    count, classes = logits.shape
     short = count <= _SHORT
-    numbers, step, one = (_constants if short else _constants.__wrapped__)(logits.dtype, count)
+    numbers, starts, step, one = (_constants if short else _constants.__wrapped__)(logits.dtype, count, classes)
     true = labels * step + numbers
     shifted = logits.T.copy()
-    room = np.empty(shifted.shape, shifted.dtype) if short else None
-    np.subtract(shifted, _written_out(np.maximum.reduce(shifted, 0), room), shifted)
-    loss = shifted.reshape(-1)[true]
+    if short:
+        room = np.empty(shifted.shape, shifted.dtype)
+        few = count <= _SHORTEST  # for which `reduceat` takes less than `reduce`
+        room[...] = np.maximum.reduceat(logits.reshape(-1), starts) if few else np.maximum.reduce(shifted, 0)
+        np.subtract(shifted, room, shifted)
+    else:
+        np.subtract(shifted, np.maximum.reduce(shifted, 0), shifted)
+    flat = shifted.reshape(-1)
+    loss = flat[true]
     powers = np.exp(shifted, shifted)
     total = np.add.reduce(powers, 0)  # in order, as generated code does
-    np.divide(powers, _written_out(total, room), powers)
-    flat = powers.reshape(-1)
+    if short:
+        room[...] = total
+    np.divide(powers, room if short else total, powers)
     flat[true] = flat[true] - one
     return np.log(total) - loss, powers.T.copy()
-
-
-def _written_out(vector: Any, room: Any) -> Any:
-    """The vector in each row of the room, where there is one."""
-    if room is None:
-        return vector
-    room[...] = vector
-    return room

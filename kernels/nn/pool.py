@@ -98,7 +98,7 @@ def padded_max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, pads: Any, out
 
 # ---- gradients of maxima
 
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 1 << 19
 _INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 

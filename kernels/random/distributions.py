@@ -32,12 +32,13 @@ def stream(ctx: KernelContext, seed: int, seed2: int) -> Stream:
 
 def next_run(ctx: KernelContext, seed: int, seed2: int) -> tuple[Any, int]:
     """The key of a node's streams, and the number of its next run; `ctx.state["runs"]` counts them."""
+    state = ctx.state
     with _lock:
-        runs = ctx.state.get("runs", 0)
-        ctx.state["runs"] = runs + 1
-        if "key" not in ctx.state:
-            ctx.state["key"] = np.array((seed, seed2), np.uint64) if seed or seed2 else _fresh_key()
-        return ctx.state["key"], runs
+        runs = state.get("runs", 0)
+        state["runs"] = runs + 1
+        if "key" not in state:
+            state["key"] = np.array((seed, seed2), np.uint64) if seed or seed2 else _fresh_key()
+        return state["key"], runs
 
 
 def _fresh_key() -> Any:
@@ -75,12 +76,13 @@ def check_bounds(low: Any, high: Any) -> None:
 def random_uniform(
     xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, ctx: KernelContext, out: Any = None
 ) -> Any:
-    source = stream(ctx, seed, seed2)
+    key, run = next_run(ctx, seed, seed2)
+    numbers = key.tolist()
     if xp is np and out is None and dtype is float32:
-        wanted = sizes(shape)
-        if (few := philox.few_uniform(source, wanted)) is not None:
+        few = philox.few_uniform(numbers, run, sizes(shape))
+        if few is not None:
             return few
-    return draw(xp, source, philox.uniform(uniform_bits(dtype)), shape, dtype, out)
+    return draw(xp, Stream(numbers, run), philox.uniform(uniform_bits(dtype)), shape, dtype, out)
 
 
 @kernel("RandomUniformInt")

@@ -42,26 +42,32 @@ _idle: list[np.random.Generator] = []
 _EMPTY = (0, 0, 0, 0)
 
 
+def _begun(key: Any, run: int, kind: int) -> np.random.Generator:
+    """A generator at the start of a stream."""
+    try:
+        found = _idle.pop()  # setting one takes a tenth of the time that making one takes
+    except IndexError:
+        found = np.random.Generator(np.random.Philox(0))
+    found.bit_generator.state = {
+        "bit_generator": "Philox",
+        "state": {"counter": (0, 0, run, kind), "key": key},
+        "buffer": _EMPTY,
+        "buffer_pos": 4,
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return found
+
+
 class Stream:
     """One stream, read from its start on."""
 
     __slots__ = ("_bits", "_lent", "own")
 
     def __init__(self, key: Any, run: int = 0, kind: int = 0) -> None:
-        try:
-            self.own = _idle.pop()  # setting one takes a tenth of the time that making one takes
-        except IndexError:
-            self.own = np.random.Generator(np.random.Philox(0))
+        self.own = _begun(key, run, kind)
         self._bits: Any = self.own.bit_generator
         self._lent = False
-        self._bits.state = {
-            "bit_generator": "Philox",
-            "state": {"counter": (0, 0, run, kind), "key": key},
-            "buffer": _EMPTY,
-            "buffer_pos": 4,
-            "has_uint32": 0,
-            "uinteger": 0,
-        }
 
     def __del__(self) -> None:
         if not self._lent and len(_idle) < _MOST_IDLE:
@@ -132,12 +138,15 @@ def uniform(bits: int) -> Fill:
 _FEW = 2048
 
 
-def few_uniform(stream: Stream, sizes: tuple[int, ...]) -> Array | None:
-    """The first numbers of float32 that `uniform` draws, by one call of numpy's: cheaper than its loops for a few.
-    None where there are many, or numpy draws others."""
+def few_uniform(key: Any, run: int, sizes: tuple[int, ...]) -> Array | None:
+    """The first numbers of float32 that `uniform` draws of a node's stream, by one call of numpy's: cheaper than its loops for a
+    few. None where there are many, or numpy draws others."""
     if not sizes or math.prod(sizes) > _FEW or not _agrees():
         return None
-    drawn: Array = stream.own.random(sizes, np.float32)
+    generator = _begun(key, run, 0)
+    drawn: Array = generator.random(sizes, np.float32)
+    if len(_idle) < _MOST_IDLE:
+        _idle.append(generator)
     return drawn
 
 

@@ -3,7 +3,7 @@
 All native work of the process shares one pool of threads (`kernels/native/src/pool.c`), whatever sessions and event loops
 it is for. The pool has as many threads as there are usable cores, or as `ACTORFLOW_THREADS` says. Work is given to it in
 pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a thread that gets no
-core.
+core. Without the native library, pieces in Python have threads of their own (`.helpers`), as many.
 
 Whether that pays can't be known beforehand. So each kind of work has a governor, which measures its calls and decides how
 many threads take the next one (`.governor`).
@@ -24,6 +24,7 @@ from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded
 from .governor import Governor
+from .helpers import Helpers
 
 T = TypeVar("T")
 
@@ -155,7 +156,17 @@ def in_pieces(
         else:
             _divided(work, count, threads)
 
-    governed(key, some)
+    governed(key, some, _most_threads_of_pieces())
+
+
+def _most_threads_of_pieces() -> int:
+    """As `most_threads`; without the native library, as many as there would be with it."""
+    if _pool() is None and machine.current().is_real:
+        return _wanted() or machine.usable_cores()
+    return most_threads()
+
+
+_helpers = Helpers()
 
 
 def _alone(work: Callable[[int], None], count: int, whole: Callable[[], None] | None) -> None:
@@ -177,4 +188,4 @@ def _divided(work: Callable[[int], None], count: int, threads: int) -> None:
         finally:
             contexts.append(context)
 
-    _pool().each(one, count, threads)
+    (_pool() or _helpers).each(one, count, threads)

@@ -238,11 +238,14 @@ def test_a_generator_outlives_its_stream() -> None:
 # ---- several threads
 
 
-@pytest.fixture
-def both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads take part wherever they may."""
-    if threads.loaded() is None:
-        pytest.skip("without the library in C there is one thread")
+@pytest.fixture(params=["pool", "helpers"])
+def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads take part wherever they may: those of the pool in C, or those of Python."""
+    if request.param == "helpers":
+        monkeypatch.setattr(threads, "_pool", lambda: None)
+        monkeypatch.setattr(threads, "_wanted", lambda: 2)
+    elif threads.loaded() is None:
+        pytest.skip("the library in C is not there, and so its pool is not either")
     monkeypatch.setattr(threads, "most_threads", lambda: 2)
     monkeypatch.setattr(governor.Governor, "threads", lambda self: 2)
 

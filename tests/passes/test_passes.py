@@ -301,11 +301,21 @@ def test_fold_takes_out_what_gives_an_input_on_as_it_is(graph: af.Graph) -> None
     x = af.square(a, name="x")
     y = af.placeholder(af.float32, [None, 3], name="y")
     z = af.placeholder(af.complex64, [2, 3], name="z")
-    gone = [x * 1.0, 1.0 * y, x / 1.0, x * af.ones([1]), y * af.ones([]), af.reshape(x, [2, 3]), af.concat([y], 0)]
+    gone = [
+        x * 1.0,
+        1.0 * y,
+        x / 1.0,
+        x * af.ones([1]),
+        y * af.ones([]),
+        x * af.ones([2, 1]),
+        af.reshape(x, [2, 3]),
+        af.concat([y], 0),
+    ]
     stay = [
         x * 2.0,
         x * af.ones([3]),
         y * af.ones([2, 3]),
+        y * af.ones([2, 1]),
         1.0 / x,
         x + 0.0,
         z * 1.0,

@@ -121,9 +121,9 @@ def test_a_shuffle_sorts_by_the_words() -> None:
 def test_a_few_uniform_numbers_are_those_that_many_begin_with() -> None:
     many = philox.fill(philox.Stream(KEY), philox.uniform(24), (50_000,), af.float32)
     for sizes in ((1,), (7,), (10, 10), (3, 0), (2048,)):
-        few = philox.few_uniform(philox.Stream(KEY), sizes)
+        few = philox.few_uniform(KEY, 0, sizes)
         assert few is not None and few.shape == sizes and few.tobytes() == many[: few.size].tobytes()
-    assert philox.few_uniform(philox.Stream(KEY), ()) is philox.few_uniform(philox.Stream(KEY), (2049,)) is None
+    assert philox.few_uniform(KEY, 0, ()) is philox.few_uniform(KEY, 0, (2049,)) is None
 
 
 def test_blocks_join_without_a_seam() -> None:
