@@ -25,7 +25,8 @@ import actorflow as af
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "_static"
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"]
-WIDE, PHONE = {"width": 1000, "height": 640}, {"width": 390, "height": 640}
+WIDE: Any = {"width": 1000, "height": 640}  # Playwright, whose type it has, need not be installed
+PHONE: Any = {"width": 390, "height": 640}
 _STEPS = 60
 
 

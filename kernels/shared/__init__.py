@@ -3,8 +3,8 @@
 blas.py          calls of OpenBLAS: products on threads of the pool, LAPACK on one thread or as many as pay
 elementwise.py   elementwise functions of large arrays for which numpy has faster loops than the obvious ones
 governor.py      how many threads take a kind of work, by what its calls cost, and whether the cores are free at present
-helpers.py       threads of Python that take pieces of work where the pool in C is not there
 loops.py         loops of elementwise kernels in short form
+python_pool.py   threads of Python that take pieces of work where the pool in C is not there
 reducing.py      sums and extremes of contiguous arrays of floats, in fewer and longer inner loops than those of numpy's
                  reductions
 scipy_parts.py   compiled parts of scipy, without the packages around them

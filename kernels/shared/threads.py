@@ -3,7 +3,7 @@
 All native work of the process shares one pool of threads (`kernels/native/src/pool.c`), whatever sessions and event loops
 it is for. The pool has as many threads as there are usable cores, or as `ACTORFLOW_THREADS` says. Work is given to it in
 pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a thread that gets no
-core. Without the native library, pieces in Python have threads of their own (`.helpers`), as many.
+core. Without the native library, pieces in Python have threads of their own (`.python_pool`), as many.
 
 Whether that pays can't be known beforehand. So each kind of work has a governor, which measures its calls and decides how
 many threads take the next one (`.governor`).
@@ -24,7 +24,7 @@ from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded
 from .governor import Governor
-from .helpers import Helpers
+from .python_pool import PythonPool
 
 T = TypeVar("T")
 
@@ -166,7 +166,7 @@ def _most_threads_of_pieces() -> int:
     return most_threads()
 
 
-_helpers = Helpers()
+_python_pool = PythonPool()
 
 
 def _alone(work: Callable[[int], None], count: int, whole: Callable[[], None] | None) -> None:
@@ -188,4 +188,4 @@ def _divided(work: Callable[[int], None], count: int, threads: int) -> None:
         finally:
             contexts.append(context)
 
-    (_pool() or _helpers).each(one, count, threads)
+    (_pool() or _python_pool).each(one, count, threads)

@@ -238,10 +238,10 @@ def test_a_generator_outlives_its_stream() -> None:
 # ---- several threads
 
 
-@pytest.fixture(params=["pool", "helpers"])
+@pytest.fixture(params=["pool", "python_pool"])
 def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads take part wherever they may: those of the pool in C, or those of Python."""
-    if request.param == "helpers":
+    if request.param == "python_pool":
         monkeypatch.setattr(threads, "_pool", lambda: None)
         monkeypatch.setattr(threads, "_wanted", lambda: 2)
     elif threads.loaded() is None:

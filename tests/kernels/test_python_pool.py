@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from patience import PATIENCE
 
-from actorflow.kernels.shared.helpers import Helpers
+from actorflow.kernels.shared.python_pool import PythonPool
 
 
 def together(count: int) -> tuple[Callable[[int], None], set[int]]:
@@ -27,7 +27,7 @@ def together(count: int) -> tuple[Callable[[int], None], set[int]]:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_as_many_threads_as_are_asked_for_do_the_pieces(count: int) -> None:
-    some = Helpers()
+    some = PythonPool()
     for _ in range(3):
         work, seen = together(count)
         some.each(work, 4 * count, count)
@@ -37,14 +37,14 @@ def test_as_many_threads_as_are_asked_for_do_the_pieces(count: int) -> None:
 def test_there_are_no_more_threads_than_pieces() -> None:
     before = threading.active_count()
     found: list[int] = []
-    Helpers().each(lambda number: found.append(threading.active_count()), 1, 8)
+    PythonPool().each(lambda number: found.append(threading.active_count()), 1, 8)
     assert found == [before]
 
 
 def test_the_caller_waits_for_pieces_of_others_but_for_no_thread_that_has_not_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    some, done = Helpers(), list[int]()
+    some, done = PythonPool(), list[int]()
     monkeypatch.setattr(some, "_start", lambda: True)  # it never comes
     some.each(done.append, 5, 4)
     assert done == [0, 1, 2, 3, 4]
@@ -57,12 +57,12 @@ def test_where_the_system_grants_no_thread_the_caller_does_it_all(monkeypatch: p
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     done: list[int] = []
-    Helpers().each(done.append, 5, 4)
+    PythonPool().each(done.append, 5, 4)
     assert done == [0, 1, 2, 3, 4]
 
 
-def test_what_a_helper_raises_reaches_the_caller() -> None:
-    some, caller = Helpers(), threading.get_ident()
+def test_what_a_thread_raises_reaches_the_caller() -> None:
+    some, caller = PythonPool(), threading.get_ident()
     for _ in range(20):
         meet, _ = together(2)
 
@@ -76,7 +76,7 @@ def test_what_a_helper_raises_reaches_the_caller() -> None:
 
 
 def test_idle_threads_end_and_others_begin() -> None:
-    some = Helpers()
+    some = PythonPool()
     for _ in range(2):
         before = set(threading.enumerate())
         work, seen = together(3)
@@ -90,7 +90,7 @@ def test_idle_threads_end_and_others_begin() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes can't be copied here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_copied_process_begins_without_threads() -> None:
-    some = Helpers()
+    some = PythonPool()
     some.each(together(2)[0], 4, 2)
     child = os.fork()
     if child == 0:

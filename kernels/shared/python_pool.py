@@ -1,4 +1,4 @@
-"""`Helpers`: threads of Python that take pieces of work where the library in C is not there, and so its pool is not either.
+"""`PythonPool`: threads of Python that take pieces of work where the library in C is not there, and so its pool is not either.
 
 numpy's long loops let other threads run meanwhile. A thread that finds nothing to do for a tenth of a second ends, so an idle
 process has none, and a child that was forked begins without.
@@ -16,7 +16,7 @@ _PATIENCE = 0.1
 """Seconds that a thread waits for work."""
 
 
-class Helpers:
+class PythonPool:
     """Threads that share calls of `each` with their callers. Several callers may share them."""
 
     def __init__(self) -> None:
@@ -46,12 +46,12 @@ class Helpers:
 
     def _start(self) -> bool:
         try:
-            threading.Thread(target=self._help, args=(self._calls,), name="actorflow helper", daemon=True).start()
+            threading.Thread(target=self._serve, args=(self._calls,), name="actorflow piece", daemon=True).start()
         except RuntimeError:  # the system grants no more, or the program ends
             return False
         return True
 
-    def _help(self, calls: SimpleQueue[_Call]) -> None:
+    def _serve(self, calls: SimpleQueue[_Call]) -> None:
         while True:
             try:
                 call = calls.get(timeout=_PATIENCE)
@@ -61,35 +61,35 @@ class Helpers:
                         self._count -= 1
                         return
             else:
-                call.help()
+                call.join()
                 del call  # with the arrays of its work
 
 
 class _Call:
     """A call of `each`, and who works on it."""
 
-    __slots__ = ("_done", "_error", "_helping", "_left", "_lock", "_over", "_work")
+    __slots__ = ("_done", "_error", "_joined", "_left", "_lock", "_over", "_work")
 
     def __init__(self, work: Callable[[int], None], count: int) -> None:
         self._work: Callable[[int], None] | None = work
         self._left = deque(range(count))
         self._lock = threading.Lock()
-        self._helping = 0
+        self._joined = 0
         self._over = False
-        self._done = threading.Lock()  # held until no thread helps any more
+        self._done = threading.Lock()  # held until no other thread works on it any more
         self._done.acquire()
         self._error: BaseException | None = None
 
-    def help(self) -> None:
+    def join(self) -> None:
         """Does pieces on another thread than the caller's, unless the caller has done them all."""
         with self._lock:
             if self._over:
                 return
-            self._helping += 1
+            self._joined += 1
         self._do_pieces()
         with self._lock:
-            self._helping -= 1
-            if self._over and not self._helping:
+            self._joined -= 1
+            if self._over and not self._joined:
                 self._done.release()
 
     def finish(self) -> None:
@@ -98,10 +98,10 @@ class _Call:
         self._do_pieces()
         with self._lock:
             self._over = True
-            waits = self._helping > 0
+            waits = self._joined > 0
         if waits:
             self._done.acquire()
-        self._work = None  # a helper that comes late may keep this call for a while, and is not to keep arrays with it
+        self._work = None  # a thread that comes late may keep this call for a while, and is not to keep arrays with it
         if self._error is not None:
             raise self._error
 
