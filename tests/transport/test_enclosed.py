@@ -18,6 +18,7 @@ from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
+from actorflow.cluster.partial_run import FETCH
 from actorflow.cluster.wire.decoding import REQUESTS
 from actorflow.cluster.wire.signatures import decode_inline, encode_inline
 from actorflow.devices.allocator import PoolAllocator
@@ -147,6 +148,31 @@ async def test_f51_a_large_fetch_in_the_arena_is_in_the_reply_and_is_given_back_
                 assert wire.statistics().handles_out > 0
                 del value, twice, before, held
                 await until(lambda: wire.statistics().handles_out == 0)
+
+
+@pytest.mark.real_memory
+async def test_f51_a_reply_over_the_first_channel_has_no_handles() -> None:
+    """A request may come over either channel of a link, and its reply goes over the same one."""
+    graph = af.Graph()
+    with graph.as_default():
+        large = af.get_variable("large", initializer=af.ones([300_000]))
+        value = large.read_value()
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                await session.run(large.initializer)
+                await session.run(value)
+                link = session._engine.remote.link  # type: ignore[union-attr]
+                assert link is not None and link.control is not link.tokens
+                number, (opened, _) = next(iter(server.master.sessions.items()))
+                plan, step = len(opened.plans) - 1, 1 << 40
+                reply = link.rpc._waiting[1 << 30] = asyncio.get_running_loop().create_future()
+                link.control.post([1, 1 << 30, "run_plan", [number, plan, step, None, False, 0, []]])
+                (forms, _), error = await reply
+                assert error is None and forms in ([], [None]), "it goes as a token"
+                assert (await link.tokens.recv(FETCH, step) == 1.0).all()
+                link.tokens.finish(step)
+                assert link.alive and (await session.run(value) == 1.0).all()
 
 
 @pytest.mark.real_memory

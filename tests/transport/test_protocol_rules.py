@@ -432,6 +432,9 @@ def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
     assert asked[0] == 1 and asked[1][1:] == (1, 64, 2)
 
 
+HANDLE = msgpack.ExtType(1, msgpack.packb(["float32", [1], 1, 64, 1]))
+
+
 def enclosing() -> tuple[Connection, Connection, list[Any]]:
     """Two connections that take handles within messages; and the forms, arenas, offsets and leases that came to the server."""
     mapped: list[Any] = []
@@ -540,8 +543,17 @@ def test_f62_an_extension_that_is_no_handle_ends_the_connection(code: int, conte
 
 def test_f62_a_handle_to_one_who_takes_none_ends_the_connection() -> None:
     client, server = pair()
-    client.post([EnclosedTensor(np.zeros(9), 1, 64)])
+    client.outbox.put_message(msgpack.packb([HANDLE]))
     assert isinstance(error_of(carry(client, server)), ProtocolError)
+
+
+def test_f51_no_handle_leaves_to_one_who_takes_none() -> None:
+    client, server = pair()
+    with pytest.raises(TypeError, match="a peer that takes none"):
+        client.post([EnclosedTensor(np.zeros(9), 1, 64)])
+    client.post("next")
+    (event,) = carry(client, server)
+    assert event.message == "next" and client.sender.leases == {}  # type: ignore[union-attr]
 
 
 def lend(client: Connection, server: Connection, shift: int = 0) -> tuple[list[bool], list[Event], list[Any]]:

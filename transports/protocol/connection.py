@@ -327,7 +327,7 @@ class Connection:
         self.outbox.version = chosen_version(self.mine, theirs)
         self.outbox.data_credit = theirs.data_window
         self.outbox.control_credit = theirs.control_window
-        self.outbox.takes_leases = theirs.takes_enclosed
+        self.outbox.takes_leases = self.sender.encloses = theirs.takes_enclosed
         self.outbox.chunk = self.outbox.whole = min(self.outbox.chunk, theirs.data_window // 2)
         self.state = ConnectionState.OPEN
         events.append(ConnectionOpened(theirs))

@@ -76,6 +76,12 @@ class Link:
         """See `Rpc.call`."""
         return await self.rpc.call(request, timeout=timeout)
 
+    @property
+    def enclosed(self) -> Callable[[Any], Any] | None:
+        """By which tensors get into the reply to the request for which a handler is called in this turn of the loop (see
+        `Channel.enclosed`). None where the request came by another channel than `tokens`, and so its reply goes."""
+        return self.tokens.enclosed if self.rpc.asked_by is self.tokens else None
+
     def check_epoch(self, epoch: int) -> None:
         """Raises AbortedError where what the peer asks belongs to another epoch than this task is in."""
         if epoch != self.tokens.epoch:
