@@ -176,6 +176,36 @@ async def test_f51_a_reply_over_the_first_channel_has_no_handles() -> None:
 
 
 @pytest.mark.real_memory
+@pytest.mark.parametrize("how", ["message", "token"])
+async def test_f63_what_comes_over_a_channel_that_is_never_attached_is_given_back(how: str) -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        one = af.constant(1.0)
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                await session.run(one)
+                here: Any = session._engine.remote.link.tokens.endpoint  # type: ignore[union-attr]
+                there: Any = server.links.endpoints.data
+                array = PoolAllocator(source=here.arena).allocate((20_000,), np.dtype(np.float32))
+                former: Any = None
+                for _ in range(3):
+                    wire = await here.connect(server.links.data_address)
+                    if how == "message":
+                        wire.post([wire.enclosed(array)])
+                    else:
+                        wire.send(1, 1, b"", array)
+                    await wire.flush()
+                    assert wire.statistics().handles_out == 1
+                    if former is not None:  # which the server has ended, because this one came in its place
+                        await former.wait_closed()
+                    former = wire
+                former.close()
+                await until(lambda: not there.parting and not here.parting and not server.links._unattached)
+                del array
+
+
+@pytest.mark.real_memory
 async def test_f62_an_array_anywhere_in_a_request_is_refused_and_given_back() -> None:
     """Over shared memory a peer may put a handle wherever a message has a value."""
     graph = af.Graph()

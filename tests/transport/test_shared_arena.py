@@ -211,6 +211,27 @@ async def test_f51_a_tensor_in_the_arena_may_go_within_a_message() -> None:
 
 
 @pytest.mark.real_memory
+async def test_f63_a_message_behind_the_one_that_closes_the_channel_is_not_kept() -> None:
+    async with pair("shm") as both:
+        value = PoolAllocator(source=both.arenas[1]).allocate((1000, 100), np.dtype(np.float32))
+        heard: list[Any] = []
+
+        def listen(message: Any) -> None:
+            heard.append(message)
+            both.server.close("no message")
+
+        both.server.listen(listen)
+        client: Any = both.client
+        client.core.post("the first")
+        client.core.post([client.enclosed(value)])  # in the same frame
+        client.wake()
+        await got(both.client.wait_closed())
+        await until(lambda: not both.there.parting and both.client.statistics().handles_out == 0)  # type: ignore[attr-defined]
+        assert heard == ["the first"] and not both.server._messages  # type: ignore[attr-defined]
+        del value
+
+
+@pytest.mark.real_memory
 async def test_f51_the_sender_holds_what_it_sent_until_the_last_view_of_it_is_gone() -> None:
     async with pair("shm") as both:
         value = PoolAllocator(source=both.arenas[1], pool_limit=0).allocate((MB,), np.dtype(np.uint8))

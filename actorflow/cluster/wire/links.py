@@ -280,8 +280,11 @@ class Links:
         identity = channel.peer.identity
         data = self.endpoints.data
         if data is not None and channel.transport == data.name:
+            former = self._unattached.get(identity)
             self._unattached[identity] = channel
-            channel.on_end(lambda error: self._unattached.pop(identity, None))
+            if former is not None:
+                former.close("another one has come in its place")
+            channel.on_end(lambda error: self._left_unattached(identity, channel))
             return
         link = Link(channel)
 
@@ -303,6 +306,12 @@ class Links:
         self.inbound[identity] = link
         channel.on_end(lambda error: self._left(link))
         link.rpc.start({**self._serve(link), "attach": attach, "share": share}, self._root)
+
+    def _left_unattached(self, identity: Identity, channel: Channel) -> None:
+        """A channel for tensors has ended. If it belongs to no link, no one takes what has come over it."""
+        if self._unattached.get(identity) is channel:
+            del self._unattached[identity]
+            channel.close()
 
     def _left(self, link: Link) -> None:
         self._accepted.pop(link, None)
