@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -521,10 +522,24 @@ def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
     assert client.sender.leases == {}
 
 
+@pytest.mark.parametrize("data", [b"\xd6\xff" + bytes(3) + b"\x05", b"\xd7\xff" + bytes(7) + b"\x05"])
+def test_f62_a_timestamp_within_a_message_is_a_float(data: bytes) -> None:
+    client, server, _ = enclosing()
+    client.outbox.put_message(b"\x91" + data)
+    (event,) = carry(client, server)
+    (arrived,) = event.message  # type: ignore[union-attr]
+    assert type(arrived) is float and arrived == 5.0
+    client, server = pair()
+    client.outbox.put_message(b"\x91" + data)
+    assert isinstance(error_of(carry(client, server)), ProtocolError), "where no handles are taken there is none"
+
+
 @pytest.mark.parametrize(
     ("code", "content"),
     [
         (2, ["float32", [1], 1, 64, 1]),
+        (-1, ["float32", [1], 1, 64, 1]),
+        (-2, ["float32", [1], 1, 64, 1]),
         (1, ["float32", [1], 1, 64]),
         (1, ["float32", [-1], 1, 64, 1]),
         (1, ["float32", [1 << 40], 1, 64, 1]),
@@ -537,7 +552,8 @@ def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
 )
 def test_f62_an_extension_that_is_no_handle_ends_the_connection(code: int, content: Any) -> None:
     client, server, mapped = enclosing()
-    client.outbox.put_message(msgpack.packb([1, msgpack.ExtType(code, msgpack.packb(content))]))
+    packed = msgpack.packb(content)
+    client.outbox.put_message(b"\x92\x01\xc8" + struct.pack(">Hb", len(packed), code) + packed)
     assert isinstance(error_of(carry(client, server)), ProtocolError) and mapped == []
 
 
