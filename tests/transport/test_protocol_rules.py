@@ -519,7 +519,9 @@ def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
         client.post(b"." * (LIMITS.message - 100))
     with pytest.raises(ResourceExhaustedError):
         client.post([held, b"." * 400])
-    assert client.sender.leases == {}
+    assert client.sender.leases == {} and client.sender.handles == 0
+    client.post([held, held])
+    assert len(client.sender.leases) == client.sender.handles == 2
 
 
 @pytest.mark.parametrize("data", [b"\xd6\xff" + bytes(3) + b"\x05", b"\xd7\xff" + bytes(7) + b"\x05"])

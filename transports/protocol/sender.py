@@ -96,6 +96,7 @@ class Sender:
 
     def take_back(self, first: int) -> None:
         """The handles from lease `first` on never leave: what they were in is not sent."""
+        self.handles -= self.next_lease - first
         for lease in range(first, self.next_lease):
             self.leases.pop(lease, None)
 
