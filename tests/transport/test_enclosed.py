@@ -11,6 +11,7 @@ import anyio
 import msgpack
 import numpy as np
 import pytest
+from channels import pair as transport_pair
 from channels import until
 from clusters import servers
 from patience import PATIENCE
@@ -148,6 +149,19 @@ async def test_f51_a_large_fetch_in_the_arena_is_in_the_reply_and_is_given_back_
                 assert wire.statistics().handles_out > 0
                 del value, twice, before, held
                 await until(lambda: wire.statistics().handles_out == 0)
+
+
+@pytest.mark.real_memory
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.bool_, np.uint8])
+async def test_f51_an_enclosed_tensor_of_rank_0_is_a_number(dtype: Any) -> None:
+    async with transport_pair("shm") as both:
+        value = np.ndarray((), dtype, both.arenas[1].take(64))
+        value[...] = 1
+        both.client.post([both.client.enclosed(value)])
+        with anyio.fail_after(PATIENCE):
+            arrived = decode_inline((await both.server.receive())[0])
+            await until(lambda: both.client.statistics().handles_out == 0)
+        assert arrived == 1 and arrived.dtype == dtype and arrived.shape == ()
 
 
 @pytest.mark.real_memory
