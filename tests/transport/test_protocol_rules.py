@@ -545,6 +545,7 @@ def test_f62_a_timestamp_within_a_message_is_a_float(data: bytes) -> None:
         (1, ["float32", [1], 1, 64]),
         (1, ["float32", [-1], 1, 64, 1]),
         (1, ["float32", [1 << 40], 1, 64, 1]),
+        (1, ["float32", [0, 1 << 61, 1 << 61], 1, 64, 1]),
         (1, ["string", [1], 1, 64, 1]),
         (1, ["thing", [1], 1, 64, 1]),
         (1, ["float32", [1], b"device", 64, 1]),
