@@ -499,6 +499,15 @@ def test_f51_one_who_takes_no_handles_in_messages_gets_leases_in_records_of_thei
     assert server.outbox._control_sent == 3
 
 
+def test_f62_leases_in_a_message_to_one_who_takes_none_end_the_connection() -> None:
+    client, server = pair()
+    client.sender.leases = {1: "kept"}
+    server.outbox.takes_leases = True
+    server.release([1])
+    server.post("with a lease")
+    assert isinstance(error_of(carry(server, client)), ProtocolError) and client.sender.leases
+
+
 @pytest.mark.parametrize("leases", [[7], ["1"], [1, 1], [[]]])
 def test_f51_leases_in_a_message_that_are_not_held_end_the_connection(leases: Any) -> None:
     client, server, _ = enclosing()

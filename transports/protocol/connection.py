@@ -258,6 +258,10 @@ class Connection:
             case MessageRecord() as piece:
                 credit = self.credit
                 if piece.meta:
+                    if not self.mine.takes_enclosed:
+                        raise ProtocolError(
+                            "Leases have come within a message, but this side has said that it takes none."
+                        )
                     self.sender.released(leases_of(piece))
                 message = credit.piece(piece)
                 if message is not None:
