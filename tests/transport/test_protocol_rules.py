@@ -528,9 +528,30 @@ def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
         client.post(b"." * (LIMITS.message - 100))
     with pytest.raises(ResourceExhaustedError):
         client.post([held, b"." * 400])
+    with pytest.raises(ValueError, match="more than 4,096 tensors"):
+        client.post([[held] * 4096, held])
     assert client.sender.leases == {} and client.sender.handles == 0
     client.post([held, held])
     assert len(client.sender.leases) == client.sender.handles == 2
+
+
+def test_f51_a_message_may_have_4096_tensors() -> None:
+    client, server, mapped = enclosing()
+    held = EnclosedTensor(np.zeros(9), 1, 64)
+    for _ in range(2):
+        client.post([held] * 4096)
+        (event,) = carry(client, server)
+        assert len(event.message) == 4096  # type: ignore[union-attr]
+        server.taken(event.size)  # type: ignore[union-attr]
+        carry(server, client)
+    assert len(mapped) == 2 * 4096
+
+
+def test_f62_a_message_with_more_handles_than_any_may_have_ends_the_connection() -> None:
+    client, server, mapped = enclosing()
+    client.outbox.put_message(msgpack.packb([[HANDLE] * 4096, HANDLE]))
+    assert "more than 4,096 handles" in str(error_of(carry(client, server)))
+    assert len(mapped) == 4096
 
 
 @pytest.mark.parametrize("data", [b"\xd6\xff" + bytes(3) + b"\x05", b"\xd7\xff" + bytes(7) + b"\x05"])

@@ -35,7 +35,7 @@ from .events import (
     KeyReceived,
     MessageReceived,
 )
-from .frames import Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
+from .frames import MOST_HANDLES, Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
 from .handshake import CloseReason, Hello, chosen_version, hello_record, judge
 from .heartbeats import Heartbeats
 from .outbox import Outbox
@@ -104,6 +104,8 @@ class Connection:
         first = self.sender.next_lease
         try:
             data = pack(message, self.sender.enclose)
+            if self.sender.next_lease - first > MOST_HANDLES:
+                raise ValueError(f"A message has more than {MOST_HANDLES:,} tensors in it.")
             if len(data) > self.limits.message:
                 raise FrameTooLarge(f"A message has {len(data):,} bytes; {self.limits.message:,} are the most.")
             if self.outbox.message_bytes + len(data) > self.limits.queued_messages:
@@ -265,6 +267,7 @@ class Connection:
                     self.sender.released(leases_of(piece))
                 message = credit.piece(piece)
                 if message is not None:
+                    self.receiver.enclosed_count = 0
                     events.append(MessageReceived(unpack(message, self._extension), piece.total))
                 if credit.is_due:
                     self._grant()

@@ -27,6 +27,8 @@ TAG_LIMIT = 1024
 _META_COUNT = 4096
 HANDLE_CODE = 1
 """The extension type of msgpack that a handle within a message has."""
+MOST_HANDLES = 4096
+"""The most handles of a message."""
 _HANDLE_LIMIT = 1024
 _OLDEST, _NEWEST = VERSIONS
 _U32 = 0xFFFFFFFF
