@@ -16,7 +16,7 @@ import msgpack
 import numpy as np
 import pytest
 from anyio.lowlevel import checkpoint
-from channels import CLIENT, Pair, child, endpoint, pair, until
+from channels import CLIENT, SERVER, Pair, child, endpoint, pair, until
 from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE
@@ -322,6 +322,37 @@ async def test_f62_descriptors_that_come_later_are_dropped() -> None:
         os.close(write)
         assert os.read(read, 1) == b"", "no one else has it"
         os.close(read)
+
+
+@pytest.mark.parametrize(("count", "said"), [(5, "Descriptors are missing"), (4, "A record is cut off")])
+async def test_f62_more_descriptors_than_any_packet_may_bring_end_the_channel(count: int, said: str) -> None:
+    there: Any = endpoint("shm", SERVER, listen=True)
+    read, write = os.pipe2(os.O_NONBLOCK)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as wire:
+            wire.connect(f"\0{there.address.removeprefix('shm://')}")
+            await until(lambda: there._greeting)
+            (channel,) = there._greeting
+            socket.send_fds(wire, [b"a word"], [write] * count)
+            assert said in str(await got(channel.wait_closed()))
+        os.close(write)
+        assert os.read(read, 1) == b"", "no one else has it"
+        os.close(read)
+    finally:
+        there.close()
+
+
+async def test_f62_a_first_packet_that_is_larger_than_any_may_be_ends_the_channel() -> None:
+    there: Any = endpoint("shm", SERVER, listen=True)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as wire:
+            wire.connect(f"\0{there.address.removeprefix('shm://')}")
+            await until(lambda: there._greeting)
+            (channel,) = there._greeting
+            wire.send(b"a" * 150_000)
+            assert "larger than any may be" in str(await got(channel.wait_closed()))
+    finally:
+        there.close()
 
 
 @pytest.mark.parametrize("size", [200_000, 1 << 17])
