@@ -284,6 +284,8 @@ class BaseChannel(ABC):
         """The events that the connection made of arrived bytes."""
         self._posted = False
         for event in events:
+            if self.ended is not None:  # a listener has closed it, and no one would take the rest
+                return
             if type(event) is MessageReceived:
                 if self._listener is not None:
                     self._take(event.size)

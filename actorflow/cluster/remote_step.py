@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import msgpack
@@ -28,6 +28,13 @@ from actorflow.transport.base import Channel
 
 _DEVICE, _BEGUN, _ENDED, _ARRIVED, _READY = 2, 3, 4, 6, 7
 """The columns of an event's row that hold its times."""
+
+
+class _ReplyBy(NamedTuple):
+    """By which fetches go: the channel for tokens, and what gives their forms in the reply if that takes tensors."""
+
+    tokens: Channel
+    enclosed: Callable[[Any], Any] | None
 
 
 class _Served(Trace):
@@ -75,7 +82,7 @@ async def call_step(
 
 
 def serve_step(
-    tokens: Channel,
+    link: Link,
     request: RunPlan | RunPart,
     feeds: Sequence[TensorId],
     forms: Sequence[Form],
@@ -83,7 +90,7 @@ def serve_step(
 ) -> Outcome:
     """Serves such a request: takes the feeds, whose forms are known, and sends what `run` gives for them. The result is the
     reply, or who gives it where feeds are still to come, or the step takes its time."""
-    values = request.values
+    values, reply_by = request.values, _ReplyBy(link.tokens, link.enclosed)
     if len(values) > len(feeds):
         raise InvalidArgumentError(f"The step has {len(feeds)} feeds, but {len(values)} came with the request.")
     trace = _Served() if request.trace else None
@@ -91,12 +98,12 @@ def serve_step(
         run = _noting_feeds(run, trace)
     found = [decode_inline(form) for form in values if form is not None]
     if len(found) < len(feeds):
-        return DeferredCall(lambda: _serve_with_tokens(tokens, request, feeds, forms, run, trace))
+        return DeferredCall(lambda: _serve_with_tokens(reply_by, request, feeds, forms, run, trace))
     check_feeds(found, forms, feeds)
     outcome = run(found, trace)
     if isinstance(outcome, DeferredCall):
-        return DeferredCall(lambda: _answer_later(tokens, request.step, outcome, trace))
-    return _answer(tokens, request.step, outcome, trace)
+        return DeferredCall(lambda: _answer_later(reply_by, request.step, outcome, trace))
+    return _answer(reply_by, request.step, outcome, trace)
 
 
 def in_span(
@@ -148,30 +155,31 @@ async def _serve_parts(
 
 
 async def _serve_with_tokens(
-    tokens: Channel,
+    reply_by: _ReplyBy,
     request: RunPlan | RunPart,
     feeds: Sequence[TensorId],
     forms: Sequence[Form],
     run: Callable[[list[Any], Trace | None], Outcome],
     trace: _Served | None,
 ) -> list[Any]:
-    step = request.step
+    tokens, step = reply_by.tokens, request.step
     try:
         found = [await _value(tokens, FEED + index, step, request.values, index) for index in range(len(feeds))]
         check_feeds(found, forms, feeds)
         outcome = run(found, trace)
-        return _answer(tokens, step, outcome if isinstance(outcome, list) else await outcome, trace)
+        return _answer(reply_by, step, outcome if isinstance(outcome, list) else await outcome, trace)
     finally:
         tokens.finish(step)
 
 
-async def _answer_later(tokens: Channel, step: int, outcome: DeferredCall, trace: _Served | None) -> list[Any]:
-    return _answer(tokens, step, await outcome, trace)
+async def _answer_later(reply_by: _ReplyBy, step: int, outcome: DeferredCall, trace: _Served | None) -> list[Any]:
+    return _answer(reply_by, step, await outcome, trace)
 
 
-def _answer(tokens: Channel, step: int, results: list[Any], trace: _Served | None) -> list[Any]:
+def _answer(reply_by: _ReplyBy, step: int, results: list[Any], trace: _Served | None) -> list[Any]:
     """The reply; what is not in it is on its way."""
-    forms = encode_inline(results, tokens.enclosed)
+    tokens, enclosed = reply_by
+    forms = encode_inline(results, enclosed)
     if len(forms) < len(results) or None in forms:
         try:
             _send_others(tokens, FETCH, step, results, forms)

@@ -11,6 +11,7 @@ import anyio
 import msgpack
 import numpy as np
 import pytest
+from channels import pair as transport_pair
 from channels import until
 from clusters import servers
 from patience import PATIENCE
@@ -18,6 +19,7 @@ from test_rpc import Mutator
 
 import actorflow as af
 from actorflow import dtypes
+from actorflow.cluster.partial_run import FETCH
 from actorflow.cluster.wire.decoding import REQUESTS
 from actorflow.cluster.wire.signatures import decode_inline, encode_inline
 from actorflow.devices.allocator import PoolAllocator
@@ -147,6 +149,74 @@ async def test_f51_a_large_fetch_in_the_arena_is_in_the_reply_and_is_given_back_
                 assert wire.statistics().handles_out > 0
                 del value, twice, before, held
                 await until(lambda: wire.statistics().handles_out == 0)
+
+
+@pytest.mark.real_memory
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.bool_, np.uint8])
+async def test_f51_an_enclosed_tensor_of_rank_0_is_a_number(dtype: Any) -> None:
+    async with transport_pair("shm") as both:
+        value = np.ndarray((), dtype, both.arenas[1].take(64))
+        value[...] = 1
+        both.client.post([both.client.enclosed(value)])
+        with anyio.fail_after(PATIENCE):
+            arrived = decode_inline((await both.server.receive())[0])
+            await until(lambda: both.client.statistics().handles_out == 0)
+        assert arrived == 1 and arrived.dtype == dtype and arrived.shape == ()
+
+
+@pytest.mark.real_memory
+async def test_f51_a_reply_over_the_first_channel_has_no_handles() -> None:
+    """A request may come over either channel of a link, and its reply goes over the same one."""
+    graph = af.Graph()
+    with graph.as_default():
+        large = af.get_variable("large", initializer=af.ones([300_000]))
+        value = large.read_value()
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                await session.run(large.initializer)
+                await session.run(value)
+                link = session._engine.remote.link  # type: ignore[union-attr]
+                assert link is not None and link.control is not link.tokens
+                number, (opened, _) = next(iter(server.master.sessions.items()))
+                plan, step = len(opened.plans) - 1, 1 << 40
+                reply = link.rpc._waiting[1 << 30] = asyncio.get_running_loop().create_future()
+                link.control.post([1, 1 << 30, "run_plan", [number, plan, step, None, False, 0, []]])
+                (forms, _), error = await reply
+                assert error is None and forms in ([], [None]), "it goes as a token"
+                assert (await link.tokens.recv(FETCH, step) == 1.0).all()
+                link.tokens.finish(step)
+                assert link.alive and (await session.run(value) == 1.0).all()
+
+
+@pytest.mark.real_memory
+@pytest.mark.parametrize("how", ["message", "token"])
+async def test_f63_what_comes_over_a_channel_that_is_never_attached_is_given_back(how: str) -> None:
+    graph = af.Graph()
+    with graph.as_default():
+        one = af.constant(1.0)
+    async with servers({"worker": 1}, "shm") as (server,):
+        async with af.Session(server.target, graph, transport="shm") as session:
+            with anyio.fail_after(PATIENCE):
+                await session.run(one)
+                here: Any = session._engine.remote.link.tokens.endpoint  # type: ignore[union-attr]
+                there: Any = server.links.endpoints.data
+                array = PoolAllocator(source=here.arena).allocate((20_000,), np.dtype(np.float32))
+                former: Any = None
+                for _ in range(3):
+                    wire = await here.connect(server.links.data_address)
+                    if how == "message":
+                        wire.post([wire.enclosed(array)])
+                    else:
+                        wire.send(1, 1, b"", array)
+                    await wire.flush()
+                    assert wire.statistics().handles_out == 1
+                    if former is not None:  # which the server has ended, because this one came in its place
+                        await former.wait_closed()
+                    former = wire
+                former.close()
+                await until(lambda: not there.parting and not here.parting and not server.links._unattached)
+                del array
 
 
 @pytest.mark.real_memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -432,6 +433,9 @@ def test_f51_what_comes_too_late_takes_no_memory_and_its_lease_goes_back() -> No
     assert asked[0] == 1 and asked[1][1:] == (1, 64, 2)
 
 
+HANDLE = msgpack.ExtType(1, msgpack.packb(["float32", [1], 1, 64, 1]))
+
+
 def enclosing() -> tuple[Connection, Connection, list[Any]]:
     """Two connections that take handles within messages; and the forms, arenas, offsets and leases that came to the server."""
     mapped: list[Any] = []
@@ -495,6 +499,15 @@ def test_f51_one_who_takes_no_handles_in_messages_gets_leases_in_records_of_thei
     assert server.outbox._control_sent == 3
 
 
+def test_f62_leases_in_a_message_to_one_who_takes_none_end_the_connection() -> None:
+    client, server = pair()
+    client.sender.leases = {1: "kept"}
+    server.outbox.takes_leases = True
+    server.release([1])
+    server.post("with a lease")
+    assert isinstance(error_of(carry(server, client)), ProtocolError) and client.sender.leases
+
+
 @pytest.mark.parametrize("leases", [[7], ["1"], [1, 1], [[]]])
 def test_f51_leases_in_a_message_that_are_not_held_end_the_connection(leases: Any) -> None:
     client, server, _ = enclosing()
@@ -515,16 +528,54 @@ def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
         client.post(b"." * (LIMITS.message - 100))
     with pytest.raises(ResourceExhaustedError):
         client.post([held, b"." * 400])
-    assert client.sender.leases == {}
+    with pytest.raises(ValueError, match="more than 4,096 tensors"):
+        client.post([[held] * 4096, held])
+    assert client.sender.leases == {} and client.sender.handles == 0
+    client.post([held, held])
+    assert len(client.sender.leases) == client.sender.handles == 2
+
+
+def test_f51_a_message_may_have_4096_tensors() -> None:
+    client, server, mapped = enclosing()
+    held = EnclosedTensor(np.zeros(9), 1, 64)
+    for _ in range(2):
+        client.post([held] * 4096)
+        (event,) = carry(client, server)
+        assert len(event.message) == 4096  # type: ignore[union-attr]
+        server.taken(event.size)  # type: ignore[union-attr]
+        carry(server, client)
+    assert len(mapped) == 2 * 4096
+
+
+def test_f62_a_message_with_more_handles_than_any_may_have_ends_the_connection() -> None:
+    client, server, mapped = enclosing()
+    client.outbox.put_message(msgpack.packb([[HANDLE] * 4096, HANDLE]))
+    assert "more than 4,096 handles" in str(error_of(carry(client, server)))
+    assert len(mapped) == 4096
+
+
+@pytest.mark.parametrize("data", [b"\xd6\xff" + bytes(3) + b"\x05", b"\xd7\xff" + bytes(7) + b"\x05"])
+def test_f62_a_timestamp_within_a_message_is_a_float(data: bytes) -> None:
+    client, server, _ = enclosing()
+    client.outbox.put_message(b"\x91" + data)
+    (event,) = carry(client, server)
+    (arrived,) = event.message  # type: ignore[union-attr]
+    assert type(arrived) is float and arrived == 5.0
+    client, server = pair()
+    client.outbox.put_message(b"\x91" + data)
+    assert isinstance(error_of(carry(client, server)), ProtocolError), "where no handles are taken there is none"
 
 
 @pytest.mark.parametrize(
     ("code", "content"),
     [
         (2, ["float32", [1], 1, 64, 1]),
+        (-1, ["float32", [1], 1, 64, 1]),
+        (-2, ["float32", [1], 1, 64, 1]),
         (1, ["float32", [1], 1, 64]),
         (1, ["float32", [-1], 1, 64, 1]),
         (1, ["float32", [1 << 40], 1, 64, 1]),
+        (1, ["float32", [0, 1 << 61, 1 << 61], 1, 64, 1]),
         (1, ["string", [1], 1, 64, 1]),
         (1, ["thing", [1], 1, 64, 1]),
         (1, ["float32", [1], b"device", 64, 1]),
@@ -534,14 +585,24 @@ def test_f51_a_message_that_does_not_leave_keeps_none_of_its_tensors() -> None:
 )
 def test_f62_an_extension_that_is_no_handle_ends_the_connection(code: int, content: Any) -> None:
     client, server, mapped = enclosing()
-    client.outbox.put_message(msgpack.packb([1, msgpack.ExtType(code, msgpack.packb(content))]))
+    packed = msgpack.packb(content)
+    client.outbox.put_message(b"\x92\x01\xc8" + struct.pack(">Hb", len(packed), code) + packed)
     assert isinstance(error_of(carry(client, server)), ProtocolError) and mapped == []
 
 
 def test_f62_a_handle_to_one_who_takes_none_ends_the_connection() -> None:
     client, server = pair()
-    client.post([EnclosedTensor(np.zeros(9), 1, 64)])
+    client.outbox.put_message(msgpack.packb([HANDLE]))
     assert isinstance(error_of(carry(client, server)), ProtocolError)
+
+
+def test_f51_no_handle_leaves_to_one_who_takes_none() -> None:
+    client, server = pair()
+    with pytest.raises(TypeError, match="a peer that takes none"):
+        client.post([EnclosedTensor(np.zeros(9), 1, 64)])
+    client.post("next")
+    (event,) = carry(client, server)
+    assert event.message == "next" and client.sender.leases == {}  # type: ignore[union-attr]
 
 
 def lend(client: Connection, server: Connection, shift: int = 0) -> tuple[list[bool], list[Event], list[Any]]:

@@ -16,7 +16,7 @@ import msgpack
 import numpy as np
 import pytest
 from anyio.lowlevel import checkpoint
-from channels import CLIENT, Pair, child, endpoint, pair, until
+from channels import CLIENT, SERVER, Pair, child, endpoint, pair, until
 from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE
@@ -211,6 +211,27 @@ async def test_f51_a_tensor_in_the_arena_may_go_within_a_message() -> None:
 
 
 @pytest.mark.real_memory
+async def test_f63_a_message_behind_the_one_that_closes_the_channel_is_not_kept() -> None:
+    async with pair("shm") as both:
+        value = PoolAllocator(source=both.arenas[1]).allocate((1000, 100), np.dtype(np.float32))
+        heard: list[Any] = []
+
+        def listen(message: Any) -> None:
+            heard.append(message)
+            both.server.close("no message")
+
+        both.server.listen(listen)
+        client: Any = both.client
+        client.core.post("the first")
+        client.core.post([client.enclosed(value)])  # in the same frame
+        client.wake()
+        await got(both.client.wait_closed())
+        await until(lambda: not both.there.parting and both.client.statistics().handles_out == 0)  # type: ignore[attr-defined]
+        assert heard == ["the first"] and not both.server._messages  # type: ignore[attr-defined]
+        del value
+
+
+@pytest.mark.real_memory
 async def test_f51_the_sender_holds_what_it_sent_until_the_last_view_of_it_is_gone() -> None:
     async with pair("shm") as both:
         value = PoolAllocator(source=both.arenas[1], pool_limit=0).allocate((MB,), np.dtype(np.uint8))
@@ -301,6 +322,37 @@ async def test_f62_descriptors_that_come_later_are_dropped() -> None:
         os.close(write)
         assert os.read(read, 1) == b"", "no one else has it"
         os.close(read)
+
+
+@pytest.mark.parametrize(("count", "said"), [(5, "Descriptors are missing"), (4, "A record is cut off")])
+async def test_f62_more_descriptors_than_any_packet_may_bring_end_the_channel(count: int, said: str) -> None:
+    there: Any = endpoint("shm", SERVER, listen=True)
+    read, write = os.pipe2(os.O_NONBLOCK)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as wire:
+            wire.connect(f"\0{there.address.removeprefix('shm://')}")
+            await until(lambda: there._greeting)
+            (channel,) = there._greeting
+            socket.send_fds(wire, [b"a word"], [write] * count)
+            assert said in str(await got(channel.wait_closed()))
+        os.close(write)
+        assert os.read(read, 1) == b"", "no one else has it"
+        os.close(read)
+    finally:
+        there.close()
+
+
+async def test_f62_a_first_packet_that_is_larger_than_any_may_be_ends_the_channel() -> None:
+    there: Any = endpoint("shm", SERVER, listen=True)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as wire:
+            wire.connect(f"\0{there.address.removeprefix('shm://')}")
+            await until(lambda: there._greeting)
+            (channel,) = there._greeting
+            wire.send(b"a" * 150_000)
+            assert "larger than any may be" in str(await got(channel.wait_closed()))
+    finally:
+        there.close()
 
 
 @pytest.mark.parametrize("size", [200_000, 1 << 17])

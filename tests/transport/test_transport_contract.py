@@ -40,12 +40,14 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.testing import transport_contract
+from actorflow.testing.transport_contract import ends, steps, tokens
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.transport.installed import find
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.protocol import handshake
 from actorflow.transports.protocol.events import MessageReceived
+from actorflow.transports.shm.channel import ShmChannel
 from actorflow.transports.simulated import SIMULATED
 from actorflow.transports.zmq.auth import Keys
 from actorflow.transports.zmq.endpoint import ZmqEndpoint
@@ -92,6 +94,27 @@ async def test_f03_f49_f51_f60_f62_f63_f65_every_transport_keeps_the_contract(
 ) -> None:
     """All that can be tried from outside is in the suite that other packages run too; what follows looks inside."""
     await transport_contract.try_rule(subject, rule)
+
+
+def test_f51_each_rule_of_the_contract_is_tried() -> None:
+    made = [
+        thing
+        for module in (ends, steps, tokens)
+        for thing in vars(module).values()
+        if isinstance(thing, transport_contract.Rule)
+    ]
+    assert sorted(map(str, made)) == sorted(map(str, transport_contract.RULES))
+
+
+def test_f51_a_transport_with_an_arena_that_encloses_nothing_breaks_the_contract(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, with_arena = transport_contract.subjects_of(find("shm"))
+    rule = steps.what_is_enclosed_in_a_message_arrives_with_it
+    transport_contract.run(with_arena, rule)
+    monkeypatch.setattr(ShmChannel, "enclosed", BaseChannel.enclosed)
+    with pytest.raises(transport_contract.Broken, match="gives nothing for a tensor in the arena"):
+        transport_contract.run(with_arena, rule)
 
 
 def test_f51_a_transport_that_breaks_the_contract_is_named_by_the_first_rule_that_it_breaks() -> None:

@@ -35,7 +35,7 @@ from .events import (
     KeyReceived,
     MessageReceived,
 )
-from .frames import Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
+from .frames import MOST_HANDLES, Flag, Kind, MessageRecord, Record, TensorRecord, pack, parse, records, unpack
 from .handshake import CloseReason, Hello, chosen_version, hello_record, judge
 from .heartbeats import Heartbeats
 from .outbox import Outbox
@@ -104,6 +104,8 @@ class Connection:
         first = self.sender.next_lease
         try:
             data = pack(message, self.sender.enclose)
+            if self.sender.next_lease - first > MOST_HANDLES:
+                raise ValueError(f"A message has more than {MOST_HANDLES:,} tensors in it.")
             if len(data) > self.limits.message:
                 raise FrameTooLarge(f"A message has {len(data):,} bytes; {self.limits.message:,} are the most.")
             if self.outbox.message_bytes + len(data) > self.limits.queued_messages:
@@ -258,9 +260,14 @@ class Connection:
             case MessageRecord() as piece:
                 credit = self.credit
                 if piece.meta:
+                    if not self.mine.takes_enclosed:
+                        raise ProtocolError(
+                            "Leases have come within a message, but this side has said that it takes none."
+                        )
                     self.sender.released(leases_of(piece))
                 message = credit.piece(piece)
                 if message is not None:
+                    self.receiver.enclosed_count = 0
                     events.append(MessageReceived(unpack(message, self._extension), piece.total))
                 if credit.is_due:
                     self._grant()
@@ -327,7 +334,7 @@ class Connection:
         self.outbox.version = chosen_version(self.mine, theirs)
         self.outbox.data_credit = theirs.data_window
         self.outbox.control_credit = theirs.control_window
-        self.outbox.takes_leases = theirs.takes_enclosed
+        self.outbox.takes_leases = self.sender.encloses = theirs.takes_enclosed
         self.outbox.chunk = self.outbox.whole = min(self.outbox.chunk, theirs.data_window // 2)
         self.state = ConnectionState.OPEN
         events.append(ConnectionOpened(theirs))

@@ -27,6 +27,8 @@ TAG_LIMIT = 1024
 _META_COUNT = 4096
 HANDLE_CODE = 1
 """The extension type of msgpack that a handle within a message has."""
+MOST_HANDLES = 4096
+"""The most handles of a message."""
 _HANDLE_LIMIT = 1024
 _OLDEST, _NEWEST = VERSIONS
 _U32 = 0xFFFFFFFF
@@ -245,7 +247,8 @@ def pack(value: Any, default: Callable[[Any], msgpack.ExtType] | None = None) ->
 
 def unpack(data: bytes | memoryview, extension: Callable[[int, bytes], Any] | None = None) -> Any:
     """The one value in `data`. Raises ProtocolError; counts are limited, because a list is allocated at its count. There are
-    extension types only where `extension` makes values of them."""
+    extension types only where `extension` makes values of them. It is not asked for msgpack's own, a timestamp, which is read as
+    a float, so that no value has a type that others can't have."""
     try:
         if extension is None:
             return msgpack.unpackb(
@@ -259,6 +262,7 @@ def unpack(data: bytes | memoryview, extension: Callable[[int, bytes], Any] | No
             max_map_len=_META_COUNT,
             max_ext_len=_HANDLE_LIMIT,
             ext_hook=extension,
+            timestamp=1,
         )
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
         raise ProtocolError(f"Metadata is not what msgpack allows here: {error or type(error).__name__}.") from error

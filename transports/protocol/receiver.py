@@ -15,7 +15,7 @@ from actorflow.transport.errors import ProtocolError
 from actorflow.transport.statistics import EdgeCount
 
 from .contents import HandleContent
-from .frames import HANDLE_CODE, Flag, Record, unpack
+from .frames import HANDLE_CODE, MOST_HANDLES, Flag, Record, unpack
 from .inbox import Inbox
 from .tensors import ReceiveBuffer, TensorForm, handle_form, plain_form, read_form, view_of
 
@@ -52,6 +52,8 @@ class Receiver:
         self.inbox = Inbox()
         self.received: dict[int, EdgeCount] = {}
         self.dropped_old = 0
+        self.enclosed_count = 0
+        """How many handles the message has had that is being read."""
         self._limit = limit
         self._allocate = allocate or _plain
         self._map_handle = map_handle
@@ -90,6 +92,9 @@ class Receiver:
         """The tensor of a handle within a message. Raises ProtocolError."""
         if code != HANDLE_CODE or self._map_handle is None:
             raise ProtocolError(f"A message has an extension of type {code}, which none may have here.")
+        self.enclosed_count += 1
+        if self.enclosed_count > MOST_HANDLES:
+            raise ProtocolError(f"A message has more than {MOST_HANDLES:,} handles.")
         match unpack(content):
             case [str(name), list(sizes), int(arena), int(offset), int(lease)]:
                 form = plain_form(name, sizes, self._limit)

@@ -41,6 +41,8 @@ class Sender:
         outbox.unsent = self._unsent
         self._incarnation = incarnation
         self.next_lease = 1
+        self.encloses = False
+        """Whether the peer takes handles within messages."""
 
     def send(self, epoch: int, edge: int, step: int, tag: bytes, encoded: EncodedTensor) -> None:
         """Queues a token. Raises ValueError where its key does not fit into a record."""
@@ -82,9 +84,11 @@ class Sender:
 
     def enclose(self, value: Any) -> msgpack.ExtType:
         """The handle of an `EnclosedTensor`, for `pack`. The tensor is held until the peer releases it. Raises TypeError for
-        anything else."""
+        anything else, and where the peer takes none."""
         if type(value) is not EnclosedTensor:
             raise TypeError(f"a {type(value).__name__} has no form in a message")
+        if not self.encloses:
+            raise TypeError("a tensor has no form in a message to a peer that takes none there")
         lease, self.next_lease = self.next_lease, self.next_lease + 1
         self.leases[lease] = tensor = value.tensor
         self.handles += 1
@@ -92,6 +96,7 @@ class Sender:
 
     def take_back(self, first: int) -> None:
         """The handles from lease `first` on never leave: what they were in is not sent."""
+        self.handles -= self.next_lease - first
         for lease in range(first, self.next_lease):
             self.leases.pop(lease, None)
 

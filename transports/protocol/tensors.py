@@ -19,6 +19,8 @@ from actorflow.transport.errors import FrameTooLarge, ProtocolError
 from .frames import Flag, Record, pack, unpack_fields
 
 _MOST_DIMENSIONS = 64
+_MOST_BYTES = (1 << 63) - 1
+"""The most bytes that numpy counts, even in a shape with a size of 0, which it leaves out."""
 _NAMES = {dtype.name: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW)}
 _SIZES = np.dtype("<u8")
 _QUIET = np.uint16(0x0040)
@@ -153,7 +155,10 @@ def _checked(name: str, sizes: list[Any]) -> tuple[dtypes.DType, tuple[int, ...]
         raise ProtocolError(f"A tensor of type {name[:40]!r} has arrived; there is no such type.")
     if len(sizes) > _MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 62 for size in sizes):
         raise ProtocolError(f"A tensor has arrived with a shape that none can have: {str(sizes)[:80]}.")
-    return dtype, tuple(sizes), math.prod(sizes)
+    count = math.prod(sizes)
+    if not count and math.prod(filter(None, sizes)) * (dtype.size or _SIZES.itemsize) > _MOST_BYTES:
+        raise ProtocolError(f"A tensor has arrived with a shape that none can have: {str(sizes)[:80]}.")
+    return dtype, tuple(sizes), count
 
 
 class ReceiveBuffer:

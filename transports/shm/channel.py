@@ -34,7 +34,6 @@ _PER_TURN = 64
 _COPY_PER_TURN = 4 << 20
 _MOST_FDS = 4
 _MOST_ARENAS = 16
-_CUT_OFF = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 _SIZE = int(socket.MSG_TRUNC)
 """Has the kernel say how large a packet was, whether or not there was room for all of it."""
 _FDS_SPACE = socket.CMSG_SPACE(4 * _MOST_FDS)
@@ -243,6 +242,9 @@ class ShmChannel(BaseChannel):
                 size = self._receive_first() if self._is_first else self._wire.recv_into(self._packet, 0, _SIZE)
             except BlockingIOError:
                 return
+            except ProtocolError as error:
+                self.lost(error)
+                return
             except ConnectionResetError:  # comes before the last packets, where the peer left some of ours unread
                 if not self._reset:
                     self._reset = True
@@ -267,11 +269,16 @@ class ShmChannel(BaseChannel):
 
     def _receive_first(self) -> int:
         """Receives the first packet, and the descriptors that come with it. The size is that of the packet, more than there was
-        room for where something is missing."""
+        room for where a part is missing. Raises ProtocolError where descriptors are."""
         size, ancillary, flags, _ = self._wire.recvmsg_into([self._packet], _FDS_SPACE, socket.MSG_CMSG_CLOEXEC)
         self._is_first = False
         self._take_fds(ancillary)
-        return len(self._packet) + 1 if flags & _CUT_OFF else size
+        if flags & socket.MSG_CTRUNC:
+            raise ProtocolError(
+                f"Descriptors are missing that came with the first packet: {_MOST_FDS} are the most, and this process must "
+                f"have room for them among its open files."
+            )
+        return len(self._packet) + 1 if flags & socket.MSG_TRUNC else size
 
     def _packet_came(self, packet: memoryview) -> bool:
         """Whether it was a chunk of a large tensor."""

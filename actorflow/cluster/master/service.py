@@ -133,7 +133,7 @@ class MasterService:
                     return session.steps.run(plan, step, values, request.timeout, trace, request.step)
 
                 spanned = in_span(link, request.step, "actorflow.step", self._me.task, run)
-                return serve_step(link.tokens, request, plan.partitioned.feeds, plan.forms, spanned)
+                return serve_step(link, request, plan.partitioned.feeds, plan.forms, spanned)
             except BaseException:
                 link.tokens.finish(request.step)  # feeds may be here before the request
                 raise

@@ -76,6 +76,12 @@ class Link:
         """See `Rpc.call`."""
         return await self.rpc.call(request, timeout=timeout)
 
+    @property
+    def enclosed(self) -> Callable[[Any], Any] | None:
+        """By which tensors get into the reply to the request for which a handler is called in this turn of the loop (see
+        `Channel.enclosed`). None where the request came by another channel than `tokens`, and so its reply goes."""
+        return self.tokens.enclosed if self.rpc.asked_by is self.tokens else None
+
     def check_epoch(self, epoch: int) -> None:
         """Raises AbortedError where what the peer asks belongs to another epoch than this task is in."""
         if epoch != self.tokens.epoch:
@@ -274,8 +280,11 @@ class Links:
         identity = channel.peer.identity
         data = self.endpoints.data
         if data is not None and channel.transport == data.name:
+            former = self._unattached.get(identity)
             self._unattached[identity] = channel
-            channel.on_end(lambda error: self._unattached.pop(identity, None))
+            if former is not None:
+                former.close("another one has come in its place")
+            channel.on_end(lambda error: self._left_unattached(identity, channel))
             return
         link = Link(channel)
 
@@ -297,6 +306,12 @@ class Links:
         self.inbound[identity] = link
         channel.on_end(lambda error: self._left(link))
         link.rpc.start({**self._serve(link), "attach": attach, "share": share}, self._root)
+
+    def _left_unattached(self, identity: Identity, channel: Channel) -> None:
+        """A channel for tensors has ended. If it belongs to no link, no one takes what has come over it."""
+        if self._unattached.get(identity) is channel:
+            del self._unattached[identity]
+            channel.close()
 
     def _left(self, link: Link) -> None:
         self._accepted.pop(link, None)

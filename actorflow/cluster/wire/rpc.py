@@ -66,6 +66,9 @@ class Rpc:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self.asked_by = channel
+        """The channel of the request for which a handler was called last; its reply goes there. A handler looks at it before it
+        waits for anything, because other requests may come then."""
         self.ended: BaseException | None = None
         self._handlers: Mapping[str, Handler] = {}
         self._root: BackgroundTasks | None = None
@@ -190,7 +193,7 @@ class Rpc:
     def _take(self, message: Any, channel: Channel) -> None:
         """One message. A message of another kind ends the channel."""
         match message:
-            case [int(1), int(number), method, values]:  # it may be an array, which is equal to nothing
+            case [int(1), int(number), method, values]:  # it may be an array, which can't be compared
                 self._accept(number, method, values, channel)
             case [int(2), int(number), result]:
                 self._settle(number, result, None)
@@ -228,6 +231,7 @@ class Rpc:
                 raise ResourceExhaustedError(f"{MOST_CALLS:,} requests of {self.peer} are being answered already.")
             if self._root.closed:
                 return
+            self.asked_by = channel
             answer = handler(decode(method, values))
         except Exception as error:
             self._reply([_ERROR, number, encode_error(error)], channel)

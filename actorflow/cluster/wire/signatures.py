@@ -148,12 +148,12 @@ def encode_inline(values: Sequence[Any], enclosed: Callable[[Any], Any] | None =
 
 def decode_inline(form: Any) -> Any:
     """The tensor of a form, read-only: an array, or a numpy scalar for a number without dimensions. One that was enclosed has
-    arrived as an array.
+    arrived as such.
 
     Raises:
         InvalidArgumentError: it is no form of a tensor.
     """
-    if type(form) is np.ndarray:
+    if isinstance(form, np.ndarray | np.generic):
         return form
     try:
         name, shape, elements = form

@@ -61,7 +61,7 @@ class WorkerService:
                 return self._worker.run(number, step, feeds, request.timeout, trace, link)
 
             spanned = in_span(link, step, "actorflow.run_part", self._worker.links.me.task, run)
-            return serve_step(link.tokens, request, found.part.feeds, found.forms, spanned)
+            return serve_step(link, request, found.part.feeds, found.forms, spanned)
 
         def run_part(request: RunPart) -> Any:
             if self._worker.is_under_way(request.step):

@@ -102,15 +102,23 @@ async def messages_arrive_as_they_are(subject: Subject) -> None:
 
 @rule()
 async def what_is_enclosed_in_a_message_arrives_with_it(subject: Subject) -> None:
-    """`enclosed` gives what a message may have in it for a tensor, or None where the tensor has to be a token."""
+    """`enclosed` gives what a message may have in it for a tensor, which one in an arena has; or None where it has to be a
+    token."""
     async with pair(subject) as both:
-        for tensor in (np.int32(5), np.arange(50_000), np.array(["text"], object)):
+        placed = subject.in_last_arena(np.arange(50_000))
+        for tensor in (placed, np.int32(5), np.arange(50_000), np.array(["text"], object)):
+            if tensor is None:
+                continue
             enclosed = both.client.enclosed(tensor)
             if enclosed is not None:
                 both.client.post(["with it", enclosed])
                 text, arrived = await got(both.server.receive())
                 same(text, "with it", "what else is in the message")
-                same(arrived.tolist(), tensor.tolist(), "an enclosed tensor")
+                same(bits(arrived), bits(tensor), "an enclosed tensor")
+                del arrived
+                await until(lambda: not both.client.statistics().handles_out, "what was enclosed was given back")
+            elif tensor is placed:
+                raise Broken("`enclosed` gives nothing for a tensor in the arena")
 
 
 @rule()
@@ -214,6 +222,7 @@ async def every_wait_can_be_cancelled_and_loses_nothing(subject: Subject) -> Non
 
 RULES = (
     messages_arrive_as_they_are,
+    what_is_enclosed_in_a_message_arrives_with_it,
     a_listener_gets_what_is_there_and_what_comes,
     what_is_no_message_is_refused_where_it_is_posted,
     only_one_task_may_wait_for_messages,

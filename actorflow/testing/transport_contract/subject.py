@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.testing.contract import SECONDS, got
+from actorflow.testing.contract import SECONDS, Broken, got
 from actorflow.transport.base import Channel, Endpoint, Identity, Limits, Reach
 from actorflow.transport.factory import Arena, KeyPair, TransportFactory
 
@@ -72,6 +72,17 @@ class Subject:
         arena = make(self.arena_bytes)
         ARENAS.get().append(arena)
         return arena
+
+    def in_last_arena(self, values: Any) -> Any:
+        """A copy of an array in the arena that was made last, which is that of `Pair.here`. None where there are no arenas."""
+        if not self.arena_bytes:
+            return None
+        block = ARENAS.get()[-1].take(values.nbytes)
+        if block is None:
+            raise Broken(f"an arena of {self.arena_bytes:,} bytes has no room for {values.nbytes:,}")
+        found: Any = np.ndarray(values.shape, values.dtype, block)
+        found[...] = values
+        return found
 
     def __str__(self) -> str:
         return self.name or self.factory.name
