@@ -7,7 +7,6 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -16,7 +15,6 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError, describe, with_topic
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
-from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Options, Signature
 from actorflow.public import public
 from actorflow.runtime.diagnostics import step_spans
@@ -29,12 +27,13 @@ from actorflow.session.engine import Engine
 from actorflow.session.inspection import Inspection
 from actorflow.session.local import LocalEngine
 from actorflow.session.partial_run import PartialRun
+from actorflow.session.planning.prepared import Prepared
 from actorflow.session.planning.trial import PlacementTrial
 from actorflow.session.structure.composites import is_spread, spread_feeds
-from actorflow.session.structure.feeds import Feed, fed_sizes, feeds_of
+from actorflow.session.structure.feeds import fed_sizes, feeds_of
 from actorflow.session.structure.fetches import Fetches, cache_key
 from actorflow.session.structure.handles import Handles, TensorHandle
-from actorflow.session.structure.predicates import MOST_PLANS, Given, all_given, given, predicates_of
+from actorflow.session.structure.predicates import given, predicates_of
 from actorflow.session.waiting.admission import Admission
 from actorflow.session.waiting.deadline import deadline, report_failure, reporting_failures
 from actorflow.unpicklable import unpicklable
@@ -49,20 +48,6 @@ TARGET = "ACTORFLOW_TARGET"
 _WARMUP = "await session.warmup(fetches, feeds) makes the plan beforehand."
 _NODE_BY_NODE = object()
 """Marks the plans of traced steps that run node by node."""
-
-
-@dataclass(slots=True)
-class _Prepared:
-    """A signature as `run` needs it. There is one `plan`, or one for each value of predicates that are fed, in `plans`."""
-
-    fetches: Fetches
-    feeds: tuple[Feed, ...]
-    signature: Signature
-    coalesce: bool
-    spread: bool  # a value is fed to several tensors
-    predicates: tuple[TensorId, ...]
-    plan: Any = None
-    plans: dict[Given, Any] = field(default_factory=dict)
 
 
 def in_span(fetches: Any, work: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
@@ -204,7 +189,7 @@ class Session(Inspection):
         )
         self._specialises = options.fold and options.coalesce
         self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
-        self._prepared: dict[Any, _Prepared] = {}
+        self._prepared: dict[Any, Prepared] = {}
         self._trial: PlacementTrial | None = None
         self._handles: Handles | None = None  # of tensors that the session keeps, once there are some
         self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking one, maybe
@@ -304,7 +289,7 @@ class Session(Inspection):
                 plan = prepared.plans.get(now)
                 if plan is None:
                     with deadline(timeout, begun, "while its plan was made", _WARMUP):
-                        plan = await self._plan_for(prepared, now)
+                        plan = await prepared.plan_for(now, self._engine)
             ready = 0
             if trace is not None:
                 ready = perf_counter_ns()
@@ -327,7 +312,7 @@ class Session(Inspection):
 
     _run.__qualname__ = "Session.run"  # for those who show tasks, and for Python's warning that it was never awaited
 
-    async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> _Prepared:
+    async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches, self.writable, self._handle)
         given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
@@ -342,22 +327,13 @@ class Session(Inspection):
         warn_of_left_behind(self.graph, {e.node for e in structure.tensor_ids} | set(structure.targets))
         coalesce = trace is None or trace.detail == "plan"
         steers = predicates_of(self.graph.nodes, converters) if coalesce and self._specialises else ()
-        prepared = _Prepared(structure, converters, signature, coalesce, any(map(is_spread, feeds)), steers)
+        prepared = Prepared(structure, converters, signature, coalesce, any(map(is_spread, feeds)), steers)
         if not steers:
             prepared.plan = await self._engine.plan(signature, coalesce=coalesce)
         if key is not None:
             self._prepared[key] = prepared
         self.graph.mark_run()
         return prepared
-
-    async def _plan_for(self, prepared: _Prepared, now: Given) -> Any:
-        """The plan for the values that predicates have now, or one for all values where there are many."""
-        if len(prepared.plans) >= MOST_PLANS:
-            now = (None,) * len(now)
-        known = {e: value for e, value in zip(prepared.predicates, now) if value is not None}
-        plan = await self._engine.plan(replace(prepared.signature, given=known), coalesce=prepared.coalesce)
-        prepared.plans[now] = plan
-        return plan
 
     def _handle(self, text: bytes, dtype: DType) -> TensorHandle:
         """A tensor that the session keeps, as its user gets it."""
@@ -378,11 +354,7 @@ class Session(Inspection):
         self._engine.open()
         prepared = await self._prepare(None, fetches, list(feed_list))
         names = tuple(feed_list) if prepared.spread else None
-        plan = prepared.plan
-        if plan is None:
-            plan = await self._plan_for(prepared, (None,) * len(prepared.predicates))
-            for now in all_given(prepared.predicates):
-                await self._plan_for(prepared, now)
+        plan = await prepared.all_plans(self._engine)
         plans = prepared.predicates, prepared.plans
         return Callable_(self._engine, plan, prepared.feeds, prepared.fetches.build, names, *plans)
 
@@ -406,9 +378,7 @@ class Session(Inspection):
         names = list(feeds)
         key = cache_key(fetches)
         prepared = await self._prepare(None if key is None else (key, *names), fetches, names)
-        for now in all_given(prepared.predicates):
-            if prepared.plan is None:
-                await self._plan_for(prepared, now)
+        await prepared.all_plans(self._engine)
 
     # Partial runs
 
