@@ -1,6 +1,6 @@
 """Derivatives by extending the graph (paper section 4.1).
 
-branches.py      gradients of branches: a Merge's gradient goes into the branch that was taken, and a Switch's comes out of it
+branches.py      the place of a gradient, and gradients of branches
 chains.py        gradients of chains: ops in a row that compute one function have one gradient together
 custom.py        `custom_gradient`: a function that says itself how to differentiate it (`tf.custom_gradient`)
 functions.py     gradients of functions: another function, traced once when a gradient is first asked for

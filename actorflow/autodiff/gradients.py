@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from actorflow.analysis.frames import is_free
 from actorflow.autodiff.branches import Mirror
 from actorflow.autodiff.reasons import NoneGradient
 from actorflow.autodiff.walk import Gradient, Walk, differentiable
+from actorflow.control_flow.context import CondContext, current
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.default_graph import get_default_graph
@@ -102,7 +104,11 @@ def gradients(
         raise ValueError(f"aggregation_method is one of af.AggregationMethod, but {aggregation_method!r} was given.")
     with graph.as_default(), graph.name_scope(name):
         seeds = seeds_of(y_list, grad_ys)
-        walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, Mirror(graph, None, None))
+        place = current(graph)
+        mirror = Mirror(graph, place, place)
+        for tensor in (*y_list, *x_list):
+            _check_place(tensor, mirror)
+        walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, mirror)
         walk.run(y_list, seeds)
         found = [walk.total(x.tensor_id) for x in x_list]
     for x, gradient in zip(x_list, found):
@@ -117,6 +123,22 @@ def seeds_of(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
     if len(given) != len(ys):
         raise ValueError(f"There are {len(ys)} ys, but {len(given)} grad_ys.")
     return [_seed(i, y, grad) for i, (y, grad) in enumerate(zip(ys, given))]
+
+
+def _check_place(tensor: Tensor, mirror: Mirror) -> None:
+    """Raises ValueError for a tensor inside of a loop or function that the gradient is not taken in."""
+    flow = None if is_free(tensor.op.node) else tensor.graph.flow_of(tensor.op.name)
+    while flow not in mirror.around:
+        if not isinstance(flow, CondContext):
+            raise ValueError(
+                describe(
+                    f"{tensor.name} is inside of {flow}, and has no gradient outside.",
+                    node=tensor.op.name,
+                    where=tensor.where,
+                    hint="Call gradients() inside, and return what it gives; or return the tensor, and use the result.",
+                )
+            )
+        flow = flow.parent
 
 
 def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.analysis.frames import is_free
 from actorflow.autodiff.branches import Mirror
-from actorflow.control_flow.context import CondContext, Context, join
+from actorflow.control_flow.context import Context
+from actorflow.control_flow.lifting import lifted
 from actorflow.control_flow.loop_context import LoopVariable, WhileContext
 from actorflow.dtypes import variant
 from actorflow.graph import scopes
@@ -56,7 +57,7 @@ class BackwardContext(WhileContext):
             return self.capture(source)
         if tensor.op.type == "Const":
             return convert_to_tensor(tensor.op.node.attrs["value"], tensor.dtype, graph=self.graph)
-        kept = history(self.forward, lifted(tensor, self.forward))
+        kept = history(self.forward, lifted(tensor, self.forward.chain()))
         assert kept.exit is not None
         mine = self.variable(kept.exit)
         assert mine.value is not None
@@ -76,25 +77,6 @@ def history(loop: WhileContext, tensor: Tensor) -> LoopVariable:
         with loop.entered(), graph.name_scope(f"{loop.name}/"):
             loop.close(known, push_back(known.value, tensor))
     return known
-
-
-def lifted(tensor: Tensor, loop: WhileContext) -> Tensor:
-    """A tensor of a branch as one of the loop's body that the branch is in; it means nothing where the branch was not
-    taken."""
-    graph = loop.graph
-    flow = graph.flow_of(tensor.op.name)
-    while flow is not loop:
-        assert isinstance(flow, CondContext) and flow.twin is not None
-        known = flow.lifted.get(tensor.tensor_id)
-        if known is None:
-            with scopes.changed(graph, flow=flow.twin, controls=()), graph.name_scope(f"{flow.name}/"):
-                nothing = empty_list() if tensor.dtype is variant else identity(zeros((0,), tensor.dtype))
-            with scopes.changed(graph, flow=flow, controls=()), graph.name_scope(f"{flow.name}/"):
-                inside = identity(tensor)
-                known = join(graph, flow.parent, [nothing, inside] if flow.branch else [inside, nothing])
-            flow.lifted[tensor.tensor_id] = known
-        tensor, flow = known, flow.parent
-    return tensor
 
 
 def loop_gradients(

@@ -17,8 +17,8 @@ from actorflow.autodiff.branches import Mirror, branch_gradients, is_branching
 from actorflow.autodiff.chains import ChainUnit, chains_among
 from actorflow.autodiff.override import rule_of
 from actorflow.autodiff.unbroadcast import unbroadcast
-from actorflow.control_flow.context import Context
-from actorflow.control_flow.loop_context import WhileContext
+from actorflow.control_flow.context import Context, current
+from actorflow.control_flow.loop_context import LoopVariable, WhileContext
 from actorflow.dtypes import variant
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -133,15 +133,20 @@ class Walk:
     @contextmanager
     def made_in(self, flow: Context | None) -> Iterator[None]:
         """Nodes made inside the block are where the gradients of tensors in `flow` belong."""
-        with scopes.changed(self.graph, flow=self.mirror.of(flow), controls=()):
+        place = self.mirror.of(flow)
+        if place is current(self.graph):  # where the program takes the gradient, and waits as the program says
+            yield
+            return
+        with scopes.changed(self.graph, flow=place, controls=()):
             yield
 
     def _unit(self, operation: Operation) -> Unit:
         """The loop that `operation` is in, seen from where this walk goes, or the node itself."""
         name = operation.inputs[0].op.name if operation.type == "Exit" else operation.name
         flow = self.graph.flow_of(name)
-        unit: Unit = operation.name
-        while flow is not None and flow is not self.mirror.inside:
+        variable = self.mirror.variable_of(operation)
+        unit: Unit = operation.name if variable is None else variable.enter.op.name
+        while flow not in self.mirror.around:
             if isinstance(flow, WhileContext):
                 unit = flow
             flow = flow.parent
@@ -152,25 +157,32 @@ class Walk:
             return [v.initial for v in unit.variables] + [outer for _, outer in unit.invariants()]
         if unit in self._chains:
             return self._chains[unit].inputs
-        return self.graph.get_operation_by_name(unit).inputs
+        operation = self.graph.get_operation_by_name(unit)
+        return [self.mirror.brought(operation)] if self.mirror.passes(operation) else operation.inputs
 
     def _outputs(self, unit: Unit) -> Sequence[Tensor]:
         if isinstance(unit, WhileContext):
             return [v.exit for v in unit.variables if v.exit is not None]
-        return self.graph.get_operation_by_name(unit).outputs
+        operation = self.graph.get_operation_by_name(unit)
+        variable = self.mirror.variable_of(operation)
+        if variable is None:
+            return operation.outputs
+        return [variable.merged, *([variable.value] if variable.value is not None else [])]
 
     def _find_reached(self) -> set[Unit]:
         """The units through which a derivative can get to an x."""
         reached: set[Unit] = set()
         stack = list(self._xs)
         while stack:
-            for operation in self.graph.consumers(stack.pop()):
+            for operation in self.mirror.users(stack.pop()):
                 unit = self._unit(operation)
                 if unit in reached:
                     continue
                 if isinstance(unit, WhileContext):
                     if not unit.back_prop:
                         continue
+                elif self.mirror.passes(operation) or self.mirror.variable_of(operation) is not None:
+                    pass
                 elif operation.type == "Enter":
                     raise NotImplementedError(
                         describe(
@@ -220,8 +232,15 @@ class Walk:
                     self.add(tensor, gradient)
 
     def _visit(self, operation: Operation) -> None:
-        outputs = [None if t.tensor_id in self._stops else self.total(t.tensor_id) for t in operation.outputs]
-        if all(dy is None for dy in outputs):
+        tensors = self._outputs(operation.name)
+        outputs = [None if t.tensor_id in self._stops else self.total(t.tensor_id) for t in tensors]
+        live = [dy for dy in outputs if dy is not None]
+        if not live:
+            return
+        if (variable := self.mirror.variable_of(operation)) is not None:
+            raise ValueError(_through_iterations(variable))
+        if self.mirror.passes(operation):
+            self.add(self.mirror.brought(operation), live[0])
             return
         if is_branching(operation):
             with self.graph.name_scope(f"{operation.name}_grad"), self.graph.gradient_of(operation.name):
@@ -290,6 +309,15 @@ class Walk:
                 for i, (t, g) in enumerate(zip(operation.inputs, found))
             ]
             return together(found) if self._gate else found
+
+
+def _through_iterations(variable: LoopVariable) -> str:
+    return describe(
+        f"Cannot compute gradient inside while loop through the initial value of a loop variable, {variable.initial.name}.",
+        where=variable.initial.where,
+        details=["the value in an iteration depends on it by all iterations before, whose body is not known yet"],
+        hint="Take the gradient with respect to the loop variable that the body is given, or take it outside of the loop.",
+    )
 
 
 def differentiable(tensor: Tensor) -> bool:

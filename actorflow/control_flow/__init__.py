@@ -6,6 +6,7 @@ function.py        `Defun`: a function of Python becomes a named part of the gra
                    version 1)
 function_body.py   the bodies of functions: where their nodes are made, what the graph knows of each function, and its calls
 functional.py      `map_fn`, `scan`, `foldl` and `foldr`: loops over the rows of tensors (`tf.map_fn` and others)
+lifting.py         values of branches outside of them, for gradients that are made elsewhere
 loop_context.py    the context of a while loop: its variables, each a circle of primitives (paper section 4.4)
 tensor_array.py    `TensorArray`: an array of tensors for loops (`tf.TensorArray`)
 while_loop.py      `while_loop` (`tf.while_loop`)

@@ -162,10 +162,10 @@ class CondContext(Context):
         self.lifted: dict[TensorId, Tensor] = {}
         """The tensors that were made available outside, for gradients of a loop around."""
 
-    @staticmethod
-    def pair(graph: Graph, name: str, parent: Context | None, pred: Tensor) -> tuple[CondContext, CondContext]:
+    @classmethod
+    def pair(cls, graph: Graph, name: str, parent: Context | None, pred: Tensor) -> tuple[CondContext, CondContext]:
         """The contexts of the false and of the true branch. `name` is the scope of their nodes."""
-        no, yes = (CondContext(graph, name, parent, pred, branch) for branch in (False, True))
+        no, yes = (cls(graph, name, parent, pred, branch) for branch in (False, True))
         no.twin, yes.twin = yes, no
         for side in (no, yes):
             with side.entered():

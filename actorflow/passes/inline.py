@@ -89,7 +89,8 @@ class _Inliner:
         end = self.ends[call.attrs["function"]]
         level = self.depth(end)
         base = call.attrs["of"]
-        self.chains[call.name] = chain = [*self.chains[base], call.name] if base else [call.name] * (level + 1)
+        shares = base in self.made  # unless nothing needs the forward call in the body that this one is in
+        self.chains[call.name] = chain = [*self.chains[base], call.name] if shares else [call.name] * (level + 1)
         self.original[call.name] = call
         levels = self.levels_of(end)
         shapes = [self.made[e.node].shapes[e.port] for e in call.inputs]
@@ -129,7 +130,8 @@ class _Inliner:
         if node.op == "Enter":
             attrs["frame_name"] = f"{owner}/{attrs['frame_name']}"
         if node.op == "Call" and attrs["of"]:
-            attrs["of"] = self.copied(chain[levels[attrs["of"]]], attrs["of"])
+            forward = attrs["of"]
+            attrs["of"] = self.copied(chain[levels[forward]], forward) if forward in levels else ""
         inputs = tuple(self.mapped(e, chain, levels) for e in node.inputs)
         controls = tuple(self.copied(chain[levels[c]], c) for c in node.controls)
         if not controls and all(is_free(self.source[e.node]) or self.is_reference(e) for e in node.inputs):
