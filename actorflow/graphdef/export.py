@@ -9,24 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, resource
+from actorflow.dtypes import DType, int32, int64, resource
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graphdef.attributes import shape_proto, to_attr
 from actorflow.graphdef.ops import (
     ELEMENT_TYPES,
     HIDDEN_ATTRS,
     INPUT_ORDER,
+    MORE_OUTPUTS,
+    NARROW,
+    ONE_TYPE,
     OWN_ATTRS,
     OWN_PREFIX,
     PASS_ON,
     RENAMED_ATTRS,
     SHAPE_INPUTS,
     UPDATES,
+    WIDE,
     WRITTEN,
 )
 from actorflow.graphdef.protos import GraphDef, NodeDef
-from actorflow.graphdef.rewrites.expansion import constant_node, expanded, summed_rows
+from actorflow.graphdef.rewrites.builder import constant_node
+from actorflow.graphdef.rewrites.expansion import expanded, summed_rows
 from actorflow.graphdef.rewrites.framed import with_constants_in_frames
+from actorflow.graphdef.rewrites.functions import without_functions
+from actorflow.graphdef.saving import without_saving
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
 from actorflow.registry import opdef
@@ -43,56 +50,75 @@ def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> Grap
     made = GraphDef()
     made.versions.producer = _PRODUCER
     made.versions.SetInParent()
-    nodes, old = with_constants_in_frames(graph.nodes), set(list(graph.nodes)[:since])
+    nodes, old = with_constants_in_frames(without_functions(graph.nodes)), set(list(graph.nodes)[:since])
     for node in nodes.values():
         if node.name not in old:
-            made.node.extend(_records(nodes, node, add_shapes))
-    return made
+            made.node.extend(records(nodes, node, add_shapes))
+    return without_saving(made)
 
 
 def node_def_of(nodes: Mapping[str, Node], node: Node, add_shapes: bool = False) -> NodeDef:
     """One node as a message. Raises TypeError, naming the node, for an attribute that no message has."""
-    return _records(nodes, node, add_shapes)[-1]
+    return records(nodes, node, add_shapes)[-1]
 
 
-def _records(nodes: Mapping[str, Node], node: Node, add_shapes: bool) -> list[NodeDef]:
+def records(nodes: Mapping[str, Node], node: Node, add_shapes: bool = False) -> list[NodeDef]:
     """The message of a node, after those of constants that TensorFlow's op takes as inputs beside it."""
     definition = opdef.lookup(node.op)
     inputs = [_input(tensor_id) for tensor_id in node.inputs]
+    types = [nodes[e.node].dtypes[e.port] for e in node.inputs]
     if (update := UPDATES.get(node.op)) is not None:
         return _with_read(nodes, node, update, add_shapes)
-    several = expanded(node, inputs, [nodes[e.node].dtypes[e.port] for e in node.inputs])
+    several = expanded(node, inputs, types)
     if several is not None:
         _set_relations(several[-1], node, add_shapes)
         return several
-    before: list[NodeDef] = []
+    before = _cast(node, inputs, types)
     made = NodeDef(name=node.name, op=WRITTEN.get(node.op, node.op), device=node.device)
     if node.op in WRITTEN and node.op.startswith("SparseApply"):
-        before, inputs = summed_rows(node, inputs, [nodes[e.node].dtypes[e.port] for e in node.inputs])
+        before, inputs = summed_rows(node, inputs, types)
     made.input.extend([inputs[i] for i in INPUT_ORDER.get(node.op, range(len(inputs)))])
     if (place := SHAPE_INPUTS.get(node.op)) is not None:
         before.append(constant_node(f"{node.name}/element_shape", _element_shape(node), node))
-        made.input.insert(place, before[0].name)
+        made.input.insert(place, before[-1].name)
         if node.op == "EmptyTensorList":
             before.append(constant_node(f"{node.name}/max_num_elements", -1, node))
-            made.input.append(before[1].name)
+            made.input.append(before[-1].name)
     made.input.extend([f"^{name}" for name in node.controls])
     try:
         _set_attrs(made, node, definition)
     except TypeError as error:
         raise TypeError(f"Node {node.name} ({node.op}), made at {node.where}, can't be a NodeDef: {error}") from None
-    _set_types(made, nodes, node, definition)
+    _set_types(made, nodes, node, definition, types)
     if node.op == "VariableV2":
         made.attr["shared_name"].s = node.attrs["shared_name"] or node.name
     _set_relations(made, node, add_shapes)
     return [*before, made]
 
 
+def _cast(node: Node, inputs: list[str], types: list[DType]) -> list[NodeDef]:
+    """Casts of integer inputs to the types that TensorFlow wants, whose names and types take the place of the inputs'."""
+    several = ONE_TYPE.get(node.op, ())
+    wanted = dict.fromkeys(several, int64 if any(types[i] is int64 for i in several) else int32)
+    for places, dtype in ((NARROW, int32), (WIDE, int64)):
+        if (place := places.get(node.op)) is not None:
+            wanted[place] = dtype
+    made = []
+    for index, dtype in wanted.items():
+        if types[index] is not dtype:
+            name = f"{node.name}/cast_{index}"
+            made.append(NodeDef(name=name, op="Cast", input=[inputs[index]], device=node.device))
+            for key, value in (("SrcT", types[index]), ("DstT", dtype)):
+                made[-1].attr[key].CopyFrom(to_attr(value))
+            inputs[index], types[index] = name, dtype
+    return made
+
+
 def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: bool) -> list[NodeDef]:
     """An update that gives its value, as one that does not and a read behind it."""
     bare = replace(node, name=f"{node.name}/update", op=update, dtypes=(), shapes=())
     read = replace(node, op="ReadVariableOp", inputs=node.inputs[:1], controls=(bare.name,), attrs=NO_ATTRS)
-    return [*_records(nodes, bare, add_shapes), *_records(nodes, read, add_shapes)]
+    return [*records(nodes, bare, add_shapes), *records(nodes, read, add_shapes)]
 
 
 def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
@@ -101,7 +127,8 @@ def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
         made.attr["_class"].list.s.extend([f"loc:@{name}".encode() for name in node.colocate])
     if node.origin is not None:
         made.attr["_gradient_of"].s = node.origin
-    if add_shapes and node.dtypes and not any(dtype.is_ref for dtype in node.dtypes):
+    alike = node.op not in MORE_OUTPUTS and not any(dtype.is_ref for dtype in node.dtypes)
+    if add_shapes and node.dtypes and alike:
         made.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
 
 
@@ -131,9 +158,10 @@ def _set_attrs(made: NodeDef, node: Node, definition: opdef.OpDef) -> None:
         made.attr[renamed.get(name, name)].CopyFrom(to_attr(value, kind))
 
 
-def _set_types(made: NodeDef, nodes: Mapping[str, Node], node: Node, definition: opdef.OpDef) -> None:
+def _set_types(
+    made: NodeDef, nodes: Mapping[str, Node], node: Node, definition: opdef.OpDef, inputs: Sequence[DType]
+) -> None:
     """The attributes that say the types of inputs."""
-    inputs = [nodes[e.node].dtypes[e.port] for e in node.inputs]
     for name in TYPE_NAMES.get(node.op, ()):
         value = type_attr(definition, name, inputs, node.dtypes)
         if name == "T" and inputs[0].is_ref and node.op in PASS_ON:
@@ -142,6 +170,8 @@ def _set_types(made: NodeDef, nodes: Mapping[str, Node], node: Node, definition:
             value = len(inputs) // (2 if node.op == "DynamicStitch" else 3)
         elif name == "T" and node.op == "DynamicStitch":
             value = inputs[-1].base_dtype
+        elif name == "num_sparse":
+            value = len(node.attrs["sparse_keys"])
         elif name == "shape_type":
             made.attr[name].type = 3
         elif name == "element_dtype" and node.op in ELEMENT_TYPES:
@@ -151,6 +181,8 @@ def _set_types(made: NodeDef, nodes: Mapping[str, Node], node: Node, definition:
             value = tuple(t.base_dtype for t in inputs[_LISTS_OF_TYPES[node.op] :])
         if value is not None:
             made.attr[name].CopyFrom(to_attr(value))
+    if node.op == "ConcatOffset" and inputs[-1] is int64:
+        made.attr["shape_type"].CopyFrom(to_attr(int64))
 
 
 _LISTS_OF_TYPES = {"IdentityN": 0, "Assert": 1, "StringFormat": 0}

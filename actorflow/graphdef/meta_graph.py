@@ -12,7 +12,7 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.importing import import_graph_def
 from actorflow.graphdef.message import Message
 from actorflow.graphdef.protos import CollectionDef, GraphDef, MetaGraphDef, SaverDef, VariableDef
-from actorflow.graphdef.saving import add_saving, without_saving, without_scope
+from actorflow.graphdef.saving import add_saving, without_scope
 from actorflow.graphdef.text import read_text
 from actorflow.logs import get_logger
 from actorflow.public import public
@@ -83,7 +83,7 @@ def export_meta_graph(
     if meta_info_def is not None:
         made.meta_info_def.CopyFrom(meta_info_def)
     made.meta_info_def.tensorflow_version = made.meta_info_def.tensorflow_version or "1.15.0"
-    made.graph_def.CopyFrom(graph_def or without_saving(graph.as_graph_def(add_shapes=True)))
+    made.graph_def.CopyFrom(graph_def or graph.as_graph_def(add_shapes=True))
     if clear_devices:
         for node in made.graph_def.node:
             node.ClearField("device")

@@ -144,6 +144,38 @@ INPUT_ORDER: dict[str, tuple[int, ...]] = {
 }
 """For ops whose inputs have another order: the number of actorflow's input for each of TensorFlow's."""
 
+ONE_TYPE: dict[str, tuple[int, ...]] = {
+    "InTopKV2": (1, 2),
+    "MatrixBandPart": (1, 2),
+    "ResourceStridedSliceAssign": (1, 2, 3),
+    "ScatterNd": (0, 2),
+    "Slice": (1, 2),
+    "SparseToDense": (0, 1),
+    "StridedSlice": (1, 2, 3),
+    "StridedSliceGrad": (0, 1, 2, 3),
+    "Substr": (1, 2),
+}
+"""Inputs that have one integer type in TensorFlow, the wider one, and may have two here."""
+
+NARROW: dict[str, int] = {
+    "AvgPool3DGrad": 0,
+    "AvgPoolGrad": 0,
+    "Conv2DBackpropFilter": 1,
+    "Conv2DBackpropInput": 0,
+    "Conv3DBackpropFilterV2": 1,
+    "DepthwiseConv2dNativeBackpropFilter": 1,
+    "DepthwiseConv2dNativeBackpropInput": 0,
+    "Split": 1,
+    "SplitV": 2,
+}
+"""An input that is int32 in TensorFlow, and may be int64 here."""
+
+WIDE: dict[str, int] = {"ReaderReadUpToV2": 2}
+"""An input that is int64 in TensorFlow, and may be int32 here."""
+
+MORE_OUTPUTS = frozenset({"TensorListConcat"})
+"""Ops that have more outputs in TensorFlow than here."""
+
 PASS_ON = frozenset({"Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"})
 """Ops that pass a variable's reference on."""
 
@@ -154,7 +186,6 @@ OWN_ATTRS: dict[str, frozenset[str]] = {
     "AccumulatorApplyGradient": frozenset({"worker", "most"}),
     "SparseAccumulatorApplyGradient": frozenset({"worker", "most"}),
     "MutableHashTableV2": frozenset({"value_shape", "checkpoint"}),
-    "TensorListScatter": frozenset({"once", "adds", "grows"}),
     "TensorListSetItem": frozenset({"adds"}),
 }
 """Attributes that TensorFlow's op lacks: where one is not the default, the op is written with `OWN_PREFIX` before its name, so

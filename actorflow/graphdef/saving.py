@@ -11,12 +11,12 @@ from actorflow.dtypes import DType, string
 from actorflow.graphdef.attributes import to_attr
 from actorflow.graphdef.protos import GraphDef, NodeDef, SaverDef
 
-_OWN = frozenset({"TakeVariables", "SaveVariables", "CommitCheckpoint", "RestoreVariables", "ReadNonce"})
+OWN = frozenset({"TakeVariables", "SaveVariables", "CommitCheckpoint", "RestoreVariables", "ReadNonce"})
 
 
 def without_saving(graph_def: GraphDef) -> GraphDef:
     """The nodes that neither save or restore by actorflow's own ops, nor need those that do."""
-    gone = {node.name for node in graph_def.node if node.op in _OWN}
+    gone = {node.name for node in graph_def.node if node.op in OWN}
     if not gone:
         return graph_def
     for node in graph_def.node:  # each comes after its inputs, but for the ends of loops

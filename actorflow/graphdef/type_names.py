@@ -13,7 +13,11 @@ _OPS = {
     "S T": "RandomGamma",
     "SrcT": "Cast",
     "T": (
-        "BroadcastGradientArgs Abs Acos Acosh Add ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam "
+        "BroadcastGradientArgs CropAndResize CropAndResizeGradBoxes DenseToDenseSetOperation DenseToSparseSetOperation "
+        "DrawBoundingBoxesV2 FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad "
+        "GetSessionHandle HSVToRGB RGBToHSV ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
+        "ResizeNearestNeighbor ResizeNearestNeighborGrad SampleDistortedBoundingBoxV2 SerializeManySparse SerializeSparse "
+        "SetSize SparseToSparseSetOperation Abs Acos Acosh Add ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdam "
         "ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign "
         "ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp AsString Asin Asinh Assert Assign AssignAdd "
         "AssignSub Atan Atan2 Atanh AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BarrierInsertMany BatchMatMulV2 BesselI0e "
@@ -91,7 +95,7 @@ _OPS = {
     "Treal Tcomplex": "IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D",
     "Tshape": "TensorListGetItem",
     "dtype": (
-        "AccumulatorApplyGradient AssignAddVariableOp AssignSubVariableOp AssignVariableOp IsVariableInitialized "
+        "AccumulatorApplyGradient AssignAddVariableOp AssignSubVariableOp AssignVariableOp "
         "PlaceholderWithDefault ReadVariableOp SparseAccumulatorApplyGradient"
     ),
     "dtype T Tseed": "StatelessRandomUniformInt",

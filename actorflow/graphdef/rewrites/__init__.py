@@ -1,9 +1,11 @@
 """Nodes on their way between actorflow's form and TensorFlow's, where one node is not one node there.
 
+builder.py       `Builder`: the nodes that stand for one
 control_flow.py  `write_if`, `write_while`: branches and loops that are functions, in the primitives of graphs
 examples.py      `ParseExample` with its keys as attributes and as inputs
 expansion.py     ops of actorflow's own as several of TensorFlow's
 framed.py        constants of loops, as TensorFlow wants them
 functions.py     `inlined`: the nodes of functions in the place of their calls
+lists.py         lists of tensors in the ops that TensorFlow has
 outputs.py       the numbers of outputs that bodies of functions name
 """

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import string
+from actorflow.dtypes import DType, string
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
-from actorflow.graphdef.attributes import to_attr
+from actorflow.graphdef.attributes import shape_proto
 from actorflow.graphdef.protos import NodeDef
+from actorflow.graphdef.rewrites.builder import Builder
 
-PARSING = frozenset({"ParseExample", "ParseExampleV2"})
+PARSING = frozenset({"ParseExample", "ParseExampleV2", "ParseSingleSequenceExample"})
 _KEPT = ("sparse_types", "dense_shapes")
+_SEQUENCE_KEPT = (
+    *("context_sparse_types", "feature_list_sparse_types", "feature_list_dense_types"),
+    *("context_dense_shapes", "feature_list_dense_shapes"),
+)
 
 
 def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tuple[NodeDef, list[Tensor]]:
@@ -29,7 +34,7 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
     Raises:
         ValueError: a key is no constant, or a feature is ragged.
     """
-    if "sparse_keys" in message.attr:
+    if "sparse_keys" in message.attr or "context_sparse_keys" in message.attr:
         return message, list(tensors)
 
     def constant(tensor: Tensor) -> list[bytes]:
@@ -38,6 +43,24 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
             raise ValueError(f"Node {message.name!r} ({message.op}): the keys of its features are no constants.")
         return list(np.ravel(value))
 
+    made = NodeDef(name=message.name, op=message.op, input=list(message.input), device=message.device)
+
+    def keep(names: Sequence[str], keys: Mapping[str, Sequence[bytes]]) -> None:
+        for name in names:
+            made.attr[name].CopyFrom(message.attr[name])
+        for name, several in keys.items():
+            made.attr[name].list.s.extend(several)
+            made.attr[name].list.SetInParent()
+
+    if message.op == "ParseSingleSequenceExample":
+        at = 2
+        features = {_EMPTY: constant(tensors[1])}
+        for kind in _SEQUENCE_KEYS:
+            count = int(message.attr[f"N{kind}"].i)
+            features[f"{kind}_keys"] = [constant(tensor)[0] for tensor in tensors[at : at + count]]
+            at += count
+        keep(_SEQUENCE_KEPT, features)
+        return made, [tensors[0], tensors[-1], *tensors[at:-1]]
     if message.op == "ParseExampleV2":
         sparse, dense, ragged = (constant(tensor) for tensor in tensors[2:5])
         if ragged:
@@ -48,26 +71,58 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
         keys = [constant(tensor)[0] for tensor in tensors[2 : 2 + sum(counts)]]
         sparse, dense = keys[: counts[0]], keys[counts[0] :]
         defaults = tensors[2 + sum(counts) :]
-    made = NodeDef(name=message.name, op="ParseExample", input=list(message.input), device=message.device)
-    for name in _KEPT:
-        made.attr[name].CopyFrom(message.attr[name])
-    for name, found in (("sparse_keys", sparse), ("dense_keys", dense)):
-        made.attr[name].list.s.extend(found)
-        made.attr[name].list.SetInParent()
+    made.op = "ParseExample"
+    keep(_KEPT, {"sparse_keys": sparse, "dense_keys": dense})
     return made, [*tensors[:2], *defaults]
 
 
-def key_constant(name: str, keys: Sequence[Any], node_input: str) -> NodeDef:
-    """A constant with the keys of features.
+def parse_example(b: Builder, types: Sequence[DType]) -> None:
+    """A `ParseExample` whose keys are constants."""
+    attrs = b.node.attrs
+    keys = {"sparse_keys": attrs["sparse_keys"], "dense_keys": attrs["dense_keys"], "ragged_keys": ()}
+    inputs = [*b.inputs[:2], *(_texts(b, name, several) for name, several in keys.items()), *b.inputs[2:]]
+    b.add(
+        "",
+        "ParseExampleV2",
+        inputs,
+        Tdense=types[2:],
+        num_sparse=len(attrs["sparse_keys"]),
+        sparse_types=attrs["sparse_types"],
+        ragged_value_types=(),
+        ragged_split_types=(),
+    )
+    _shapes(b, "dense_shapes")
 
-    Args:
-        name: its name.
-        keys: the keys.
-        node_input: an input of the node that takes them, in whose frame it has to be.
-    """
-    made = NodeDef(name=name, op="Const", input=[f"^{node_input.partition(':')[0]}"])
-    values = np.empty(len(keys), object)
-    values[:] = [key.encode() if isinstance(key, str) else key for key in keys]
-    made.attr["dtype"].CopyFrom(to_attr(string))
-    made.attr["value"].CopyFrom(to_attr(values))
-    return made
+
+def parse_sequence(b: Builder, types: Sequence[DType]) -> None:
+    """A `ParseSingleSequenceExample` whose keys are constants."""
+    attrs = b.node.attrs
+    inputs = [b.inputs[0], _texts(b, _EMPTY, attrs[_EMPTY])]
+    counts = {}
+    for kind in _SEQUENCE_KEYS:
+        keys = attrs[f"{kind}_keys"]
+        counts[f"N{kind}"] = len(keys)
+        inputs += [_texts(b, f"{kind}_key_{index}", key) for index, key in enumerate(keys)]
+    kept = {name: attrs[name] for name in _SEQUENCE_KEPT[:3]}
+    inputs += [*b.inputs[2:], b.inputs[1]]
+    b.add("", "ParseSingleSequenceExample", inputs, Tcontext_dense=types[2:], **counts, **kept)
+    for name in _SEQUENCE_KEPT[3:]:
+        _shapes(b, name)
+
+
+_EMPTY = "feature_list_dense_missing_assumed_empty"
+_SEQUENCE_KEYS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
+
+
+def _shapes(b: Builder, name: str) -> None:
+    made = b.made[-1].attr[name].list
+    made.shape.extend([shape_proto(shape) for shape in b.node.attrs[name]])
+    made.SetInParent()
+
+
+def _texts(b: Builder, name: str, keys: Any) -> str:
+    """A constant with the keys of features, or one key."""
+    several = [keys] if isinstance(keys, (str, bytes)) else keys
+    values = np.empty(len(several), object)
+    values[:] = [key.encode() if isinstance(key, str) else key for key in several]
+    return b.constant(name, values if several is keys else values.reshape(()), string)

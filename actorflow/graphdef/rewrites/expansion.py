@@ -4,53 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from actorflow.dtypes import DType, int32, resource
+from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.node import Node
-from actorflow.graphdef.attributes import shape_proto, to_attr
 from actorflow.graphdef.protos import NodeDef
-from actorflow.graphdef.rewrites.examples import key_constant
+from actorflow.graphdef.rewrites.builder import Builder
+from actorflow.graphdef.rewrites.examples import parse_example, parse_sequence
+from actorflow.graphdef.rewrites.lists import LISTS
 from actorflow.registry.opdef import lookup
 
 
-def constant_node(name: str, value: Any, node: Node) -> NodeDef:
-    """A constant beside a node, in the frame of its first input."""
-    made = NodeDef(name=name, op="Const", device=node.device)
-    if node.inputs:
-        made.input.append(f"^{node.inputs[0].node}")
-    array = np.asarray(value)
-    made.attr["dtype"].CopyFrom(to_attr(int32))
-    made.attr["value"].CopyFrom(to_attr(array.astype(np.int32)))
-    return made
-
-
-class _Builder:
-    """The nodes of one expansion."""
-
-    def __init__(self, node: Node, inputs: Sequence[str]) -> None:
-        self.node, self.inputs, self.made = node, inputs, list[NodeDef]()
-
-    def add(self, name: str, op: str, inputs: Sequence[str], **attrs: Any) -> str:
-        """Adds `node/name`, or with an empty name the node itself; gives its name."""
-        full = f"{self.node.name}/{name}" if name else self.node.name
-        made = NodeDef(
-            name=full, op=op, input=[*inputs, *(f"^{c}" for c in self.node.controls)], device=self.node.device
-        )
-        for key, value in attrs.items():
-            made.attr[key].CopyFrom(to_attr(value))
-        self.made.append(made)
-        return full
-
-    def constant(self, name: str, value: int) -> str:
-        full = f"{self.node.name}/{name}"
-        self.made.append(constant_node(full, value, self.node))
-        return full
-
-
-def _sum_to(b: _Builder, types: Sequence[DType]) -> None:
+def _sum_to(b: Builder, types: Sequence[DType]) -> None:
     value, index = types
     x, shape = b.inputs
     given = b.add("given", "Shape", [x], T=value, out_type=index)
@@ -59,7 +24,7 @@ def _sum_to(b: _Builder, types: Sequence[DType]) -> None:
     b.add("", "Reshape", [total, shape], T=value, Tshape=index)
 
 
-def _unreduce(b: _Builder, types: Sequence[DType]) -> None:
+def _unreduce(b: Builder, types: Sequence[DType]) -> None:
     value, index, along = types
     x, shape, axis = b.inputs
     if not b.node.attrs["keep_dims"]:
@@ -77,7 +42,7 @@ def _unreduce(b: _Builder, types: Sequence[DType]) -> None:
     b.add("", "BroadcastTo", [x, shape], T=value, Tidx=index)
 
 
-def _logical_xor(b: _Builder, types: Sequence[DType]) -> None:
+def _logical_xor(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "NotEqual", b.inputs, T=types[0], incompatible_shape_error=True)
 
 
@@ -86,7 +51,7 @@ def summed_rows(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> tu
     their results."""
     names = [spec.name for spec in lookup(node.op).inputs]
     rows, places = names.index("grad"), names.index("indices")
-    builder = _Builder(replace(node, controls=()), inputs)
+    builder = Builder(replace(node, controls=()), inputs)
     index = types[places]
     unique = builder.add("unique", "Unique", [inputs[places]], T=index, out_idx=int32)
     count = builder.add("count", "Size", [unique], T=index, out_type=int32)
@@ -103,7 +68,46 @@ def summed_rows(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> tu
     return builder.made, changed
 
 
-def _read_variable_or(b: _Builder, types: Sequence[DType]) -> None:
+def _sparse_adam(b: Builder, types: Sequence[DType]) -> None:
+    kind = types[0].base_dtype
+    before, inputs = summed_rows(b.node, b.inputs, types)
+    b.made += before
+    var, m, v, power1, power2, lr, beta1, beta2, epsilon, rows, places = inputs
+    one = b.constant("one", 1, kind)
+
+    def moment(name: str, handle: str, beta: str, term: str) -> str:
+        read = b.add(f"{name}/read", "ReadVariableOp", [handle], dtype=kind)
+        shrunk = b.add(f"{name}/shrunk", "Mul", [read, beta], T=kind)
+        assigned = b.add(f"{name}/assign", "AssignVariableOp", [handle, shrunk], dtype=kind)
+        part = b.add(f"{name}/part", "Mul", [term, b.add(f"{name}/rest", "Sub", [one, beta], T=kind)], T=kind)
+        inputs = [handle, places, part, f"^{assigned}"]
+        added = b.add(f"{name}/add", "ResourceScatterAdd", inputs, dtype=kind, Tindices=types[-1])
+        return b.add(f"{name}/value", "ReadVariableOp", [handle, f"^{added}"], dtype=kind)
+
+    mean = moment("m", m, beta1, rows)
+    root = b.add("root", "Sqrt", [moment("v", v, beta2, b.add("square", "Square", [rows], T=kind))], T=kind)
+    corrected = b.add("corrected", "Sqrt", [b.add("rest2", "Sub", [one, power2], T=kind)], T=kind)
+    rate = b.add("rate", "Mul", [lr, corrected], T=kind)
+    rate = b.add("scaled", "RealDiv", [rate, b.add("rest1", "Sub", [one, power1], T=kind)], T=kind)
+    below = b.add("below", "Add", [root, epsilon], T=kind)
+    step = b.add("step", "RealDiv", [b.add("moved", "Mul", [rate, mean], T=kind), below], T=kind)
+    b.add("", "AssignSubVariableOp", [var, step], dtype=kind)
+
+
+def _custom_gradient(b: Builder, types: Sequence[DType]) -> None:
+    b.add("", "IdentityN", b.inputs, T=tuple(types), _gradient_op_type=f"CustomGradient-{b.node.attrs['rule']}")
+
+
+def _select_queue(b: Builder, types: Sequence[DType]) -> None:
+    otherwise, handle, index = b.inputs
+    several = b.add("several", "Pack", [otherwise, handle], T=resource, N=2, axis=0)
+    chosen = b.add("chosen", "Equal", [index, b.constant("position", b.node.attrs["position"])], T=int32)
+    at = b.add("at", "Cast", [chosen], SrcT=bool_dtype, DstT=int32, Truncate=False)
+    places = [several, at, b.constant("axis", 0)]
+    b.add("", "GatherV2", places, Tparams=resource, Tindices=int32, Taxis=int32, batch_dims=0)
+
+
+def _read_variable_or(b: Builder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     ref, otherwise = b.inputs
     has = b.add("has", "VarIsInitializedOp", [ref])
@@ -113,49 +117,34 @@ def _read_variable_or(b: _Builder, types: Sequence[DType]) -> None:
     b.add("", "Identity", [b.add("merge", "Merge", [other, read], T=kind, N=2)], T=kind)
 
 
-def _assign_product(b: _Builder, kind: DType, name: str) -> str:
+def _assign_product(b: Builder, kind: DType, name: str) -> str:
     ref, factor = b.inputs
     read = b.add("read", "ReadVariableOp", [ref], dtype=kind)
     product = b.add("product", "Mul", [read, factor], T=kind)
     return b.add(name, "AssignVariableOp", [ref, product], dtype=kind)
 
 
-def _assign_mul(b: _Builder, types: Sequence[DType]) -> None:
+def _assign_mul(b: Builder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     update = _assign_product(b, kind, "update")
     b.add("", "ReadVariableOp", [b.inputs[0], f"^{update}"], dtype=kind)
 
 
-def _assign_mul_target(b: _Builder, types: Sequence[DType]) -> None:
+def _assign_mul_target(b: Builder, types: Sequence[DType]) -> None:
     _assign_product(b, types[0].base_dtype, "")
 
 
-def _parse_example(b: _Builder, types: Sequence[DType]) -> None:
-    attrs = b.node.attrs
-    keys = {"sparse_keys": attrs["sparse_keys"], "dense_keys": attrs["dense_keys"], "ragged_keys": ()}
-    for name, several in keys.items():
-        b.made.append(key_constant(f"{b.node.name}/{name}", several, b.inputs[0]))
-    inputs = [*b.inputs[:2], *(f"{b.node.name}/{name}" for name in keys), *b.inputs[2:]]
-    b.add(
-        "",
-        "ParseExampleV2",
-        inputs,
-        Tdense=types[2:],
-        num_sparse=len(attrs["sparse_keys"]),
-        sparse_types=attrs["sparse_types"],
-        ragged_value_types=(),
-        ragged_split_types=(),
-    )
-    b.made[-1].attr["dense_shapes"].list.shape.extend([shape_proto(shape) for shape in attrs["dense_shapes"]])
-    b.made[-1].attr["dense_shapes"].list.SetInParent()
-
-
-_EXPANSIONS: Mapping[str, Callable[[_Builder, Sequence[DType]], None]] = {
+_EXPANSIONS: Mapping[str, Callable[[Builder, Sequence[DType]], None]] = {
+    **LISTS,
     "AssignMul": _assign_mul,
     "AssignMulVariableOp": _assign_mul_target,
+    "CustomGradient": _custom_gradient,
     "LogicalXor": _logical_xor,
-    "ParseExample": _parse_example,
+    "ParseExample": parse_example,
+    "ParseSingleSequenceExample": parse_sequence,
     "ReadVariableOr": _read_variable_or,
+    "SelectQueue": _select_queue,
+    "SparseApplyAdam": _sparse_adam,
     "SumTo": _sum_to,
     "Unreduce": _unreduce,
 }
@@ -172,6 +161,6 @@ def expanded(node: Node, inputs: Sequence[str], types: Sequence[DType]) -> list[
     expand = _EXPANSIONS.get(node.op)
     if expand is None:
         return None
-    builder = _Builder(node, inputs)
+    builder = Builder(node, inputs)
     expand(builder, types)
     return builder.made

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.graph.node import Node
 from actorflow.graphdef.message import Field, Message
 from actorflow.graphdef.protos import DATA_TYPES, AttrValue, GraphDef, NodeDef
 from actorflow.graphdef.rewrites.control_flow import IFS, WHILES, write_if, write_while
 from actorflow.graphdef.rewrites.outputs import output_number
+from actorflow.passes.inline import inline
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _BRANCHING = frozenset({"Case", "StatelessCase", "For"})
@@ -44,6 +46,18 @@ class FunctionDef(Message):
         "attr": Field(5, AttrValue, key="string"),
         "control_ret": Field(6, "string", key="string"),
     }
+
+
+def without_functions(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
+    """The nodes of a graph of actorflow's, where the nodes of functions are in the place of their calls."""
+    made, _ = inline(nodes)
+    if made is nodes:
+        return nodes
+    inside: set[str] = set()
+    for node in made.values():  # each comes after its inputs, but for the ends of loops
+        if node.op in ("_Arg", "_Return") or any(e.node in inside for e in node.inputs) or inside & {*node.controls}:
+            inside.add(node.name)
+    return {name: node for name, node in made.items() if name not in inside}
 
 
 def inlined(graph_def: GraphDef) -> GraphDef:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import ANY, DTypeLike, int32, int64, variant
+from actorflow.dtypes import ANY, DTypeLike, float32, int32, int64, variant
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank, scalar
@@ -144,7 +144,9 @@ def remove_item(input_handle: TensorLike, index: TensorLike, *, name: str | None
 
 
 @op("TensorListClearItem", shape=_index_first, types={"input_handle": variant, **_INT}, result=variant, work=0)
-def clear_item(input_handle: TensorLike, index: TensorLike, *, name: str | None = None) -> Tensor:
+def clear_item(
+    input_handle: TensorLike, index: TensorLike, *, element_dtype: DTypeLike = float32, name: str | None = None
+) -> Tensor:
     """The list without the element at `index`, which then counts as zero."""
 
 
@@ -187,7 +189,9 @@ def scatter_list(
 
 
 @op("TensorListClear", shape=scalar, types={"input_handle": variant, "indices": int32}, result=variant)
-def clear_items(input_handle: TensorLike, indices: TensorLike, *, name: str | None = None) -> Tensor:
+def clear_items(
+    input_handle: TensorLike, indices: TensorLike, *, element_dtype: DTypeLike = float32, name: str | None = None
+) -> Tensor:
     """The list without the elements at `indices`, which then count as zero."""
 
 
@@ -204,7 +208,7 @@ def split_list(tensor: TensorLike, lengths: TensorLike, *, name: str | None = No
 
 
 @op("TensorListLengths", shape=lambda c: (None,), types={"input_handle": variant}, result=int64, gradient=None)
-def lengths_of(input_handle: TensorLike, *, name: str | None = None) -> Tensor:
+def lengths_of(input_handle: TensorLike, *, element_dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """The number of rows of each element."""
 
 
@@ -256,12 +260,12 @@ def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
 @set_item.gradient
 def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
     index = node.inputs[1]
-    return [clear_item(dy, index), None, get_item(dy, index, **_element_of(node.inputs[2]))]
+    return [clear_item(dy, index, element_dtype=node.inputs[2].dtype), None, get_item(dy, index, **_element_of(node.inputs[2]))]
 
 
 @clear_item.gradient
 def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
-    return [clear_item(dy, node.inputs[1]), None]
+    return [clear_item(dy, node.inputs[1], element_dtype=node.attrs["element_dtype"]), None]
 
 
 @stack_list.gradient
@@ -279,17 +283,18 @@ def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
     indices, tensor = node.inputs[1:]
     rows = tensor.static_shape
     d_rows = gather_list(dy, indices, element_dtype=tensor.dtype, element_shape=None if rows is None else rows[1:])
-    return [dy if node.attrs["adds"] else clear_items(dy, indices), None, d_rows]
+    kept = dy if node.attrs["adds"] else clear_items(dy, indices, element_dtype=tensor.dtype)
+    return [kept, None, d_rows]
 
 
 @clear_items.gradient
 def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
-    return [clear_items(dy, node.inputs[1]), None]
+    return [clear_items(dy, node.inputs[1], element_dtype=node.attrs["element_dtype"]), None]
 
 
 @concat_list.gradient
 def _(node: Operation, dy: Tensor) -> list[Tensor]:
-    return [split_list(dy, lengths_of(node.inputs[0]))]
+    return [split_list(dy, lengths_of(node.inputs[0], element_dtype=dy.dtype))]
 
 
 @split_list.gradient
