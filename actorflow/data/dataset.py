@@ -279,7 +279,8 @@ class Dataset(Sources, Iterable):
 
         Args:
             batch_size: how many elements.
-            padded_shapes: a shape for each leaf, with None or -1 for sizes up to the longest; so for all unless given.
+            padded_shapes: a shape for each leaf, with None or -1 for sizes up to the longest; so for all unless given. Shapes and
+                sizes may be tensors.
             padding_values: a value for each leaf, or one for all; 0 or "" unless given.
             drop_remainder: whether to leave out a last batch that is smaller.
             name: accepted for compatibility, without effect.
@@ -293,10 +294,9 @@ class Dataset(Sources, Iterable):
         values = padding.paddings(self.node.spec, padding_values)
         size, drop = parameter(batch_size, int64), parameter(drop_remainder, bool_dtype)
         always = known_integer(size) if not isinstance(drop, Tensor) and bool(drop) else None
-        kinds = [TensorSpec((always, *shape), leaf.dtype) for leaf, shape in zip(leaves, shapes)]
+        kinds = [padding.padded_spec(leaf, shape, always) for leaf, shape in zip(leaves, shapes)]
         spec = Spec(self.node.spec.rebuild(kinds))
-        options = {"shapes": [list(shape) for shape in shapes]}
-        return self._then("padded_batch", spec, tensors=(size, drop, *values), options=options)
+        return self._then("padded_batch", spec, tensors=(size, drop, *values, *shapes))
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of each element, one after another: what `batch` did is undone.

@@ -7,6 +7,7 @@ serves a client, a node of a graph that makes an iterator, and a function that m
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -181,32 +182,41 @@ def decode(record: Sequence[Any], tensors: Sequence[Any]) -> Node:
         raise ValueError(f"The data is no description of a dataset: {error}") from error
 
 
-def encode_spec(spec: Spec) -> list[Any]:
-    """The leaves of a spec; their structure is the client's own."""
-    found: list[Any] = []
-    leaves = iter(enumerate(spec.leaves))
-    for place, leaf in leaves:
-        if isinstance(leaf, DatasetSpec):
-            found.append([encode_spec(leaf.spec)])
-        elif place in spec.sparse:
-            (_, values), (_, shape) = next(leaves), next(leaves)
-            found.append([values.dtype.name, shape.static_shape[0], "sparse"])
-        else:
-            found.append([leaf.dtype.name, None if leaf.static_shape is None else list(leaf.static_shape)])
-    return found
+def encode_spec(spec: Spec) -> Any:
+    """A spec in terms of msgpack: lists are leaves, dicts are structures."""
+    return _encode_part(spec.structure)
 
 
-def decode_spec(leaves: Sequence[Any]) -> Spec:
-    """A spec with these leaves as a tuple."""
-    return Spec(tuple([_decode_leaf(*leaf) for leaf in leaves]))
+def _encode_part(part: Any) -> Any:
+    if isinstance(part, DatasetSpec):
+        return ["dataset", encode_spec(part.spec)]
+    if isinstance(part, SparseTensorSpec):
+        return ["sparse", part.dtype.name, None if part.static_shape is None else list(part.static_shape)]
+    if isinstance(part, TensorSpec):
+        return ["tensor", part.dtype.name, None if part.static_shape is None else list(part.static_shape)]
+    if isinstance(part, Mapping):
+        return {"keys": list(part), "parts": [_encode_part(part[key]) for key in part]}
+    names = {"class": type(part).__name__, "fields": list(part._fields)} if hasattr(part, "_fields") else {}
+    return {"parts": [_encode_part(one) for one in part], **names}
 
 
-def _decode_leaf(kind: Any, shape: Any = None, sparse: str = "") -> Any:
-    if isinstance(kind, list):
-        return DatasetSpec(decode_spec(kind))
-    if sparse:
-        return SparseTensorSpec(None if shape is None else (None,) * shape, kind)
-    return TensorSpec(shape, kind)
+def decode_spec(record: Any) -> Spec:
+    """The spec of `encode_spec`. Named tuples are of a class of the same name."""
+    return Spec(_decode_part(record))
+
+
+def _decode_part(record: Any) -> Any:
+    if isinstance(record, dict):
+        parts = [_decode_part(part) for part in record["parts"]]
+        if "keys" in record:
+            return dict(zip(record["keys"], parts))
+        if "fields" in record:
+            return namedtuple(record["class"], record["fields"])(*parts)
+        return tuple(parts)
+    kind, content, *shape = record
+    if kind == "dataset":
+        return DatasetSpec(decode_spec(content))
+    return SparseTensorSpec(shape[0], content) if kind == "sparse" else TensorSpec(shape[0], content)
 
 
 def bound_arrays(node: Node) -> None:

@@ -5,43 +5,83 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from actorflow.data.node import parameter, spec_of
 from actorflow.data.spec import Spec, parse, tensor_leaves
-from actorflow.dtypes import string
+from actorflow.dtypes import int64, string
 from actorflow.eager.functions.signature import TensorSpec
 from actorflow.graph.tensor import Tensor
-from actorflow.shapes import as_shape
+from actorflow.ops.math.cast import cast
+from actorflow.shapes import Shape, as_shape
 
 
-def padded_shapes(spec: Spec, given: Any) -> list[tuple[int | None, ...]]:
-    """The padded shape of each leaf. Raises ValueError for other ranks."""
+def padded_shapes(spec: Spec, given: Any) -> list[Any]:
+    """The padded shape of each leaf, a vector or a tensor, with -1 for the longest of the batch.
+
+    Raises:
+        ValueError: a shape has another rank, or a smaller size, than the component.
+        TypeError: it is no vector of integers.
+    """
     leaves = tensor_leaves(spec)
     if given is None:
-        wanted: list[Any] = [None] * len(leaves)
+        shapes: list[Any] = [None] * len(leaves)
     elif isinstance(spec.structure, TensorSpec):
-        wanted = [given]
+        shapes = [given]
     else:
-        wanted = _like(spec.structure, given)
-    made = []
-    for leaf, shape in zip(leaves, wanted):
+        shapes = _like(spec.structure, given)
+    return [_sizes(leaf.static_shape, shape) for leaf, shape in zip(leaves, shapes)]
+
+
+def _sizes(known: Shape, shape: Any) -> Any:
+    """A padded shape as a vector, with -1 for the longest of the batch."""
+    if shape is None:
+        if known is None:
+            raise ValueError("You must provide `padded_shapes` where the rank of a component is not known.")
+        return parameter([-1 if size is None else size for size in known], int64)
+    if isinstance(shape, (Tensor, np.ndarray)):
+        sizes = parameter(shape)
+    elif isinstance(shape, (list, tuple)) and any(isinstance(size, Tensor) for size in shape):
+        sizes = parameter([cast(-1 if size is None else size, int64) for size in shape], int64)
+    else:
+        static = as_shape(
+            [None if size == -1 else size for size in shape] if isinstance(shape, (list, tuple)) else shape
+        )
+        if static is None:
+            raise ValueError(
+                "A padded shape has a known rank: state each size, None or -1 for the longest of the batch."
+            )
+        sizes = parameter([-1 if size is None else size for size in static], int64)
+    form = spec_of(sizes)
+    if not form.dtype.is_integer or form.static_shape is not None and len(form.static_shape) != 1:
+        raise TypeError(f"A padded shape is a vector of integers, but {shape!r:.60} is none.")
+    if isinstance(sizes, Tensor):
+        return cast(sizes, int64)
+    if known is not None and len(known) != len(sizes):
+        raise ValueError(f"The padded shape {_text(sizes)} is not compatible with the shape {known} of the component.")
+    if known is not None and any(-1 < a < (b or 0) for a, b in zip(sizes, known)):
+        raise ValueError(f"The padded shape {_text(sizes)} is smaller than the shape {known} of the component.")
+    return sizes.astype(np.int64)
+
+
+def padded_spec(leaf: TensorSpec, sizes: Any, count: int | None) -> TensorSpec:
+    """The type and shape of a leaf in a batch of `count` rows that are padded to these sizes."""
+    if isinstance(sizes, Tensor):
+        rank = sizes.static_shape[0] if sizes.static_shape else None
         known = leaf.static_shape
-        if shape is None:
-            if known is None:
-                raise ValueError("You must provide `padded_shapes` where the rank of a component is not known.")
-            made.append(tuple([None] * len(known)) if None in known else known)
-            continue
-        sizes = as_shape([None if size in (-1, None) else int(size) for size in shape])
-        assert sizes is not None
-        if known is not None and len(known) != len(sizes):
-            raise ValueError(f"The padded shape {sizes} is not compatible with the shape {known} of the component.")
-        if known is not None and any(a is not None and b is not None and a < b for a, b in zip(sizes, known)):
-            raise ValueError(f"The padded shape {sizes} is smaller than the shape {known} of the component.")
-        made.append(tuple(sizes))
-    return made
+        rank = len(known) if rank is None and known is not None else rank
+        return TensorSpec(None if rank is None else (count, *[None] * rank), leaf.dtype)
+    return TensorSpec((count, *[None if size < 0 else int(size) for size in sizes]), leaf.dtype)
+
+
+def _text(sizes: Any) -> str:
+    return str(tuple([None if size < 0 else int(size) for size in sizes]))
 
 
 def _like(structure: Any, given: Any) -> list[Any]:
     if isinstance(structure, dict):
+        if not isinstance(given, dict) or given.keys() != structure.keys():
+            raise TypeError(f"{given!r} has another structure than the elements, whose keys are {sorted(structure)}.")
         return [one for key in sorted(structure) for one in _like(structure[key], given[key])]
     if isinstance(structure, tuple):
         if not isinstance(given, (tuple, list)) or len(given) != len(structure):

@@ -105,6 +105,8 @@ class FixedLengthRecordDataset(Dataset):
 
     Raises in a run:
         NotFoundError: there is no such file.
+        InvalidArgumentError: the bytes between header and footer are no whole number of records; the next file comes after it.
+        DataLossError: so it is with a packed file, which shows at its end.
     """
 
     __slots__ = ()

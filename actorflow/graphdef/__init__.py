@@ -3,13 +3,11 @@
 attributes.py  attributes of nodes as `AttrValue` messages, and back.
 export.py  `Graph.as_graph_def`, `Operation.node_def`, `train.write_graph`.
 importing.py  `import_graph_def`.
-message.py  messages of Protocol Buffers as Python classes.
 meta_graph.py  `train.export_meta_graph` and `train.import_meta_graph`, the `.meta` files.
 ops.py  which op of actorflow stands for which of TensorFlow's.
 protos.py  `GraphDef`, `NodeDef`, `MetaGraphDef` and the other messages.
 rewrites/  nodes that are several nodes in TensorFlow, or have other inputs there.
 saving.py  the nodes that save and restore, under TensorFlow's ops.
 subgraphs.py  `graph_util`.
-text.py  the text format.
 type_names.py  the attributes of TensorFlow's ops that say the types of inputs.
 """

@@ -10,12 +10,12 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.importing import import_graph_def
-from actorflow.graphdef.message import Message
 from actorflow.graphdef.protos import CollectionDef, GraphDef, MetaGraphDef, SaverDef, VariableDef
 from actorflow.graphdef.saving import add_saving, without_scope
-from actorflow.graphdef.text import read_text
 from actorflow.logs import get_logger
 from actorflow.public import public
+from actorflow.records.messages.message import Message
+from actorflow.records.messages.text import read_text
 from actorflow.records.wire import BrokenMessageError
 from actorflow.train.saving.saved_variables import named_variables
 from actorflow.train.saving.saver import Saver

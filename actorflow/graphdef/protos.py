@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from actorflow import dtypes
-from actorflow.graphdef.message import Field, Message
 from actorflow.public import public
+from actorflow.records.example import BytesList, FloatList, Int64List
+from actorflow.records.messages.message import Message
+from actorflow.records.messages.values import Field
 
 _BASE = {1: "DT_FLOAT", 2: "DT_DOUBLE", 3: "DT_INT32", 4: "DT_UINT8", 5: "DT_INT16", 6: "DT_INT8", 7: "DT_STRING"} | {
     8: "DT_COMPLEX64", 9: "DT_INT64", 10: "DT_BOOL", 11: "DT_QINT8", 12: "DT_QUINT8", 13: "DT_QINT32", 14: "DT_BFLOAT16",
@@ -72,7 +74,7 @@ class TensorProto(Message):
         "dcomplex_val": Field(12, "double", repeated=True),
         "half_val": Field(13, "int", repeated=True),
         "uint32_val": Field(16, "int", repeated=True),
-        "uint64_val": Field(17, "int", repeated=True),
+        "uint64_val": Field(17, "uint", repeated=True),
     }
 
 
@@ -296,24 +298,6 @@ class NodeList(Message):
     """Names of tensors and operations."""
 
     FIELDS: ClassVar[dict[str, Field]] = {"value": Field(1, "string", repeated=True)}
-
-
-class BytesList(Message):
-    """Messages, such as those of variables."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {"value": Field(1, "bytes", repeated=True)}
-
-
-class Int64List(Message):
-    """Numbers."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {"value": Field(1, "int", repeated=True)}
-
-
-class FloatList(Message):
-    """Numbers."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {"value": Field(1, "float", repeated=True)}
 
 
 class AnyMessage(Message):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actorflow.graphdef.message import Field, Message
+from actorflow.records.messages.message import Message
+from actorflow.records.messages.values import Field
 
 
 def _many(number: int, kind: object) -> Field:
@@ -26,7 +27,7 @@ class TensorProto(Message):
         "name": Field(8, "string"),
         "raw_data": Field(9, "bytes"),
         "double_data": _many(10, "double"),
-        "uint64_data": _many(11, "int"),
+        "uint64_data": _many(11, "uint"),
         "doc_string": Field(12, "string"),
         "external_data": _many(13, StringStringEntryProto),
         "data_location": Field(14, "enum"),

@@ -69,7 +69,7 @@ def _of_numbers(tensor: Any, name: str, dtype: Any, count: int) -> Any:
     elif dtype is int64:
         field, source = "int64_data", np.array(tensor.int64_data, np.int64)
     elif dtype in (uint32, uint64):
-        field, source = "uint64_data", np.array(tensor.uint64_data, np.int64).view(np.uint64)
+        field, source = "uint64_data", np.array(tensor.uint64_data, np.uint64)
     else:
         field, source = "int32_data", np.array(tensor.int32_data, np.int64)
     wanted = count * (2 if dtype.is_complex else 1)

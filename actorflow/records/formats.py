@@ -81,13 +81,15 @@ class Lines:
 class FixedLength:
     """Records of `record_bytes`, each `hop_bytes` (by default as many) after the last, labelled with their number from 0.
 
-    The file has `header_bytes` before and `footer_bytes` after them; a rest that is no whole record is left out.
+    The file has `header_bytes` before and `footer_bytes` after them. A rest that is no whole record is left out; with `whole` the
+    file is damaged there.
     """
 
     record_bytes: int
     header_bytes: int = 0
     footer_bytes: int = 0
     hop_bytes: int = 0
+    whole: bool = False
     hop: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,6 +100,14 @@ class FixedLength:
                 raise ValueError(f"{name} is at least 0, but it is {getattr(self, name)}.")
         object.__setattr__(self, "hop", self.hop_bytes or self.record_bytes)
 
+    def misfit(self, size: int) -> str | None:
+        """The fault of a file of this size where its records are to be whole; None where there is none."""
+        body = size - self.header_bytes - self.footer_bytes
+        if not self.whole or body >= 0 and body % self.record_bytes == 0:
+            return None
+        around = f"beside its header of {self.header_bytes} and its footer of {self.footer_bytes}"
+        return f"it has {body} bytes {around}, which is not an exact multiple of the record length ({self.record_bytes} bytes)"
+
     def split(self, data: bytes, at: Position, at_end: bool) -> Piece:
         first = self.header_bytes + at.number * self.hop - at.offset
         last = len(data) - self.footer_bytes - self.record_bytes  # where a record may begin
@@ -107,7 +117,8 @@ class FixedLength:
         values = [data[begin : begin + self.record_bytes] for begin in begins]
         ends = [at.offset + begin + self.hop for begin in begins]
         wanted = self.record_bytes + self.footer_bytes
-        return Piece(values, ends, range(at.number, after), start, wanted, finished=at_end)
+        damage = self.misfit(at.offset + len(data)) if at_end else None
+        return Piece(values, ends, range(at.number, after), start, wanted, at_end and damage is None, damage)
 
 
 @dataclass(frozen=True, slots=True)

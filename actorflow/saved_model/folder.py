@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from actorflow.errors import DataLossError, InvalidArgumentError
 from actorflow.formats import installed
 from actorflow.graphdef.protos import AssetFileDef, MetaGraphDef, SavedModel
-from actorflow.graphdef.text import read_text
 from actorflow.public import public
+from actorflow.records.messages.text import read_text
 from actorflow.records.wire import BrokenMessageError
 from actorflow.saved_model import constants
 from actorflow.saved_model.description import FORMAT, VERSION, described, restored

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actorflow.graphdef.message import Field, Message
 from actorflow.graphdef.protos import GraphDef, TensorProto, TensorShapeProto
 from actorflow.public import public
+from actorflow.records.messages.message import Message
+from actorflow.records.messages.values import Field
 
 
 class PluginData(Message):

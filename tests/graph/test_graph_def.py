@@ -40,7 +40,7 @@ def small() -> tf.Graph:
 def test_a_message_survives_the_wire_and_the_text() -> None:
     message = small().as_graph_def(add_shapes=True)
     assert tf.GraphDef.FromString(message.SerializeToString()) == message
-    from actorflow.graphdef.text import read_text
+    from actorflow.records.messages.text import read_text
 
     assert read_text(str(message), tf.GraphDef()) == message
     assert copy.deepcopy(message) == message == pickle.loads(pickle.dumps(message))
@@ -76,7 +76,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
 
 
 def test_text_that_is_no_message_names_its_line() -> None:
-    from actorflow.graphdef.text import read_text
+    from actorflow.records.messages.text import read_text
 
     with pytest.raises(BrokenMessageError, match=r"Line 2 .* a field 'nome'"):
         read_text('node {\n nome: "x" }', tf.GraphDef())
@@ -241,7 +241,7 @@ def test_an_attribute_that_tensorflow_has_not_changes_the_name_of_the_op() -> No
 
 
 def test_a_graph_is_written_to_a_file(tmp_path: Path) -> None:
-    from actorflow.graphdef.text import read_text
+    from actorflow.records.messages.text import read_text
 
     graph = small()
     text = tf.train.write_graph(graph, str(tmp_path / "deep"), "graph.pbtxt")

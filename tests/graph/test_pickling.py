@@ -35,8 +35,8 @@ ABSTRACT = {af.QueueBase, af.ReaderBase, af.train.Optimizer}
 
 
 def example() -> Any:
-    feature = af.train.Feature(int64_list=af.train.Int64List([1, 2]))
-    return af.train.Example(af.train.Features({"a": feature}))
+    feature = af.train.Feature(int64_list=af.train.Int64List(value=[1, 2]))
+    return af.train.Example(features=af.train.Features(feature={"a": feature}))
 
 
 PLAIN: dict[type, Callable[[], Any]] = {
@@ -55,9 +55,9 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.train.Example: example,
     af.train.Features: lambda: example().features,
     af.train.Feature: lambda: example().features.feature["a"],
-    af.train.BytesList: lambda: af.train.BytesList([b"a"]),
-    af.train.FloatList: lambda: af.train.FloatList([1.5]),
-    af.train.Int64List: lambda: af.train.Int64List([1]),
+    af.train.BytesList: lambda: af.train.BytesList(value=[b"a"]),
+    af.train.FloatList: lambda: af.train.FloatList(value=[1.5]),
+    af.train.Int64List: lambda: af.train.Int64List(value=[1]),
     af.TensorSpec: lambda: af.TensorSpec([None, 3], FLOAT, "x"),
     af.SparseTensorSpec: lambda: af.SparseTensorSpec([None, 3], FLOAT),
     af.Recording: lambda: af.Recording(every=7, folder="a"),
@@ -66,8 +66,8 @@ PLAIN: dict[type, Callable[[], Any]] = {
     af.train.SessionRunArgs: lambda: af.train.SessionRunArgs("loss:0", {"x:0": 1.0}),
     af.train.SessionRunValues: lambda: af.train.SessionRunValues([1.0], None, None),
     af.train.SecondOrStepTimer: lambda: af.train.SecondOrStepTimer(every_steps=3),
-    af.train.FeatureList: lambda: af.train.FeatureList([af.train.Feature()]),
-    af.train.FeatureLists: lambda: af.train.FeatureLists({"a": af.train.FeatureList()}),
+    af.train.FeatureList: lambda: af.train.FeatureList(feature=[af.train.Feature()]),
+    af.train.FeatureLists: lambda: af.train.FeatureLists(feature_list={"a": af.train.FeatureList()}),
     af.train.SequenceExample: lambda: af.train.SequenceExample(),
     af.io.TFRecordOptions: lambda: af.io.TFRecordOptions("GZIP"),
     af.io.TFRecordCompressionType: lambda: af.io.TFRecordCompressionType.ZLIB,

@@ -202,12 +202,12 @@ def test_messages_are_filled_in_place() -> None:
     example.features.feature["b"].int64_list.value.extend([-3, 300])
     example.features.feature["a"].float_list.value.append(1)
     example.features.feature["a"].float_list.value.append(2.5)
-    example.features.feature["c"].bytes_list.value.extend(["x", b"yz"])
+    example.features.feature["c"].bytes_list.value.extend([b"x", b"yz"])
     assert example.SerializeToString() == EXAMPLE
     assert train.Example().SerializeToString() == b""
     assert train.Feature().WhichOneof("kind") is None
-    with pytest.raises(ValueError, match="one list"):
-        train.Feature(float_list=train.FloatList([1]), int64_list=train.Int64List([1]))
+    with pytest.raises(ValueError, match="not both"):
+        train.Feature(float_list=train.FloatList(value=[1]), int64_list=train.Int64List(value=[1]))
 
 
 def test_unpacked_lists_repeated_fields_and_unknown_ones() -> None:
@@ -218,7 +218,7 @@ def test_unpacked_lists_repeated_fields_and_unknown_ones() -> None:
     assert read_feature(int64s + int64s)[1].tolist() == [1, 2, 1, 2]  # type: ignore[index]
     assert read_feature(floats + int64s)[1].tolist() == [1, 2]  # type: ignore[index]
     assert read_feature(b"") is None
-    assert train.Example.FromString(EXAMPLE + b"\x78\x05").SerializeToString() == EXAMPLE
+    assert train.Example.FromString(EXAMPLE + b"\x78\x05").SerializeToString() == EXAMPLE + b"\x78\x05"
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))

@@ -175,7 +175,7 @@ class CoroutineCaller:
 
     def __init__(self, function: PythonFunction, given: Spec, spec: Spec) -> None:
         self._function, self._given, self._spec = function, given, spec
-        self._unpacks = isinstance(given.structure, tuple)
+        self._unpacks = type(given.structure) is tuple
         self._takes_leaf = isinstance(given.structure, TensorSpec)
         self._who = f"the function {function.name}"
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from actorflow.data.spec import Element, Spec, fits, parse
+from actorflow.data.spec import Element, SparseTensorSpec, Spec, fits, parse
 from actorflow.dtypes import string
-from actorflow.eager.functions.signature import TensorSpec
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.convert import as_array
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 
 
 def converted(value: Any, spec: Spec, who: str) -> Element:
@@ -21,12 +22,8 @@ def converted(value: Any, spec: Spec, who: str) -> Element:
         spec: what was stated.
         who: gave it, for the error.
     """
-    if isinstance(spec.structure, TensorSpec):
-        return (_leaf(value, spec.leaves[0], who, 0),)
-    leaves = parse(value)[0] if isinstance(spec.structure, (tuple, dict)) else [value]
-    if isinstance(value, list) and isinstance(spec.structure, tuple):
-        leaves = value
-    if len(leaves) != len(spec.leaves):
+    leaves: list[Any] = []
+    if not _collect(list_as_tuple(value, spec.structure), spec.structure, leaves):
         raise InvalidArgumentError(
             f"`generator` yielded an element that did not match the expected structure: {who} gave {value!r:.80}, where "
             f"{spec!r} was expected."
@@ -34,6 +31,32 @@ def converted(value: Any, spec: Spec, who: str) -> Element:
             else f"{who} gave {value!r:.80}, where {spec!r} was expected."
         )
     return tuple([_leaf(given, leaf, who, index) for index, (given, leaf) in enumerate(zip(leaves, spec.leaves))])
+
+
+def list_as_tuple(value: Any, structure: Any) -> Any:
+    """A list where a tuple was stated as one."""
+    return tuple(value) if isinstance(value, list) and isinstance(structure, tuple) else value
+
+
+def _collect(value: Any, structure: Any, leaves: list[Any]) -> bool:
+    """Adds the parts of a value at the places of a structure's leaves. False where the value has another structure."""
+    if isinstance(structure, Mapping):
+        if not isinstance(value, Mapping) or value.keys() != structure.keys():
+            return False
+        return all([_collect(value[key], structure[key], leaves) for key in sorted(structure)])
+    if isinstance(structure, tuple):
+        if not isinstance(value, tuple) or len(value) != len(structure):
+            return False
+        if getattr(value, "_fields", names := getattr(structure, "_fields", None)) != names:
+            return False
+        return all([_collect(part, its, leaves) for part, its in zip(value, structure)])
+    if isinstance(structure, SparseTensorSpec):
+        if not isinstance(value, (SparseTensor, SparseTensorValue)):
+            return False
+        leaves += parse(value)[0]
+    else:
+        leaves.append(value)
+    return True
 
 
 def _leaf(given: Any, leaf: Any, who: str, index: int) -> Any:

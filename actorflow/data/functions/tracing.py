@@ -86,7 +86,7 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
     the last tensors of its node.
 
     Args:
-        function: the function. A tuple's parts are its arguments; other elements are one argument.
+        function: the function. A tuple's parts are its arguments; other elements, named tuples too, are one argument.
         spec: what elements look like.
         what: what it is called for, for errors.
         extra: what an argument before the element looks like, such as the state of a reduction.
@@ -110,11 +110,13 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
         before = [] if extra is None else [extra.of([argument(leaf) for leaf in extra.leaves])]
         given = spec.of([argument(leaf) for leaf in spec.leaves])
         try:
-            result = function(*before, *given) if isinstance(given, tuple) else function(*before, given)
+            result = function(*before, *given) if type(given) is tuple else function(*before, given)
         except Exception as error:
             error.add_note(f"  while {name} was traced for {what} at {user_line()}")
             raise
-        parts, rebuild = parse(result)
+        parts, rebuild = parse(
+            tuple(result) if isinstance(result, list) else result
+        )  # as `py_func` and `decode_csv` give
         outputs: dict[Tensor, int] = {}
         leaves: list[int | Node] = []
         specs: list[Any] = []

@@ -98,20 +98,20 @@ class PaddedBatch(Batch):
     def join(self, elements: Sequence[Element]) -> Element:
         made = []
         for index, column in enumerate(zip(*elements)):
-            wanted, padding = self.node.options["shapes"][index], self.node.tensors[2 + index]
-            made.append(_padded([array(value) for value in column], wanted, padding, index))
+            padding, sizes = self.node.tensors[2 + index], self.node.tensors[2 + len(elements[0]) + index]
+            made.append(_padded([array(value) for value in column], array(sizes).tolist(), padding, index))
         return tuple(made)
 
 
-def _padded(column: Sequence[Any], wanted: Sequence[int | None] | None, padding: Any, index: int) -> Any:
-    rank = column[0].ndim
-    if any(value.ndim != rank for value in column) or wanted is not None and len(wanted) != rank:
+def _padded(column: Sequence[Any], shape: Sequence[int], padding: Any, index: int) -> Any:
+    rank = len(shape)
+    if any(value.ndim != rank for value in column):
         raise InvalidArgumentError(
             f"All elements in a batch must have the same rank as the padded shape for component {index}: expected rank "
-            f"{rank if wanted is None else len(wanted)}, but the ranks are {sorted({v.ndim for v in column})}."
+            f"{rank}, but the ranks are {sorted({v.ndim for v in column})}."
         )
     longest = [max(value.shape[axis] for value in column) for axis in range(rank)]
-    sizes = longest if wanted is None else [most if want is None else want for want, most in zip(wanted, longest)]
+    sizes = [most if size < 0 else size for size, most in zip(shape, longest)]
     for number, value in enumerate(column):
         if any(has > size for has, size in zip(value.shape, sizes)):
             raise InvalidArgumentError(

@@ -35,7 +35,11 @@ class Records(OneInput):
             return Lines()
         if kind == "tfrecord":
             return TFRecords()
-        return FixedLength(*[int(tensor) for tensor in self.node.tensors[1:]])
+        return FixedLength(*self._sizes(), whole=True)
+
+    def _sizes(self) -> tuple[int, int, int]:
+        record, header, footer = (int(tensor) for tensor in self.node.tensors[1:])
+        return record, header, footer
 
     async def next(self, most: int) -> list[Element]:
         if self.running.turn_is_over(most):

@@ -8,11 +8,12 @@ from typing import ClassVar
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.graph.node import Node
-from actorflow.graphdef.message import Field, Message
 from actorflow.graphdef.protos import DATA_TYPES, AttrValue, GraphDef, NodeDef
 from actorflow.graphdef.rewrites.control_flow import IFS, WHILES, write_if, write_while
 from actorflow.graphdef.rewrites.outputs import output_number
 from actorflow.passes.inline import inline
+from actorflow.records.messages.message import Message
+from actorflow.records.messages.values import Field
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _BRANCHING = frozenset({"Case", "StatelessCase", "For"})

@@ -260,7 +260,11 @@ def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
 @set_item.gradient
 def _(node: Operation, dy: Tensor) -> list[Tensor | None]:
     index = node.inputs[1]
-    return [clear_item(dy, index, element_dtype=node.inputs[2].dtype), None, get_item(dy, index, **_element_of(node.inputs[2]))]
+    return [
+        clear_item(dy, index, element_dtype=node.inputs[2].dtype),
+        None,
+        get_item(dy, index, **_element_of(node.inputs[2])),
+    ]
 
 
 @clear_item.gradient

@@ -15,7 +15,7 @@ from typing import Any
 
 from actorflow.errors import DataLossError, InvalidArgumentError, OpError
 from actorflow.records import wire
-from actorflow.records.formats import Format, Piece, Position
+from actorflow.records.formats import FixedLength, Format, Piece, Position
 from actorflow.records.reading.fair_lock import FairLock
 from actorflow.records.reading.opening import on_thread, opened, read_fully
 from actorflow.records.roots import FileRoots
@@ -47,6 +47,8 @@ def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, ro
             raise DataLossError(f"The file {stream.path!r} was replaced by another while it was read.")
         stream = replace(stream, identity=identity)
         if not packing:
+            if isinstance(how, FixedLength) and (misfit := how.misfit(status.st_size)) is not None:
+                raise InvalidArgumentError(f"The file {stream.path!r} does not fall into whole records: {misfit}.")
             os.lseek(fd, at.offset, os.SEEK_SET)
             data = read_fully(fd, want)
             return stream, how.split(data, at, len(data) < want)

@@ -12,7 +12,7 @@ import numpy as np
 from actorflow import errors
 from actorflow.dtypes import as_dtype
 from actorflow.graph.convert import is_symbolic
-from actorflow.graphdef.text import read_text
+from actorflow.records.messages.text import read_text
 
 
 class Comparisons(unittest.TestCase):

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from actorflow.graphdef.message import Field, ListOf, MapOf, Message
+import numpy as np
+
+from actorflow.records.messages.containers import ListOf, MapOf
+from actorflow.records.messages.message import Message
+from actorflow.records.messages.values import Field
 from actorflow.records.wire import BrokenMessageError
 
 _TOKEN = re.compile(
@@ -54,8 +58,8 @@ def _scalar(field: Field, value: Any) -> str:
     if field.kind in ("string", "bytes"):
         return _quoted(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
     if field.kind == "float":
-        short = f"{value:.7g}"
-        return short if float(short) == value else f"{value:.9g}"
+        shorter = (f"{value:.{digits}g}" for digits in (6, 7, 8))
+        return next((text for text in shorter if np.float32(text) == np.float32(value)), f"{value:.9g}")
     return str(value)
 
 
