@@ -17,7 +17,7 @@ from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.flow.py_func import PythonFunction, keep
+from actorflow.ops.flow.py_func import PythonFunction, keep, kept
 from actorflow.ops.io import iterators as ops
 from actorflow.public import public
 from actorflow.user_line import user_line
@@ -337,6 +337,7 @@ def _python_functions(node: Node) -> Nodes[PythonFunction]:
     if isinstance(node.function, PythonFunction):
         yield node.function
     elif isinstance(node.function, Function):
+        yield from kept(node.function.graph)
         for leaf in node.function.leaves:
             if isinstance(leaf, Node):
                 yield from _python_functions(leaf)

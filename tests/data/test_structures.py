@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 from collections import namedtuple
 from collections.abc import Callable
@@ -141,6 +142,16 @@ async def test_a_coroutine_function_gets_elements_in_their_structure(structure: 
         assert seen == [[type(structure).__name__]] * 2
     else:
         assert {len(kinds) for kinds in seen} == {2 if isinstance(structure, tuple) else 1}
+
+
+async def test_a_function_within_a_function_lives_as_long_as_the_graph() -> None:
+    with af.Graph().as_default():
+        numbers = Dataset.range(2).map(lambda x: af.py_func(lambda y: y + 1, [x], af.int64, stateful=False))
+        element = numbers.make_one_shot_iterator().get_next()
+        del numbers
+        gc.collect()
+        async with af.Session() as session:
+            assert int(await session.run(element)) == 1
 
 
 # ---- padded shapes

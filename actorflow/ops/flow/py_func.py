@@ -177,6 +177,12 @@ def keep(graph: Graph, function: PythonFunction) -> None:
     graph.get_collection_ref(_KEPT).append(function)
 
 
+def kept(graph: Graph) -> list[PythonFunction]:
+    """The functions that a graph keeps alive."""
+    functions: list[PythonFunction] = graph.get_collection(_KEPT)
+    return functions
+
+
 @public("af")
 def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
     """`py_func` for a function with effects (`tf.numpy_function`). Results and errors are those of `py_func`.
