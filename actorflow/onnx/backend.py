@@ -9,7 +9,8 @@ import numpy as np
 
 from actorflow.dtypes import as_dtype
 from actorflow.graph.graph import Graph
-from actorflow.onnx.model import Model, load, read
+from actorflow.onnx.files import read
+from actorflow.onnx.model import Model, load
 from actorflow.onnx.nodes import text
 from actorflow.onnx.protos import ModelProto, NodeProto
 from actorflow.onnx.types import type_proto

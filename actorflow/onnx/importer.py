@@ -19,7 +19,7 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.onnx.nodes import BUILDERS, ENLARGING, IMPURE, Node, attribute_value
-from actorflow.onnx.tensors import array_of
+from actorflow.onnx.tensors import DataFolders, array_of
 from actorflow.onnx.upgrade import upgraded
 from actorflow.onnx.values import Listed, Optional_, Value, shape_of, static
 from actorflow.ops.array.constant import placeholder
@@ -43,13 +43,13 @@ class File:
     Args:
         opsets: the version of each domain.
         functions: those of the file, by domain, name and overload.
-        folder: below which external data may lie.
+        folder: where external data may lie.
         calls: the functions that were made, by all that decides about them.
     """
 
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str, str], Any]
-    folder: str | None = None
+    folder: DataFolders | None = None
     calls: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -225,7 +225,7 @@ def _known(value: Value) -> Value:
     return value if found is None else np.asarray(found, value.dtype.numpy_dtype).reshape(shape)
 
 
-def dense(sparse: Any, folder: str | None) -> Any:
+def dense(sparse: Any, folder: DataFolders | None) -> Any:
     """The array of a sparse tensor."""
     values, shape = array_of(sparse.values, folder), tuple(sparse.dims)
     size = num_elements(shape)

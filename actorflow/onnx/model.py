@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import actorflow.onnx.builders  # noqa: F401  (they enter themselves into the table)
-from actorflow.errors import InvalidArgumentError, UnimplementedError
+from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
+from actorflow.onnx.files import read
 from actorflow.onnx.importer import File, Scope, missing_ops
 from actorflow.onnx.ports import fetch_of, port_of
-from actorflow.onnx.protos import ModelProto
 from actorflow.onnx.tensors import array_of
 from actorflow.onnx.types import ValueType, value_type
 from actorflow.public import public
@@ -81,7 +79,8 @@ def load(
         values: the values of inputs that are the same in each run, such as sizes and axes. They are no inputs any more.
         trainable: whether the weights become trainable variables instead of constants: all that have a floating type, or those
             for whose names the function gives True.
-        folder: the folder below which external data lie; that of the file unless given.
+        folder: the folder in which external data lie, or below which the files are that links in the model's folder lead to.
+            Without it they lie below the model's folder; where the model's file is a link, also beside the file itself.
         name: a name scope for the nodes.
 
     Returns:
@@ -95,12 +94,28 @@ def load(
         >>> model = af.onnx.load(b"")
         Traceback (most recent call last):
         ...
-        actorflow.errors.InvalidArgumentError: The file is no ONNX model: it has no graph.
+        actorflow.errors.InvalidArgumentError: The source, 0 bytes, is no ONNX model: it is empty, so it has no graph.
     """
-    proto, folder = read(source, folder)
+    proto, folders = read(source, folder)
+    try:
+        return _built(proto, folders, shapes or {}, values or {}, trainable, name or "")
+    except OpError as error:
+        if isinstance(source, (str, os.PathLike)):
+            error.add_note(f"  in the model {os.fspath(source)!r}")
+        raise
+
+
+def _built(
+    proto: Any,
+    folders: Any,
+    shapes: Mapping[str, Sequence[int | None]],
+    values: Mapping[str, Any],
+    trainable: bool | Callable[[str], bool],
+    name: str,
+) -> Model:
     opsets = {("" if i.domain == "ai.onnx" else i.domain): i.version for i in proto.opset_import} or {"": 1}
     functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
-    file = File(opsets, functions, None if folder is None else str(folder))
+    file = File(opsets, functions, folders)
     missing = list(dict.fromkeys(missing_ops(proto.graph, file, opsets)))
     if missing:
         more = f"\n  and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
@@ -108,10 +123,10 @@ def load(
         raise UnimplementedError(f"The model has ops that are not supported:{lines}{more}")
     graph = get_default_graph()
     scope = Scope(file)
-    with graph.as_default(), graph.name_scope(name or ""):
+    with graph.as_default(), graph.name_scope(name):
         weights = _weights(proto.graph, scope, trainable)
-        _take_values(proto.graph, scope, values or {})
-        inputs = _inputs(proto.graph, scope, dict(shapes or {}))
+        _take_values(proto.graph, scope, values)
+        inputs = _inputs(proto.graph, scope, dict(shapes))
         scope.build(proto.graph)
         outputs = {}
         for info in proto.graph.output:
@@ -126,23 +141,6 @@ def load(
         f"{proto.producer_name} {proto.producer_version}".strip(),
         {entry.key: entry.value for entry in proto.metadata_props},
     )
-
-
-def read(source: Any, folder: Any = None) -> tuple[Any, Any]:
-    """The message of a model, and the folder of its external data."""
-    if hasattr(source, "SerializeToString"):
-        data: Any = source.SerializeToString()
-    elif isinstance(source, (bytes, bytearray, memoryview)):
-        data = source
-    else:
-        path = Path(source)
-        folder = path.parent if folder is None else folder
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
-    proto = ModelProto.FromString(data)
-    if not proto.HasField("graph"):
-        raise InvalidArgumentError("The file is no ONNX model: it has no graph.")
-    return proto, folder
 
 
 def _type_of(info: Any) -> ValueType:

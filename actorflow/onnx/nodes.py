@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.tensors import array_of
+from actorflow.onnx.tensors import DataFolders, array_of
 
 if TYPE_CHECKING:
     from actorflow.onnx.importer import Scope
@@ -109,7 +109,7 @@ _SINGLE = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 11: "sparse_tensor", 13: "tp"
 _MANY = {6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs", 14: "type_protos"}
 
 
-def attribute_value(proto: Any, folder: str | None) -> Any:
+def attribute_value(proto: Any, folder: DataFolders | None) -> Any:
     """The value of an attribute. Strings are text, in which bytes that are no UTF-8 are kept as lone surrogates."""
     kind = proto.type
     if not kind:  # files of the first version say it by the field alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,51 @@ from actorflow.onnx.types import BITS, code_of, dtype_of
 _LARGEST_STRINGS = 1 << 24
 
 
-def array_of(tensor: Any, folder: str | os.PathLike[str] | None = None) -> Any:
+@dataclass(frozen=True, slots=True)
+class DataFolders:
+    """Where the external data of a model lie.
+
+    In a cache of links the model's file and those of its data are links into a folder of files, which is trusted as well.
+
+    Args:
+        bases: the folders in which locations are looked up, in this order.
+        roots: the folders, without links, below which the files have to lie that locations lead to.
+    """
+
+    bases: tuple[Path, ...]
+    roots: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, folder: str | os.PathLike[str] | None, model: Path | None = None) -> DataFolders:
+        """The folders for a model's file, and for the folder that the caller named."""
+        named = [] if folder is None else [Path(folder)]
+        beside = [] if model is None else [model.parent, model.resolve().parent]
+        bases = list(dict.fromkeys((*named, *beside)))
+        return cls(tuple(bases), tuple(dict.fromkeys(base.resolve() for base in bases)))
+
+    def find(self, location: str) -> Path | None:
+        """The file of a location, None where there is none. Raises PermissionError where it lies outside."""
+        plain = os.path.normpath(location)
+        if not location or "\0" in location or os.path.isabs(location) or plain.startswith(".."):
+            raise PermissionError(location)
+        outside = False
+        for base in self.bases:
+            path = (base / location).resolve()
+            if path.is_file():
+                if any(path.is_relative_to(root) for root in self.roots):
+                    return path
+                outside = True
+        if outside:
+            raise PermissionError(location)
+        return None
+
+
+def array_of(tensor: Any, folder: DataFolders | None = None) -> Any:
     """The array that a `TensorProto` is.
 
     Args:
         tensor: the message.
-        folder: the folder of the model, below which external data may lie; None where there is none.
+        folder: where external data may lie; None where there is no place.
 
     Raises:
         InvalidArgumentError: sizes are negative, the data do not fit them, or external data are missing or lie elsewhere.
@@ -108,7 +148,7 @@ def _packed(values: Any, dtype: Any) -> bytes:
     return bytes(np.bitwise_or.reduce(shifted, 1))
 
 
-def _external(tensor: Any, name: str, folder: str | os.PathLike[str] | None, size: int) -> Any:
+def _external(tensor: Any, name: str, folder: DataFolders | None, size: int) -> Any:
     """The bytes of external data, mapped into memory."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
@@ -117,18 +157,19 @@ def _external(tensor: Any, name: str, folder: str | os.PathLike[str] | None, siz
             f"The data of the tensor {name!r} are in the file {location!r}, but the model came as bytes.",
             hint="Load the model from its file, or give folder=.",
         )
-    root = Path(folder).resolve()
-    path = (root / location).resolve()
-    if not location or "\0" in location or os.path.isabs(location) or not path.is_relative_to(root) or path == root:
+    try:
+        path = folder.find(location)
+    except PermissionError:
         raise InvalidArgumentError(
-            f"external_data of the tensor {name!r} lie in {location!r}, which is outside of the model's folder."
-        )
+            f"external_data of the tensor {name!r} lie in {location!r}, which is outside of the model's folder.",
+            hint="If it is a link to a place that you trust, give the folder around both by folder=.",
+        ) from None
+    if path is None:
+        raise InvalidArgumentError(f"external_data of the tensor {name!r} are missing: there is no file {location!r}.")
     try:
         offset, length = int(entries.get("offset", "0")), int(entries.get("length", size))
     except ValueError:
         raise InvalidArgumentError(f"offset or length of the external data of {name!r} is no number.") from None
-    if not path.is_file():
-        raise InvalidArgumentError(f"external_data of the tensor {name!r} are missing: there is no file {location!r}.")
     if offset < 0 or length != size or offset + length > path.stat().st_size:
         raise InvalidArgumentError(
             f"external_data of the tensor {name!r} are {length} bytes from {offset} on of {location!r}, which has "
