@@ -3,7 +3,8 @@
 common.py       sizes that may be known in a run only, axes, casts
 elementwise.py  arithmetic, comparisons, logic, activations
 reductions.py   reductions, places of extremes, sums along a dimension, softmax
-shapes.py       shapes and types: casts, reshapes, joins, slices, padding, constants
+shapes.py       shapes and types: casts, reshapes, joins, constants
+slices.py       slices, splits, padding, dimensions of one element
 gathers.py      elements by their places: gathers, scatters, one-hot vectors
 products.py     products of matrices, normalisations, losses
 signals.py      Fourier transforms, windows
@@ -27,9 +28,11 @@ from actorflow.onnx.builders import (
     sequences,
     shapes,
     signals,
+    slices,
     texts,
 )
 
 __all__ = [
-    "control", "elementwise", "gathers", "learned", "nn", "products", "reductions", "sequences", "shapes", "signals", "texts",
+    "control", "elementwise", "gathers", "learned", "nn", "products", "reductions", "sequences", "shapes", "signals", "slices",
+    "texts",
 ]  # fmt: skip

@@ -54,6 +54,14 @@ def shaped(value: Any, sizes: Sequence[Any]) -> Any:
     return af.reshape(value, vector(sizes))
 
 
+def in_int32(value: Any) -> Any:
+    """A count or place as int32, for ops that take no int64. One beyond it becomes the last one, which no tensor has."""
+    bounds = np.iinfo(np.int32)
+    if dtype_of(value) is af.int64:
+        value = af.minimum(af.maximum(value, np.int64(bounds.min)), np.int64(bounds.max))
+    return af.cast(value, af.int32)
+
+
 def positive(axis: int, rank: int) -> int:
     """An axis counted from the first dimension. Raises InvalidArgumentError where there is none."""
     if not -rank <= axis < rank:

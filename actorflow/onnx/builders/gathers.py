@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.onnx.builders.common import moved, number, positive, rank_of, size_of, vector
+from actorflow.onnx.builders.common import moved, number, positive, rank_of, size_of, vector, with_rank
 from actorflow.onnx.nodes import Node, onnx_op
-from actorflow.onnx.values import dtype_of, shape_of
+from actorflow.onnx.values import dtype_of, ints, shape_of
 
 
 def counted(indices: Any, size: Any) -> Any:
@@ -77,7 +77,7 @@ def _product_of(x: Any, places: Any, updates: Any) -> Any:
     strides = af.cumprod(af.concat([sizes[1:width], [np.int64(1)]], 0), reverse=True)
     flat = af.reshape(af.reduce_sum(af.cast(places, af.int64) * strides, -1), [-1])
     rows = af.reshape(updates, af.concat([[np.int64(-1)], sizes[width:]], 0))
-    count = af.cast(af.reduce_prod(sizes[:width]), af.int32)
+    count = af.reduce_prod(sizes[:width])
     return af.reshape(af.unsorted_segment_prod(rows, flat, count), sizes)
 
 
@@ -97,13 +97,17 @@ def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
 
 @onnx_op("OneHot", enlarging=True)
 def one_hot(node: Node, indices: Any, depth: Any, values: Any) -> Any:
-    count = af.cast(af.reshape(depth, []), af.int32)
-    whole = af.cast(indices, af.int64)
-    whole = af.where_v2(whole < 0, whole + af.cast(count, af.int64), whole)
+    """A depth beyond int32, or one that only a run knows, is compared with all places: the op of one-hot vectors takes int32."""
+    axis = _last(node.attr("axis", -1), rank_of(indices))
     off, on = af.unstack(values, num=2) if isinstance(values, af.Tensor) else (values[0], values[1])
-    return af.one_hot(
-        whole, count, on, off, axis=_last(node.attr("axis", -1), rank_of(indices)), dtype=dtype_of(values)
-    )
+    count = ints(depth)
+    size: Any = af.cast(af.reshape(depth, []), af.int64) if count is None else np.int64(count[0])
+    whole = af.cast(indices, af.int64)
+    whole = af.where_v2(whole < 0, whole + size, whole)
+    if count is not None and count[0] <= np.iinfo(np.int32).max:
+        return af.one_hot(whole, np.int32(count[0]), on, off, axis=axis, dtype=dtype_of(values))
+    places = with_rank(af.range_(size), rank_of(indices) + 1, axis)
+    return af.where_v2(af.equal(af.expand_dims(whole, axis), places), on, off)
 
 
 def _last(axis: int, rank: int) -> int:

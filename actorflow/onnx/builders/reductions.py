@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.onnx.builders.common import known, number, positive, rank_of, widened
+from actorflow.onnx.builders.common import in_int32, known, moved, number, positive, rank_of, widened
 from actorflow.onnx.builders.nn.layout import channels_first, last_place, within
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import dtype_of, ints, shape_of
@@ -109,12 +109,10 @@ def softmax(node: Node, x: Any) -> Any:
 
 @onnx_op("TopK")
 def top_k(node: Node, x: Any, k: Any) -> Any:
-    from actorflow.onnx.builders.common import moved
-
     rank = rank_of(x)
     axis = positive(node.attr("axis", -1), rank)
     last = moved(x, axis, rank - 1)
-    count = af.cast(af.reshape(k, []), af.int32)
+    count = in_int32(af.reshape(k, []))
     if node.attr("largest", 1):
         values, places = af.nn.top_k(last, count)
     else:
@@ -133,8 +131,8 @@ def unique(node: Node, x: Any) -> Any:
     fresh = af.concat([[True], af.reduce_any(af.not_equal(placed[1:], placed[:-1]), -1)], 0)
     fresh = fresh[: af.shape(rows)[0]]
     number_in_order = af.cumsum(af.cast(fresh, af.int64)) - 1
-    count = af.reduce_sum(af.cast(fresh, af.int32))
-    group = af.scatter_nd(af.expand_dims(order, -1), number_in_order, af.shape(order, out_type=af.int32))
+    count = af.reduce_sum(af.cast(fresh, af.int64))
+    group = af.scatter_nd(af.expand_dims(order, -1), number_in_order, af.shape(order, out_type=af.int64))
     first = af.unsorted_segment_min(af.cast(order, af.int64), number_in_order, count)
     counts = af.unsorted_segment_sum(af.ones_like(number_in_order), number_in_order, count)
     if not node.attr("sorted", 1):
@@ -147,8 +145,6 @@ def unique(node: Node, x: Any) -> Any:
 
 
 def _rows(x: Any, axis: int) -> Any:
-    from actorflow.onnx.builders.common import moved
-
     front = moved(x, axis, 0)
     return af.reshape(front, af.stack([af.shape(front)[0], af.reduce_prod(af.shape(front)[1:])]))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import known, moved, positive, rank_of, size_of
+from actorflow.onnx.builders.common import in_int32, known, moved, positive, rank_of, size_of
 from actorflow.onnx.builders.control import Body, repeated
 from actorflow.onnx.importer import Probe, stand_in
 from actorflow.onnx.nodes import Node, onnx_op
@@ -45,7 +45,7 @@ def length(node: Node, sequence: Listed) -> Any:
 def _place(sequence: Listed, position: Any, room: int) -> Any:
     """A position counted from the front, as int32. `room` is 1 where the end counts as well."""
     count = lists.length(sequence.flow) + np.int32(0)
-    at = af.cast(af.reshape(position, []), af.int32)
+    at = in_int32(af.reshape(position, []))
     return af.where_v2(at < 0, at + count, at)
 
 

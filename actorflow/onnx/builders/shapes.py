@@ -1,4 +1,4 @@
-"""Shapes and types: casts, reshapes, joins, slices, padding, constants."""
+"""Shapes and types: casts, reshapes, joins, constants."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 
 import actorflow as af
 from actorflow import dtypes as dt
-from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import known, number, positive, rank_of, shaped, size_of, sizes_of, vector
+from actorflow.onnx.builders.common import number, rank_of, shaped, size_of, sizes_of, vector
 from actorflow.onnx.importer import dense
 from actorflow.onnx.nodes import Node, onnx_op, raw
 from actorflow.onnx.types import dtype_of as element_type
-from actorflow.onnx.values import Listed, NotKnownError, Optional_, dtype_of, ints, shape_of
+from actorflow.onnx.values import Listed, Optional_, dtype_of, ints, shape_of
 
 
 @onnx_op("Identity")
@@ -180,21 +179,6 @@ def flatten(node: Node, x: Any) -> Any:
     return shaped(x, [af.reduce_prod(af.shape(x, out_type=af.int64)[:axis]), -1])
 
 
-@onnx_op("Squeeze")
-def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
-    found = None if axes is None else known(axes, "axes of Squeeze")
-    return af.squeeze(x, found) if found is None or found else af.identity(x)
-
-
-@onnx_op("Unsqueeze")
-def unsqueeze(node: Node, x: Any, axes: Any) -> Any:
-    places = known(axes, "axes of Unsqueeze")
-    rank = rank_of(x) + len(places)
-    for axis in sorted(positive(place, rank) for place in places):
-        x = af.expand_dims(x, axis)
-    return x
-
-
 @onnx_op("Transpose")
 def transpose(node: Node, x: Any) -> Any:
     """Of a transpose, which may be one between layouts, one transpose, or what that is of."""
@@ -213,91 +197,6 @@ def concat(node: Node, *values: Any) -> Any:
     return af.concat(list(values), node.required("axis")) if len(values) > 1 else af.identity(values[0])
 
 
-@onnx_op("Split")
-def split(node: Node, x: Any, sizes: Any = None) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
-    if sizes is not None:
-        return af.split(x, known(sizes, "the sizes of Split"), axis=axis)
-    count = node.attr("num_outputs", len(node.outputs))
-    whole = size_of(x, axis)
-    if not isinstance(whole, int):
-        return af.split(x, count, axis=axis)
-    each = -(-whole // count)
-    return af.split(x, [min(each, max(whole - each * at, 0)) for at in range(count)], axis=axis)
-
-
-@onnx_op("Slice")
-def slice_(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-    rank = rank_of(x)
-    first, last = ints(starts), ints(ends)
-    count = len(first or last or ()) or (shape_of(starts) or (None,))[0]
-    places = list(range(count or 0)) if axes is None else known(axes, "axes of Slice")
-    places = [positive(axis, rank) for axis in places]
-    strides = [1] * len(places) if steps is None else known(steps, "steps of Slice")
-    index: list[Any] = [slice(None)] * rank
-    for at, (axis, stride) in enumerate(zip(places, strides)):
-        if stride == 0:
-            raise InvalidArgumentError("A step of Slice is 0.")
-        index[axis] = slice(
-            _bound(None if first is None else first[at], starts, at),
-            _bound(None if last is None else last[at], ends, at, stride),
-            stride,
-        )
-    if isinstance(x, np.ndarray):
-        x = af.constant(x)
-    return x[tuple(index)]
-
-
-def _bound(value: int | None, vector: Any, at: int, stride: int = 1) -> Any:
-    """A bound of a slice. Those far outside stand for the end, and are kept in the range of int32 and int64."""
-    if value is None:
-        return af.clip_by_value(af.cast(vector[at], af.int64), -(2**31) + 1, 2**31 - 1)
-    if stride < 0 and value < -(2**30):
-        return None
-    return max(min(value, 2**31 - 1), -(2**31) + 1)
-
-
-@onnx_op("Pad", enlarging=True)
-def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
-    rank = rank_of(x)
-    places = list(range(rank)) if axes is None else [positive(axis, rank) for axis in known(axes, "axes of Pad")]
-    widths = ints(pads)
-    mode = node.attr("mode", "constant")
-    if widths is None:
-        pairs = af.transpose(af.reshape(pads, [2, -1]))
-        if places != list(range(rank)):
-            pairs = af.scatter_nd(np.array(places)[:, None], pairs, [rank, 2])
-        if mode in ("constant", "reflect"):
-            fill = number(0, x) if value is None else af.reshape(value, [])
-            return af.pad(x, pairs, mode.upper(), constant_values=fill)
-        raise NotKnownError(f"The widths of a Pad in mode {mode} have to be known while the graph is built.")
-    each = [(0, 0)] * rank
-    for at, axis in enumerate(places):
-        each[axis] = (widths[at], widths[at + len(places)])
-    if any(width < 0 for pair in each for width in pair):
-        cut = tuple(slice(max(-a, 0), min(b, 0) or None) for a, b in each)
-        x = (af.constant(x) if isinstance(x, np.ndarray) else x)[cut]
-        each = [(max(a, 0), max(b, 0)) for a, b in each]
-    if mode == "constant":
-        fill = number(0, x) if value is None else af.reshape(value, [])
-        return af.pad(x, np.array(each, np.int64).reshape(-1, 2), constant_values=fill)
-    for axis, (before, after) in enumerate(each):
-        if before or after:
-            x = af.gather(x, _outside(af.range_(-before, size_of(x, axis) + after), size_of(x, axis), mode), axis=axis)
-    return x
-
-
-def _outside(places: Any, size: Any, mode: str) -> Any:
-    """The elements that stand at places outside of a dimension."""
-    if mode == "wrap":
-        return af.floormod(places, size)
-    if mode == "edge":
-        return af.minimum(af.maximum(places, 0), size - 1)
-    period = af.maximum(2 * (size - 1), 1)
-    inside = af.floormod(places, period)
-    return af.minimum(inside, period - inside) if isinstance(size, int) and size > 1 else inside * 0
-
-
 @onnx_op("Expand", enlarging=True)
 def expand(node: Node, x: Any, sizes: Any) -> Any:
     wanted, own = ints(sizes), shape_of(x)
@@ -309,22 +208,6 @@ def expand(node: Node, x: Any, sizes: Any) -> Any:
 @onnx_op("Tile", enlarging=True)
 def tile(node: Node, x: Any, repeats: Any) -> Any:
     return af.tile(x, repeats)
-
-
-@onnx_op("CenterCropPad", enlarging=True)
-def center_crop_pad(node: Node, x: Any, sizes: Any) -> Any:
-    rank = rank_of(x)
-    places = [positive(axis, rank) for axis in node.attr("axes", range(rank))]
-    pads = np.zeros([rank, 2], np.int64)
-    index: list[Any] = [slice(None)] * rank
-    for axis, wanted in zip(places, known(sizes, "the sizes of CenterCropPad")):
-        (size,) = known(vector([size_of(x, axis)]), "the size of what CenterCropPad cuts")
-        if size >= wanted:
-            index[axis] = slice((size - wanted) // 2, (size - wanted) // 2 + wanted)
-        else:
-            pads[axis] = (wanted - size) // 2, wanted - size - (wanted - size) // 2
-    source = af.constant(x) if isinstance(x, np.ndarray) else x
-    return af.pad(source[tuple(index)], pads, constant_values=number(0, x))
 
 
 @onnx_op("SpaceToDepth", "DepthToSpace")

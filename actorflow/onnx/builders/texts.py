@@ -43,7 +43,7 @@ def string_split(node: Node, x: Any) -> Any:
     )
     rows = parts.indices[:, 0]
     sizes = sizes_of(x)
-    counts = af.unsorted_segment_sum(af.ones_like(rows), rows, af.cast(af.size(x), af.int32))
+    counts = af.unsorted_segment_sum(af.ones_like(rows), rows, af.size(x, out_type=af.int64))
     width = af.reduce_max(af.concat([counts, [np.int64(0)]], 0), keepdims=True)
     shape = af.stack([af.size(x, out_type=af.int64), width[0]])
     dense = af.sparse_to_dense(parts.indices, shape, parts.values, default_value=b"")

@@ -5,13 +5,23 @@ windows.py    convolutions and pools
 unpooling.py  what undoes windows, or looks over channels
 attention.py  attention, linear attention, rotary embeddings, causal convolutions with a state
 recurrent.py  RNN, GRU, LSTM
-sampling.py   images in other sizes and at given places: Resize, GridSample
+resizing.py   images in other sizes: Resize
+sampling.py   images at given places: GridSample
 regions.py    regions of images: RoiAlign, NonMaxSuppression, DeformConv
 quantized.py  numbers of few bits: to quantise and back, products and convolutions of whole numbers
 """
 
 from __future__ import annotations
 
-from actorflow.onnx.builders.nn import attention, quantized, recurrent, regions, sampling, unpooling, windows
+from actorflow.onnx.builders.nn import (
+    attention,
+    quantized,
+    recurrent,
+    regions,
+    resizing,
+    sampling,
+    unpooling,
+    windows,
+)
 
-__all__ = ["attention", "quantized", "recurrent", "regions", "sampling", "unpooling", "windows"]
+__all__ = ["attention", "quantized", "recurrent", "regions", "resizing", "sampling", "unpooling", "windows"]
