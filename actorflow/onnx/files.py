@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.graphdef.message import BrokenMessageError
 from actorflow.onnx.protos import ModelProto, TensorProto
 from actorflow.onnx.tensors import DataFolders
+from actorflow.records.wire import BrokenMessageError
 
 _BEGINS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"version https://git-lfs", "a pointer of Git LFS; `git lfs pull` gets the file itself"),
@@ -37,7 +37,7 @@ _BEGINS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"GIF8", "a picture in GIF"),
     (0, b"\x08\x01\x12", "a SavedModel of TensorFlow; `af.saved_model.load` reads its folder"),
 )  # fmt: skip
-"""Where a kind of file has its mark, the mark, and what the file is."""
+"""Kinds of files: the place of the mark, the mark, and the words for such a file."""
 
 _INSIDE: tuple[tuple[str, str], ...] = (
     (".onnx", "a zip archive with an ONNX model in it; unpack it first"),
@@ -50,7 +50,7 @@ _INSIDE: tuple[tuple[str, str], ...] = (
 
 
 def kind_of(data: Any) -> str | None:
-    """What the bytes of a file are that is no ONNX model, in words; None for what has no mark."""
+    """The kind of a file that is no ONNX model, in words; None for a file without a mark."""
     head = bytes(data[:512])
     for at, mark, kind in _BEGINS:
         if head[at : at + len(mark)] == mark:
@@ -132,7 +132,7 @@ def _message(data: Any, name: str) -> Any:
 
 
 def _other_message(data: Any) -> str | None:
-    """What a message of Protocol Buffers may be that is no model."""
+    """The kind of a message of Protocol Buffers that is no model."""
     try:
         if TensorProto.FromString(data).HasField("raw_data"):
             return "a tensor of ONNX (a `TensorProto`), such as test data are"

@@ -21,7 +21,7 @@ _LARGEST_STRINGS = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class DataFolders:
-    """Where the external data of a model lie.
+    """The places of a model's external data.
 
     In a cache of links the model's file and those of its data are links into a folder of files, which is trusted as well.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.dtypes import DType
+from actorflow.eager.scope import eager
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.values import NotKnownError, dtype_of, ints, shape_of, static
 
@@ -54,6 +55,32 @@ def shaped(value: Any, sizes: Sequence[Any]) -> Any:
     return af.reshape(value, vector(sizes))
 
 
+def computed(function: Callable[..., Any], *values: Any) -> Any:
+    """The results of a function of ops: arrays at once where its arguments are numbers and arrays, else tensors."""
+    if any(isinstance(value, af.Tensor) for value in values):
+        return function(*values)
+    with eager():
+        made = function(*values)
+        several = isinstance(made, (tuple, list))
+        return tuple(np.asarray(t.numpy()) for t in made) if several else np.asarray(made.numpy())
+
+
+def whole(value: Any) -> Any:
+    """A size as a scalar of int64, whether it is known or not."""
+    return np.int64(value) if isinstance(value, int) else af.cast(value, af.int64)
+
+
+def element(values: Any, at: int) -> Any:
+    """An element of a vector of whole numbers: an int where it is known, else a scalar of int64."""
+    numbers = ints(values)
+    return numbers[at] if numbers is not None else af.cast(values[at], af.int64)
+
+
+def at_least(value: Any, least: int) -> Any:
+    """The larger one of a size, which may be known or not, and a number."""
+    return max(value, least) if isinstance(value, int) else af.maximum(value, np.int64(least))
+
+
 def in_int32(value: Any) -> Any:
     """A count or place as int32, for ops that take no int64. One beyond it becomes the last one, which no tensor has."""
     bounds = np.iinfo(np.int32)
@@ -67,6 +94,13 @@ def positive(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise InvalidArgumentError(f"The axis {axis} is outside of the rank {rank}.")
     return axis % rank
+
+
+def counted_axis(axis: int, value: Any) -> int:
+    """An axis of a value, counted from the first dimension. The rank need not be known where it is counted so already."""
+    if axis >= 0 and shape_of(value) is None:
+        return axis
+    return positive(axis, rank_of(value))
 
 
 def known(value: Any, what: str) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import moved, positive, rank_of, size_of
+from actorflow.onnx.builders.common import counted_axis, moved, size_of
 from actorflow.onnx.importer import Probe, stand_in
 from actorflow.onnx.nodes import IMPURE, Node, onnx_op
 from actorflow.onnx.types import ValueType, value_type
@@ -230,11 +230,11 @@ def scan(node: Node, *inputs: Any) -> Any:
     out_axes = node.attr("scan_output_axes", [0] * outputs)
     back = node.attr("scan_output_directions", [0] * outputs)
     found = [af.reverse(s, [0]) if b else s for s, b in zip(stacks, back)]
-    return (*last, *(moved(s, 0, positive(axis, rank_of(s))) for s, axis in zip(found, out_axes)))
+    return (*last, *(moved(s, 0, counted_axis(axis, s)) for s, axis in zip(found, out_axes)))
 
 
 def _time_first(x: Any, axis: int, back: int) -> Any:
-    x = moved(x, positive(axis, rank_of(x)), 0)
+    x = moved(x, counted_axis(axis, x), 0)
     return af.reverse(x, [0]) if back else x
 
 

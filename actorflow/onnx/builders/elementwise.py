@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.onnx.builders.common import in_type, number, scalar, widened, with_rank
+from actorflow.onnx.builders.common import in_type, number, widened, with_rank
 from actorflow.onnx.nodes import Node, onnx_op, rows
 from actorflow.onnx.types import dtype_of as element_type
 from actorflow.onnx.values import dtype_of, shape_of, static
@@ -266,15 +266,14 @@ def multinomial(node: Node, x: Any) -> Any:
 @onnx_op("Dropout")
 def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
     """A file of a trained model drops nothing. One that asks for it draws in each run."""
-
-    all_of_it = af.cast(af.ones_like(x), af.bool)
-    share = scalar(ratio, 0.5)
-    if training is None or not share or (static(training) is not None and not static(training).any()):
-        return af.identity(x), all_of_it
-    kept = af.greater_equal(af.random_uniform(af.shape(x), dtype=af.float32, seed=_seed(node)), np.float32(share))
-    if static(training) is None:
-        kept = af.logical_or(kept, af.logical_not(training))
-        share = af.where_v2(training, np.float32(share), np.float32(0))
+    share = np.float32(0.5) if ratio is None else static(ratio)
+    flag = np.asarray(False) if training is None else static(training)
+    if (flag is not None and not flag.any()) or (share is not None and not share.any()):
+        return af.identity(x), af.cast(af.ones_like(x), af.bool)
+    share = af.cast(af.reshape(ratio, []), af.float32) if share is None else np.float32(share.reshape(()))
+    if flag is None:
+        share = af.where_v2(af.reshape(training, []), share, np.float32(0))
+    kept = af.greater_equal(af.random_uniform(af.shape(x), dtype=af.float32, seed=_seed(node)), share)
     return x * af.cast(kept, dtype_of(x)) / af.cast(np.float32(1) - share, dtype_of(x)), kept
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.onnx.builders.common import moved, number, positive, rank_of, size_of, vector, with_rank
+from actorflow.onnx.builders.common import counted_axis, moved, number, positive, rank_of, size_of, vector, with_rank
 from actorflow.onnx.nodes import Node, onnx_op
-from actorflow.onnx.values import dtype_of, ints, shape_of
+from actorflow.onnx.values import dtype_of, ints
 
 
 def counted(indices: Any, size: Any) -> Any:
@@ -24,7 +24,7 @@ def counted(indices: Any, size: Any) -> Any:
 
 @onnx_op("Gather")
 def gather(node: Node, x: Any, indices: Any) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
+    axis = counted_axis(node.attr("axis", 0), x)
     return af.gather(x, counted(indices, size_of(x, axis)), axis=axis)
 
 
@@ -43,15 +43,14 @@ def places_along(indices: Any, axis: int) -> Any:
 
 @onnx_op("GatherElements")
 def gather_elements(node: Node, x: Any, indices: Any) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
+    axis = counted_axis(node.attr("axis", 0), x)
     return af.gather_nd(x, places_along(counted(indices, size_of(x, axis)), axis))
 
 
 @onnx_op("GatherND")
 def gather_nd(node: Node, x: Any, indices: Any) -> Any:
     batch = node.attr("batch_dims", 0)
-    width = (shape_of(indices) or (None,))[-1]
-    sizes = af.cast(af.shape(x), dtype_of(indices))[batch : None if width is None else batch + width]
+    sizes = af.cast(af.shape(x), dtype_of(indices))[batch : batch + size_of(indices, -1)]
     return af.gather_nd(x, af.where_v2(indices < 0, indices + sizes, indices), batch_dims=batch)
 
 
@@ -73,8 +72,8 @@ def scattered(x: Any, places: Any, updates: Any, how: str) -> Any:
 def _product_of(x: Any, places: Any, updates: Any) -> Any:
     """The product of the updates of each element, 1 where there is none."""
     sizes = af.shape(x, out_type=af.int64)
-    width = (shape_of(places) or (None,))[-1] or rank_of(x)
-    strides = af.cumprod(af.concat([sizes[1:width], [np.int64(1)]], 0), reverse=True)
+    width = size_of(places, -1)
+    strides = af.cumprod(af.concat([sizes[:width][1:], [np.int64(1)]], 0)[-width:], reverse=True)
     flat = af.reshape(af.reduce_sum(af.cast(places, af.int64) * strides, -1), [-1])
     rows = af.reshape(updates, af.concat([[np.int64(-1)], sizes[width:]], 0))
     count = af.reduce_prod(sizes[:width])
@@ -83,15 +82,14 @@ def _product_of(x: Any, places: Any, updates: Any) -> Any:
 
 @onnx_op("ScatterElements")
 def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
+    axis = counted_axis(node.attr("axis", 0), x)
     places = places_along(counted(indices, size_of(x, axis)), axis)
     return scattered(x, places, updates, node.attr("reduction", "none"))
 
 
 @onnx_op("ScatterND")
 def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    width = (shape_of(indices) or (None,))[-1]
-    sizes = af.cast(af.shape(x), dtype_of(indices))[:width]
+    sizes = af.cast(af.shape(x), dtype_of(indices))[: size_of(indices, -1)]
     return scattered(x, af.where_v2(indices < 0, indices + sizes, indices), updates, node.attr("reduction", "none"))
 
 
@@ -129,7 +127,7 @@ def compress(node: Node, x: Any, condition: Any) -> Any:
     kept = af.reshape(af.where(condition), [-1])
     if axis is None:
         return af.gather(af.reshape(x, [-1]), kept)
-    return af.gather(x, kept, axis=positive(axis, rank_of(x)))
+    return af.gather(x, kept, axis=counted_axis(axis, x))
 
 
 @onnx_op("ReverseSequence")

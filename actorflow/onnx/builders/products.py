@@ -11,12 +11,17 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import (
     HALVES,
+    computed,
+    element,
+    in_int32,
     known,
     number,
     positive,
     rank_of,
     shaped,
     size_of,
+    vector,
+    whole,
     widened,
     with_rank,
 )
@@ -176,7 +181,7 @@ def negative_log_likelihood(node: Node, x: Any, target: Any, weight: Any = None)
 def _nll(node: Node, logarithms: Any, target: Any, weight: Any) -> Any:
     """Classes are in dimension 1. An entry that is ignored counts neither in the sum nor in the mean."""
     ignored = node.attr("ignore_index")
-    classes = af.cast(size_of(logarithms, 1), af.int32)
+    classes = in_int32(whole(size_of(logarithms, 1)))
     inside = (
         target if ignored is None else af.where_v2(af.equal(target, number(ignored, target)), number(0, target), target)
     )
@@ -204,14 +209,23 @@ def softmax_cross_entropy(node: Node, x: Any, target: Any, weight: Any = None) -
 
 @onnx_op("AffineGrid", enlarging=True)
 def affine_grid(node: Node, theta: Any, sizes: Any) -> Any:
-    whole = known(sizes, "the sizes of AffineGrid")
-    corners = bool(node.attr("align_corners", 0))
-    kind = dtype_of(theta).numpy_dtype
-    lines = []
-    for size in whole[2:]:
-        line = np.linspace(-1, 1, size) if corners and size > 1 else (np.arange(size) * 2 + 1) / size - 1
-        lines.append(line)
-    grids = np.meshgrid(*lines, indexing="ij")
-    points = np.stack([*reversed(grids), np.ones(whole[2:])], -1).reshape(-1, len(lines) + 1).astype(kind)
-    found = af.matmul(np.broadcast_to(points, (whole[0], *points.shape)).copy(), theta, transpose_b=True)
-    return shaped(found, [whole[0], *whole[2:], len(lines)])
+    (rank,) = known(vector([size_of(sizes, 0)]), "The number of dimensions of a grid")
+    corners, kind = bool(node.attr("align_corners", 0)), dtype_of(theta)
+    batch, _, *space = (element(sizes, at) for at in range(rank))
+    one, two = np.float64(1), np.float64(2)
+
+    def points(*space: Any) -> Any:
+        lines = []
+        for at, size in enumerate(space):
+            count = af.cast(whole(size), af.float64)
+            line = (af.range_(count) * two + one) / count - one
+            if corners:
+                even = af.range_(count) * two / af.maximum(count - one, one) - one
+                line = af.where_v2(count > one, even, line)
+            wide = af.reshape(line, [-1 if at == axis else 1 for axis in range(len(space))])
+            lines.append(af.broadcast_to(wide, vector(space)))
+        return af.cast(af.reshape(af.stack([*reversed(lines), af.ones_like(lines[0])], -1), [-1, len(space) + 1]), kind)
+
+    grid, width = computed(points, *space), len(space)
+    flat = af.matmul(grid, af.reshape(af.transpose(theta, [2, 0, 1]), [width + 1, -1]))
+    return shaped(af.transpose(shaped(flat, [-1, batch, width]), [1, 0, 2]), [batch, *space, width])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.onnx.builders.common import in_int32, known, moved, number, positive, rank_of, widened
+from actorflow.onnx.builders.common import counted_axis, in_int32, known, moved, number, positive, rank_of, widened
 from actorflow.onnx.builders.nn.layout import channels_first, last_place, within
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import dtype_of, ints, shape_of
@@ -49,6 +49,9 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
             axes = np.zeros(0, np.int64)  # the function of each element: the sum of one square, say
         elif none_given:
             axes = None
+        elif shape_of(axes) == (None,) and not node.attr("noop_with_empty_axes", 0):  # none may be given in a run
+            every = af.range_(np.int64(rank_of(x)) * af.cast(af.equal(af.size(axes), 0), af.int64))
+            axes = af.concat([axes, every], 0)
         inner, listed = within(x), None if axes is None else ints(axes)
         if inner is not None and listed:  # reduced where the dimensions lie, with the transpose behind
             rank = rank_of(x)
@@ -69,7 +72,7 @@ for _name, _function in _REDUCTIONS.items():
 
 @onnx_op("ArgMax", "ArgMin")
 def arg_extreme(node: Node, x: Any) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
+    axis = counted_axis(node.attr("axis", 0), x)
     function = af.argmax if node.op == "ArgMax" else af.argmin
     if node.attr("select_last_index", 0):
         size = af.shape(x, out_type=af.int64)[axis]
@@ -116,7 +119,8 @@ def top_k(node: Node, x: Any, k: Any) -> Any:
     if node.attr("largest", 1):
         values, places = af.nn.top_k(last, count)
     else:
-        places = af.argsort(last, axis=-1)[..., :count]
+        order = af.argsort(last, axis=-1)
+        places = af.slice_(order, [0] * rank, af.concat([af.shape(order)[:-1], af.reshape(count, [1])], 0))
         values = af.gather(last, places, batch_dims=rank - 1)
     return moved(values, rank - 1, axis), moved(af.cast(places, af.int64), rank - 1, axis)
 
@@ -125,7 +129,7 @@ def top_k(node: Node, x: Any, k: Any) -> Any:
 def unique(node: Node, x: Any) -> Any:
     """By an order of all pieces: equal ones are neighbours in it, and the first of them counts."""
     axis = node.attr("axis")
-    rows = af.reshape(x, [-1, 1]) if axis is None else _rows(x, positive(axis, rank_of(x)))
+    rows = af.reshape(x, [-1, 1]) if axis is None else _rows(x, counted_axis(axis, x))
     order = _lexical_order(rows)
     placed = af.gather(rows, order)
     fresh = af.concat([[True], af.reduce_any(af.not_equal(placed[1:], placed[:-1]), -1)], 0)

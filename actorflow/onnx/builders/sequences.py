@@ -8,7 +8,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import in_int32, known, moved, positive, rank_of, size_of
+from actorflow.onnx.builders.common import counted_axis, element, in_int32, moved, positive, size_of, whole
 from actorflow.onnx.builders.control import Body, repeated
 from actorflow.onnx.importer import Probe, stand_in
 from actorflow.onnx.nodes import Node, onnx_op
@@ -50,7 +50,7 @@ def _place(sequence: Listed, position: Any, room: int) -> Any:
 
 
 @onnx_op("SequenceAt")
-def element(node: Node, sequence: Listed, position: Any) -> Any:
+def sequence_at(node: Node, sequence: Listed, position: Any) -> Any:
     at = ints(position)
     if sequence.items is not None and at is not None:
         if not -len(sequence.items) <= at[0] < len(sequence.items):
@@ -66,6 +66,8 @@ def insert(node: Node, sequence: Listed, value: Any, position: Any = None) -> An
     at = None if position is None else ints(position)
     if sequence.items is not None and (position is None or at is not None):
         items = list(sequence.items)
+        if at is not None and not -len(items) <= at[0] <= len(items):
+            raise InvalidArgumentError(f"A sequence of {len(items)} elements takes none at {at[0]}.")
         items.insert(len(items) if at is None else at[0], value)
         return Listed(kind, _common([shape_of(v) for v in items]), items=items)
     if position is None:
@@ -120,21 +122,43 @@ def _mapped(sequence: Listed, function: Any) -> Listed:
 
 @onnx_op("SplitToSequence")
 def split_to(node: Node, x: Any, sizes: Any = None) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
-    if sizes is None:
-        count = known(np.asarray(size_of(x, axis)), "The size of what SplitToSequence splits")[0]
-        parts = af.split(x, count, axis=axis)
-        if not node.attr("keepdims", 1):
-            parts = [af.squeeze(part, [axis]) for part in parts]
-    else:
-        given = known(sizes, "the sizes of SplitToSequence")
-        if not shape_of(sizes):
-            whole = known(np.asarray(size_of(x, axis)), "The size of what SplitToSequence splits")[0]
-            if given[0] < 1:
-                raise InvalidArgumentError(f"The size of the pieces of {node} is {given[0]}.")
-            given = [min(given[0], whole - at) for at in range(0, whole, given[0])]
-        parts = af.split(x, given, axis=axis)
-    return Listed(dtype_of(x), _common([shape_of(part) for part in parts]), items=list(parts))
+    """Pieces of one size, of which the last may be smaller, or pieces of sizes of their own."""
+    axis = counted_axis(node.attr("axis", 0), x)
+    total, kept = size_of(x, axis), sizes is not None or bool(node.attr("keepdims", 1))
+    size = np.asarray(1) if sizes is None else sizes
+    lengths = ints(size) if shape_of(size) else None
+    if not shape_of(size):
+        each = element(af.reshape(size, [1]), 0)
+        if isinstance(each, int) and each < 1:
+            raise InvalidArgumentError(f"The size of the pieces of {node} is {each}.")
+        if isinstance(each, int) and isinstance(total, int):
+            lengths = [min(each, total - at) for at in range(0, total, each)]
+        else:
+            count = (whole(total) + whole(each) - 1) // whole(each)
+            size = af.minimum(whole(each), whole(total) - af.range_(count) * whole(each))
+    if lengths is None and (shape_of(size) or (None,))[0] is None:
+        return _pieces(x, size, axis, kept)
+    count = shape_of(size)[0] if lengths is None else None  # type: ignore[index]
+    parts = af.split(x, size if lengths is None else lengths, axis=axis, num=count) if lengths != [] else []
+    items = list(parts) if kept else [af.squeeze(part, [axis]) for part in parts]
+    return Listed(dtype_of(x), _common([shape_of(part) for part in items]), items=items)
+
+
+def _pieces(x: Any, lengths: Any, axis: int, kept: bool) -> Listed:
+    """A sequence of pieces whose number a run knows."""
+    wide = af.cast(lengths, af.int64)
+    starts = af.cumsum(wide, exclusive=True)
+    count = af.size(wide)
+    shape = [None if at == axis else size for at, size in enumerate(shape_of(x) or ())]
+    if not kept:
+        del shape[axis]
+
+    def step(at: Any, items: Any) -> Any:
+        piece = x[(*[slice(None)] * axis, slice(starts[at], starts[at] + wide[at]))]
+        return at + 1, lists.set_item(items, at, piece if kept else af.squeeze(piece, [axis]))
+
+    _, flow = af.while_loop(lambda at, _: at < count, step, [0, lists.reserve(count)])
+    return Listed(dtype_of(x), tuple(shape), flow=flow)
 
 
 @onnx_op("SequenceMap")

@@ -157,11 +157,10 @@ def reshape(node: Node, x: Any, sizes: Any) -> Any:
         return af.reshape(x, sizes)
     if wanted is not None:
         return shaped(x, [size_of(x, at) if size == 0 else size for at, size in enumerate(wanted)])
-    if shape_of(sizes) is not None and (length := shape_of(sizes)[0]) is not None:  # type: ignore[index]
-        own = af.shape(x, out_type=af.int64)[:length]
-        own = af.pad(own, [[0, af.cast(length - af.size(own), af.int32)]])
-        return af.reshape(x, af.where_v2(af.equal(sizes, np.int64(0)), own, sizes))
-    return af.reshape(x, sizes)
+    (length,) = shape_of(sizes) or (None,)
+    own = af.concat([af.shape(x, out_type=af.int64), af.zeros_like(sizes)], 0)
+    own = own[: af.size(sizes) if length is None else length]
+    return af.reshape(x, af.where_v2(af.equal(sizes, np.int64(0)), own, sizes))
 
 
 @onnx_op("Flatten")

@@ -11,7 +11,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import number, positive, rank_of, size_of, sizes_of, vector
+from actorflow.onnx.builders.common import counted_axis, number, positive, rank_of, size_of, sizes_of, vector
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import ints, shape_of
 
@@ -96,7 +96,7 @@ def _sliced(x: Any, starts: Any, ends: Any, axes: Any, steps: Any, places: list[
 
 @onnx_op("Split")
 def split(node: Node, x: Any, sizes: Any = None) -> Any:
-    axis = positive(node.attr("axis", 0), rank_of(x))
+    axis = counted_axis(node.attr("axis", 0), x)
     count = node.attr("num_outputs", len(node.outputs))
     if sizes is not None:
         pieces = ints(sizes)

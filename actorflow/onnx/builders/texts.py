@@ -8,7 +8,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import known, number, rank_of, size_of, sizes_of
+from actorflow.onnx.builders.common import number, rank_of, size_of, sizes_of, whole
 from actorflow.onnx.nodes import Node, onnx_op, raw
 from actorflow.onnx.values import dtype_of, shape_of
 
@@ -24,7 +24,7 @@ def words(values: Any) -> Any:
 
 @onnx_op("StringConcat")
 def string_concat(node: Node, x: Any, y: Any) -> Any:
-    if shape_of(x) != shape_of(y):
+    if shape_of(x) != shape_of(y) or None in (shape_of(x) or (None,)):
         sizes = af.broadcast_dynamic_shape(sizes_of(x), sizes_of(y))
         x, y = af.broadcast_to(x, sizes), af.broadcast_to(y, sizes)
     return af.strings.join([x, y])
@@ -80,7 +80,7 @@ def tf_idf(node: Node, x: Any) -> Any:
     begins, columns = node.required("ngram_counts"), np.asarray(node.required("ngram_indexes"))
     shortest, longest = node.required("min_gram_length"), node.required("max_gram_length")
     rows = x if rank_of(x) == 2 else af.reshape(x, [1, -1])
-    (length,) = known(np.asarray(size_of(rows, 1)), "The length of what TfIdfVectorizer counts in")
+    length = size_of(rows, 1)
     out = int(columns.max()) + 1
     total = af.zeros(af.stack([af.shape(rows)[0], out]), af.float32)
     passed = 0
@@ -93,10 +93,8 @@ def tf_idf(node: Node, x: Any) -> Any:
         target = np.zeros([len(grams), out], np.float32)
         target[np.arange(len(grams)), places] = 1
         for stride in range(1, 2 if width == 1 else node.required("max_skip_count") + 2):
-            starts = np.arange(max(length - stride * (width - 1), 0))
-            if not len(starts):
-                continue
-            windows = af.gather(rows, starts[:, None] + np.arange(width) * stride, axis=1)
+            starts = af.range_(af.maximum(whole(length) - np.int64(stride * (width - 1)), np.int64(0)))
+            windows = af.gather(rows, af.expand_dims(starts, 1) + np.arange(width) * stride, axis=1)
             same = af.reduce_all(af.equal(af.expand_dims(windows, 2), grams), -1)
             total = total + af.matmul(af.reduce_sum(af.cast(same, af.float32), 1), target)
     mode, weights = node.required("mode"), node.attr("weights")

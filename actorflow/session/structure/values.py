@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, ResourceExhaustedError
 from actorflow.graph.node import Node, TensorId
 from actorflow.runtime.plan import Plan
 from actorflow.runtime.step import Step
@@ -38,7 +38,7 @@ def result_of(step: Step, executor: int, position: int, value: Any, feeds: Mappi
         if feeds and (value.base is not None or value.flags.writeable):
             for fed in feeds.values():
                 if type(fed) is np.ndarray and (value is fed or np.may_share_memory(value, fed)):
-                    value = value.copy()  # what the caller fed stays the caller's to write
+                    value = _copied(value)  # what the caller fed stays the caller's to write
                     break
         if value.flags.writeable:
             value.flags.writeable = False
@@ -46,6 +46,13 @@ def result_of(step: Step, executor: int, position: int, value: Any, feeds: Mappi
     if value is DEAD:
         raise _dead(step, step.executors[executor].plan.fetches[position])
     return value
+
+
+def _copied(value: Any) -> Any:
+    try:
+        return value.copy()
+    except MemoryError as error:
+        raise ResourceExhaustedError(f"A fetched value has no room: {error}") from None
 
 
 def _original(tensor_id: TensorId, nodes: Mapping[str, Node]) -> TensorId:

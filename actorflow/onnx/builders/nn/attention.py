@@ -9,6 +9,7 @@ import numpy as np
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import (
+    computed,
     known,
     number,
     rank_of,
@@ -16,6 +17,7 @@ from actorflow.onnx.builders.common import (
     size_of,
     sizes_of,
     vector,
+    whole,
     widened,
 )  # fmt: skip
 from actorflow.onnx.nodes import Node, onnx_op
@@ -39,9 +41,17 @@ def for_each_query_head(x: Any, heads: int) -> Any:
     own = size_of(x, 1)
     if own == heads:
         return x
-    if heads % own:
+    if isinstance(heads, int) and isinstance(own, int) and heads % own:
         raise InvalidArgumentError(f"{heads} heads of queries don't share {own} heads of keys evenly.")
-    return af.gather(x, np.arange(heads) // (heads // own), axis=1)
+    return af.gather(x, computed(lambda all_, own: af.range_(all_) // (all_ // own), whole(heads), whole(own)), axis=1)
+
+
+def _scale(node: Node, width: Any) -> Any:
+    """The factor of scores, in float64: one over the root of the size of a head unless the file says another one."""
+    scale = node.attr("scale")
+    if scale:
+        return np.asarray(scale, np.float64)
+    return computed(lambda width: af.rsqrt(af.cast(width, af.float64)), whole(width))
 
 
 _RAW, _CAPPED, _BIASED, _WEIGHTS = range(4)
@@ -71,11 +81,7 @@ def attention(
     heads = size_of(query, 1)
     keys, values = (for_each_query_head(x, heads) for x in present)
 
-    scale = node.attr("scale")
-    if scale is None:
-        (width,) = known(np.asarray(size_of(query, 3)), "The size of a head")
-        scale = 1 / np.sqrt(width)
-    factor = number(np.sqrt(scale), query)
+    factor = af.cast(computed(af.sqrt, _scale(node, size_of(query, 3))), kind)
     scores = af.matmul(query * factor, keys * factor, transpose_b=True)
     told = {_RAW: scores}
     cap = node.attr("softcap", 0.0)
@@ -105,8 +111,8 @@ def flex_attention(node: Node, query: Any, key: Any, value: Any) -> Any:
     code = node.attr("softmax_precision")
     precise = element_type(code) if code else kind if kind is af.float64 else af.float32
     query, keys, values = (af.cast(x, precise) for x in (query, key, value))
-    scale = node.attr("scale") or 1 / np.sqrt(known(np.asarray(size_of(query, 3)), "The size of a head")[0])
-    scores = af.matmul(query, for_each_query_head(keys, heads), transpose_b=True) * number(scale, query)
+    scale = af.cast(_scale(node, size_of(query, 3)), precise)
+    scores = af.matmul(query, for_each_query_head(keys, heads), transpose_b=True) * scale
     if "score_mod" in node.attrs:
         (scores,) = node.scope.subgraph(node.attrs["score_mod"], [scores])
     weights = af.nn.softmax(scores)
@@ -204,7 +210,7 @@ def linear_attention(
     q, k, v = parts(query, heads), parts(key, own), parts(value, own)
     width, depth = size_of(k, 3), size_of(v, 3)
     state = af.zeros(vector([batch, own, width, depth]), af.float32) if past is None else af.cast(past, af.float32)
-    scale = node.attr("scale", 0.0) or 1 / np.sqrt(known(np.asarray(width), "The size of a head")[0])
+    scale = af.cast(_scale(node, width), af.float32)
     gate = None if decay is None or "gated" not in rule else af.exp(parts(decay, own))
     share = None if beta is None or "delta" not in rule else parts(beta, size_of(beta, 2))
     if ("gated" in rule and gate is None) or ("delta" in rule and share is None):
@@ -219,7 +225,7 @@ def linear_attention(
             value = share[at] * (value - recalled)
         state = state + af.expand_dims(key, 3) * af.expand_dims(value, 2)
         read = af.matmul(af.expand_dims(q[at], 2), for_each_query_head(state, heads))
-        return at + 1, state, rows.write(at, af.squeeze(read, [2]) * np.float32(scale))
+        return at + 1, state, rows.write(at, af.squeeze(read, [2]) * scale)
 
     count = af.cast(length, af.int32)
     rows = af.TensorArray(af.float32, size=count)
@@ -231,7 +237,7 @@ def linear_attention(
 @onnx_op("CausalConvWithState")
 def causal_conv(node: Node, x: Any, weights: Any, bias: Any = None, past: Any = None) -> Any:
     """Each channel has a filter of its own over the places before; the last places are the state of the next call."""
-    (reach,) = known(np.asarray(size_of(weights, 2)), "The size of a filter")
+    (reach,) = known(vector([size_of(weights, 2)]), "The size of a filter")
     before = af.zeros(vector([size_of(x, 0), size_of(x, 1), reach - 1]), dtype_of(x)) if past is None else past
     whole = af.concat([before, x], 2)
     length = size_of(x, 2)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import known, number, shaped, size_of, vector
@@ -59,6 +57,9 @@ def _activation(node: Node, name: str, lists: Sequence[Iterator[float]], clip: f
     return applied
 
 
+_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
 class _Cell:
     """A cell over inputs that were multiplied already. `step` gives the next states, of which the first is the output."""
 
@@ -98,7 +99,7 @@ def _run(
     """
     swapped = bool(node.attr("layout", 0))
     x = af.transpose(x, [1, 0, 2]) if swapped else x
-    (units,) = known(np.asarray(node.attr("hidden_size") or size_of(node.inputs[2], 2)), "hidden_size")
+    (units,) = known(vector([node.attr("hidden_size") or size_of(node.inputs[2], 2)]), "hidden_size")
     directions, direction = _directions(node)
     batch, length = size_of(x, 1), size_of(x, 0)
     if lengths is not None:
@@ -108,7 +109,7 @@ def _run(
         backward = at == 1 or direction == "reverse"
         source = _turned(x, lengths) if backward else x
         flat = af.matmul(shaped(source, [-1, size_of(x, 2)]), weights[at], transpose_b=True)
-        gates = shaped(flat + bias(at), [length, batch, size_of(weights, 1)])
+        gates = shaped(flat + bias(at), [length, batch, _GATES[node.op] * units])
         first = [
             af.zeros(vector([batch, units]), dtype_of(x)) if state is None else (state[:, at] if swapped else state[at])
             for state in states
@@ -209,7 +210,7 @@ def gru(
 ) -> Any:
     """Gates in the order update, reset, candidate. With `linear_before_reset` the state is multiplied before it is reset."""
     functions = _activations(node, ["Sigmoid", "Tanh"], _directions(node)[0])
-    (units,) = known(np.asarray(size_of(recurrent, 2)), "The size of the state")
+    (units,) = known(vector([node.attr("hidden_size") or size_of(recurrent, 2)]), "The size of the state")
     linear = bool(node.attr("linear_before_reset", 0))
 
     def steps(at: int) -> Callable[..., Sequence[Any]]:

@@ -8,10 +8,10 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import known, number, shaped, size_of, vector
-from actorflow.onnx.builders.nn.sampling import sampled
+from actorflow.onnx.builders.common import in_int32, known, number, rank_of, shaped, size_of, vector, whole
+from actorflow.onnx.builders.nn.sampling import clipped, count, sampled
 from actorflow.onnx.nodes import Node, onnx_op
-from actorflow.onnx.values import NotKnownError, shape_of, static
+from actorflow.onnx.values import NotKnownError, dtype_of, static
 
 
 @onnx_op("NonMaxSuppression")
@@ -19,31 +19,43 @@ def non_max_suppression(
     node: Node, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
 ) -> Any:
     """For each image and class the boxes of highest scores: rows of image, class and box."""
-    images, classes = known(vector([size_of(scores, 0), size_of(scores, 1)]), "The number of images and classes")
-    limit = np.int32(0) if most is None else af.cast(af.clip_by_value(af.reshape(most, []), 0, 2**31 - 1), af.int32)
+    limit = np.int32(0) if most is None else af.maximum(in_int32(af.reshape(most, [])), np.int32(0))
     threshold = np.float32(0) if overlap is None else af.reshape(overlap, [])
     if node.attr("center_point_box", 0):
         middle, half = boxes[..., :2], boxes[..., 2:] / np.float32(2)
         boxes = af.concat([middle - half, middle + half], -1)
-    rows = []
-    for image in range(images):
-        for class_ in range(classes):
-            own = scores[image, class_]
-            count = limit
-            if least is not None:  # boxes of a lower score come last, so that it is enough to count the others
-                above = af.reduce_sum(af.cast(own > af.reshape(least, []), af.int32))
-                own = af.where_v2(own > af.reshape(least, []), own, np.float32(-np.inf))
-                count = af.minimum(limit, above)
-            found = af.image.non_max_suppression(boxes[image], own, count, threshold)
-            place = af.broadcast_to(np.array([image, class_], np.int64), af.stack([af.shape(found)[0], 2]))
-            rows.append(af.concat([place, af.expand_dims(af.cast(found, af.int64), 1)], 1))
-    return af.concat(rows, 0) if rows else np.zeros([0, 3], np.int64)
+
+    def chosen(image: Any, class_: Any) -> Any:
+        own, count = scores[image, class_], limit
+        if least is not None:  # boxes of a lower score come last, so that it is enough to count the others
+            above = af.reduce_sum(af.cast(own > af.reshape(least, []), af.int32))
+            own = af.where_v2(own > af.reshape(least, []), own, np.float32(-np.inf))
+            count = af.minimum(limit, above)
+        places = af.image.non_max_suppression(boxes[image], own, count, threshold)
+        place = af.broadcast_to(vector([image, class_]), af.stack([af.shape(places)[0], 2]))
+        return af.concat([place, af.expand_dims(af.cast(places, af.int64), 1)], 1)
+
+    images, classes = size_of(scores, 0), size_of(scores, 1)
+    if isinstance(images, int) and isinstance(classes, int):
+        rows = [chosen(image, class_) for image in range(images) for class_ in range(classes)]
+        return af.concat(rows, 0) if rows else np.zeros([0, 3], np.int64)
+
+    def step(at: Any, rows: Any) -> Any:
+        return at + np.int64(1), af.concat([rows, chosen(at // whole(classes), at % whole(classes))], 0)
+
+    _, made = af.while_loop(
+        lambda at, _: at < whole(images) * whole(classes),
+        step,
+        [np.int64(0), np.zeros([0, 3], np.int64)],
+        shape_invariants=[af.TensorShape([]), af.TensorShape([None, 3])],
+    )
+    return made
 
 
 @onnx_op("RoiAlign")
 def roi_align(node: Node, x: Any, rois: Any, images: Any) -> Any:
     """The mean, or the largest, of values at places within each cell of a region."""
-    height, width = known(vector([size_of(x, 2), size_of(x, 3)]), f"The size of what {node} takes")
+    height, width = size_of(x, 2), size_of(x, 3)
     rows, columns = node.attr("output_height", 1), node.attr("output_width", 1)
     half = (
         node.attr("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
@@ -80,14 +92,14 @@ def roi_align(node: Node, x: Any, rois: Any, images: Any) -> Any:
 
 
 def _aligned(
-    node: Node, x: Any, images: Any, first: Any, lengths: Any, cells: Any, grid: Any, sizes: tuple[int, int]
+    node: Node, x: Any, images: Any, first: Any, lengths: Any, cells: Any, grid: Any, sizes: tuple[Any, Any]
 ) -> Any:
     lines, inside = [], []
-    for start, length, count, samples, size in zip(first, lengths, cells, grid, sizes):
-        at = (np.arange(count * samples) + 0.5) / (count * samples)
+    for start, length, cell, samples, size in zip(first, lengths, cells, grid, sizes):
+        at = (np.arange(cell * samples) + 0.5) / (cell * samples)
         place = af.expand_dims(start, 1) + af.expand_dims(length, 1) * number(at, length)
-        inside.append(af.logical_and(place >= number(-1, place), place <= number(size, place)))
-        lines.append(af.clip_by_value(place, number(0, place), number(size - 1, place)))
+        inside.append(af.logical_and(place >= number(-1, place), place <= count(size, place)))
+        lines.append(clipped(place, size))
     tall, broad = (count * samples for count, samples in zip(cells, grid))
     target = af.stack([af.shape(images)[0], tall, broad])
     places = [af.broadcast_to(lines[0][:, :, None], target), af.broadcast_to(lines[1][:, None, :], target)]
@@ -102,17 +114,14 @@ def _aligned(
     return (af.reduce_max if node.attr("mode", "avg") == "max" else af.reduce_mean)(parts, [3, 5])
 
 
-def _largest_share(x: Any, places: Any, sizes: tuple[int, int]) -> Any:
+def _largest_share(x: Any, places: Any, sizes: tuple[Any, Any]) -> Any:
     """Of the four elements around a place the largest product of value and weight, which is this op's maximum."""
     below = [af.floor(place) for place in places]
     rest = [place - low for place, low in zip(places, below)]
     found = None
     for down in (0, 1):
         for right in (0, 1):
-            corner = [
-                af.clip_by_value(low + number(step, low), number(0, low), number(size - 1, low))
-                for low, step, size in zip(below, (down, right), sizes)
-            ]
+            corner = [clipped(low + number(step, low), size) for low, step, size in zip(below, (down, right), sizes)]
             shares = [r if step else number(1, r) - r for r, step in zip(rest, (down, right))]
             part = sampled(x, corner, sizes, "nearest", "border") * (shares[0] * shares[1])[:, None]
             found = part if found is None else af.maximum(found, part)
@@ -122,26 +131,26 @@ def _largest_share(x: Any, places: Any, sizes: tuple[int, int]) -> Any:
 @onnx_op("DeformConv")
 def deform_conv(node: Node, x: Any, weights: Any, offsets: Any, bias: Any = None, mask: Any = None) -> Any:
     """A convolution whose filter reads at places that are moved by `offsets`."""
-    whole = (shape_of(x) or ())[2:]
-    if len(whole) != 2:
-        raise InvalidArgumentError(f"{node} is over {len(whole)} dimensions; supported are two.")
-    sizes = known(vector([size_of(x, 2), size_of(x, 3)]), f"The size of what {node} takes")
+    if rank_of(x) != 4:
+        raise InvalidArgumentError(f"{node} is over {rank_of(x) - 2} dimensions; supported are two.")
+    sizes = size_of(x, 2), size_of(x, 3)
     kernel = known(vector([size_of(weights, 2), size_of(weights, 3)]), "The size of the filters")
-    out = known(vector([size_of(offsets, 2), size_of(offsets, 3)]), "The size of the offsets")
+    out = size_of(offsets, 2), size_of(offsets, 3)
     strides, dilations = node.attr("strides") or [1, 1], node.attr("dilations") or [1, 1]
     pads, group, groups = node.attr("pads") or [0] * 4, node.attr("group", 1), node.attr("offset_group", 1)
     batch, channels = size_of(x, 0), size_of(x, 1)
     moved = shaped(offsets, [batch, groups, kernel[0], kernel[1], 2, *out])
     shares = None if mask is None else shaped(mask, [batch, groups, *kernel, *out])
     apart = af.split(x, groups, axis=1)
-    lines = [np.arange(out[at]) * strides[at] - pads[at] for at in range(2)]
+    lines = [af.range_(af.cast(whole(out[at]), dtype_of(x))) * number(strides[at], x) for at in range(2)]
     columns = []
     for row in range(kernel[0]):
         for column in range(kernel[1]):
             parts = []
             for at in range(groups):
-                down = moved[:, at, row, column, 0] + number(lines[0][:, None] + row * dilations[0], x)
-                right = moved[:, at, row, column, 1] + number(lines[1][None, :] + column * dilations[1], x)
+                begin = [number(step * d - pad, x) for step, d, pad in zip((row, column), dilations, pads)]
+                down = moved[:, at, row, column, 0] + af.expand_dims(lines[0] + begin[0], 1)
+                right = moved[:, at, row, column, 1] + af.expand_dims(lines[1] + begin[1], 0)
                 part = sampled(apart[at], [down, right], sizes, "linear")
                 parts.append(part if shares is None else part * shares[:, at, row, column][:, None])
             columns.append(af.concat(parts, 1) if groups > 1 else parts[0])

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.eager.scope import eager
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import number, positive, rank_of, size_of
+from actorflow.onnx.builders.common import computed, number, positive, rank_of, size_of
 from actorflow.onnx.builders.nn.layout import channels_first, last_place, within
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import dtype_of, ints, shape_of, static
@@ -49,15 +48,6 @@ def _known(value: Any) -> bool:
     return not isinstance(value, af.Tensor)
 
 
-def _computed(function: Callable[..., Any], *values: Any) -> Any:
-    """What a function gives: arrays at once where its arguments are numbers and arrays, else tensors."""
-    if not all(map(_known, values)):
-        return function(*values)
-    with eager():
-        found = function(*values)
-        return tuple(np.asarray(t.numpy()) for t in found) if isinstance(found, tuple) else np.asarray(found.numpy())
-
-
 @onnx_op("Resize", enlarging=True)
 def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
     rank = rank_of(x)
@@ -86,7 +76,7 @@ def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: 
         if plain and _known(factor) and factor == 1 and (target is None or (_known(target) and target == own)):
             continue
         target = own if target is None else target
-        places = _computed(_places(node), own, target, factor, start, end)
+        places = computed(_places(node), own, target, factor, start, end)
         if crops:
             last = af.cast(own, af.float64) - np.float64(1) if isinstance(own, af.Tensor) else np.float64(own - 1)
             beyond.append((axis, af.logical_or(places < np.float64(0), places > last)))
@@ -197,7 +187,7 @@ def _along(node: Node, x: Any, axis: int, size: Any, places: Any, factor: Any) -
 
     if mode == "nearest":
         rounded = _ROUNDED[node.attr("nearest_mode", "round_prefer_floor")]
-        return af.gather(x, _computed(lambda places, size: inside(rounded(places), size), places, size), axis=axis)
+        return af.gather(x, computed(lambda places, size: inside(rounded(places), size), places, size), axis=axis)
     a = node.attr("cubic_coeff_a", -0.75)
 
     def weighed(places: Any, size: Any, factor: Any) -> tuple[Any, Any]:
@@ -214,7 +204,7 @@ def _along(node: Node, x: Any, axis: int, size: Any, places: Any, factor: Any) -
             weights = weights / af.reduce_sum(weights, 1, keepdims=True)
         return inside(taps, size), weights
 
-    indices, weights = _computed(weighed, places, size, factor)
+    indices, weights = computed(weighed, places, size, factor)
     rank = rank_of(x)
     if _known(weights) and axis >= rank - 2 and len(weights) * size <= _LARGEST_MATRIX:
         matrix = np.zeros([len(weights), size])  # a line has the weights of one element

@@ -8,7 +8,7 @@ from typing import Any
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import known, number, rank_of, size_of, vector
+from actorflow.onnx.builders.common import number, rank_of, size_of
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import dtype_of
 
@@ -17,7 +17,7 @@ from actorflow.onnx.values import dtype_of
 def grid_sample(node: Node, x: Any, grid: Any) -> Any:
     """`x` at places between -1 and 1, which the grid gives in the order of the last dimension first."""
     rank = rank_of(x)
-    sizes = known(vector([size_of(x, axis) for axis in range(2, rank)]), f"The size of what {node} takes")
+    sizes = [size_of(x, axis) for axis in range(2, rank)]
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(node.attr("mode", "linear"), node.attr("mode", "linear"))
     corners = bool(node.attr("align_corners", 0))
     grid = af.cast(grid, af.float32) if dtype_of(grid) is not af.float64 else grid
@@ -27,9 +27,9 @@ def grid_sample(node: Node, x: Any, grid: Any) -> Any:
         half = number(0.5, place)
         one = number(1, place)
         middle = (
-            (place + one) * half * number(size - 1, place)
+            (place + one) * half * count(size - 1, place)
             if corners
-            else ((place + one) * number(size, place) - one) * half
+            else ((place + one) * count(size, place) - one) * half
         )
         places.append(af.rint(middle) if mode == "nearest" else middle)
     padding = node.attr("padding_mode", "zeros")
@@ -37,7 +37,7 @@ def grid_sample(node: Node, x: Any, grid: Any) -> Any:
 
 
 def sampled(
-    x: Any, places: Sequence[Any], sizes: Sequence[int], mode: str, padding: str = "zeros", corners: bool = True
+    x: Any, places: Sequence[Any], sizes: Sequence[Any], mode: str, padding: str = "zeros", corners: bool = True
 ) -> Any:
     """[batch, channels, ...] at places.
 
@@ -52,7 +52,7 @@ def sampled(
     lines = []
     for place, size in zip(places, sizes):
         if padding == "border":
-            place = af.clip_by_value(place, number(0, place), number(size - 1, place))
+            place = clipped(place, size)
         elif padding == "reflection":
             place = _reflected(place, size, corners)
         lines.append(_taps(place, mode))
@@ -66,9 +66,9 @@ def sampled(
             if padding == "reflection":
                 place = _reflected(tap, size, corners)
             elif padding == "zeros":
-                inside = af.cast(af.logical_and(tap >= number(0, tap), tap <= number(size - 1, tap)), dtype_of(tap))
+                inside = af.cast(af.logical_and(tap >= number(0, tap), tap <= count(size - 1, tap)), dtype_of(tap))
                 share = inside if share is None else share * inside
-            place = af.clip_by_value(place, number(0, place), number(size - 1, place))
+            place = clipped(place, size)
             index.append(af.cast(place, af.int64))
             if share is not None:
                 weight = share if weight is None else weight * share
@@ -104,9 +104,19 @@ def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
     ]  # fmt: skip
 
 
-def _reflected(place: Any, size: int, corners: bool) -> Any:
+def count(size: Any, like: Any) -> Any:
+    """A size in the type of places."""
+    return number(size, like) if isinstance(size, int) else af.cast(size, dtype_of(like))
+
+
+def clipped(place: Any, size: Any) -> Any:
+    """Places within a dimension."""
+    return af.minimum(af.maximum(place, number(0, place)), count(size - 1, place))
+
+
+def _reflected(place: Any, size: Any, corners: bool) -> Any:
     """Places folded back into the image, as often as needed."""
-    low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
-    reach = max(high - low, 1e-6)
-    inside = af.floormod(place - number(low, place), number(2 * reach, place))
-    return number(reach, place) - af.abs(inside - number(reach, place)) + number(low, place)
+    low = number(0.0 if corners else -0.5, place)
+    reach = af.maximum(count(size - 1 if corners else size, place), number(1e-6, place))
+    inside = af.floormod(place - low, reach + reach)
+    return reach - af.abs(inside - reach) + low

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.onnx.builders.common import known, moved, number, rank_of, shaped, size_of, sizes_of, vector, widened
+from actorflow.onnx.builders.common import (
+    computed,
+    element,
+    known,
+    moved,
+    number,
+    rank_of,
+    shaped,
+    size_of,
+    vector,
+    whole,
+    widened,
+)
 from actorflow.onnx.nodes import Node, onnx_op
 
 
@@ -17,37 +29,42 @@ def max_unpool(node: Node, x: Any, places: Any, sizes: Any = None) -> Any:
     space = rank_of(x) - 2
     kernel, strides = node.required("kernel_shape"), node.attr("strides") or [1] * space
     pads = node.attr("pads") or [0] * (2 * space)
-    own = known(sizes_of(x), "The size of what MaxUnpool takes")
     inner = [
-        (s - 1) * t + k - pads[at] - pads[at + space] for at, (s, t, k) in enumerate(zip(own[2:], strides, kernel))
+        (size_of(x, at + 2) - 1) * t + k - pads[at] - pads[at + space] for at, (t, k) in enumerate(zip(strides, kernel))
     ]
-    whole = [*own[:2], *inner]
-    flat = af.scatter_nd(af.reshape(places, [-1, 1]), af.reshape(x, [-1]), np.array([prod(whole)], np.int64))
-    made = shaped(flat, whole)
+    shape = vector([size_of(x, 0), size_of(x, 1), *inner])
+    flat = af.scatter_nd(af.reshape(places, [-1, 1]), af.reshape(x, [-1]), af.reduce_prod(shape, keepdims=True))
+    made = af.reshape(flat, shape)
     if sizes is None:
         return made
-    target = known(sizes, "output_shape of MaxUnpool")  # places count in the smaller shape
-    return af.pad(made, np.array([(0, t - s) for t, s in zip(target, whole)], np.int64))
+    after = af.cast(sizes, af.int64) - shape  # places count in the smaller shape
+    return af.pad(made, af.stack([af.zeros_like(after), after], 1))
 
 
 @onnx_op("Col2Im")
 def col2im(node: Node, x: Any, image: Any, block: Any) -> Any:
-    image_sizes, kernel = known(image, "image_shape of Col2Im"), known(block, "block_shape of Col2Im")
-    space = len(kernel)
+    (space,) = known(vector([size_of(block, 0)]), "The number of dimensions of an image")
     strides, dilations = node.attr("strides") or [1] * space, node.attr("dilations") or [1] * space
     pads = node.attr("pads") or [0] * (2 * space)
-    whole = [size + pads[at] + pads[at + space] for at, size in enumerate(image_sizes)]
-    flat = np.arange(prod(whole)).reshape(whole)
-    for at in range(space):
-        count = (whole[at] - (kernel[at] - 1) * dilations[at] - 1) // strides[at] + 1
-        index = np.arange(kernel[at])[:, None] * dilations[at] + np.arange(count) * strides[at]
-        flat = np.take(flat, index, axis=2 * at)
-    flat = flat.transpose([*range(0, 2 * space, 2), *range(1, 2 * space, 2)]).reshape(-1, 1)
-    batch, channels = size_of(x, 0), size_of(x, 1)
-    columns = shaped(x, [batch, channels // prod(kernel), -1])
-    summed = af.scatter_nd(flat, moved(columns, 2, 0), vector([prod(whole), batch, channels // prod(kernel)]))
-    made = shaped(moved(summed, 0, 2), [batch, channels // prod(kernel), *whole])
-    return made[(slice(None), slice(None), *(slice(pads[at], pads[at] + size) for at, size in enumerate(image_sizes)))]
+    sizes, kernel = ([element(values, at) for at in range(space)] for values in (image, block))
+    outer = [size + pads[at] + pads[at + space] for at, size in enumerate(sizes)]
+
+    def places(*numbers: Any) -> Any:
+        outer, kernel = numbers[:space], numbers[space:]
+        flat = shaped(af.range_(prod(map(whole, outer))), outer)
+        for at, (size, width) in enumerate(zip(outer, kernel)):
+            count = (whole(size) - (whole(width) - 1) * dilations[at] - 1) // np.int64(strides[at]) + 1
+            steps = af.range_(whole(width)) * np.int64(dilations[at])
+            index = af.expand_dims(steps, 1) + af.range_(count) * np.int64(strides[at])
+            flat = af.gather(flat, index, axis=2 * at)
+        return af.reshape(af.transpose(flat, [*range(0, 2 * space, 2), *range(1, 2 * space, 2)]), [-1, 1])
+
+    flat = computed(places, *outer, *kernel)
+    batch, channels = size_of(x, 0), size_of(x, 1) // prod(kernel)
+    columns = shaped(x, [batch, channels, -1])
+    summed = af.scatter_nd(flat, moved(columns, 2, 0), vector([prod(outer), batch, channels]))
+    made = shaped(moved(summed, 0, 2), [batch, channels, *outer])
+    return made[(slice(None), slice(None), *(slice(pads[at], pads[at] + size) for at, size in enumerate(sizes)))]
 
 
 @onnx_op("LRN")

@@ -6,7 +6,7 @@ their windows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -15,7 +15,17 @@ import numpy as np
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.builders.common import known, number, rank_of, shaped, size_of, sizes_of, vector
+from actorflow.onnx.builders.common import (
+    at_least,
+    computed,
+    number,
+    rank_of,
+    shaped,
+    size_of,
+    vector,
+    whole,
+    with_rank,
+)
 from actorflow.onnx.builders.nn.layout import channels_first, channels_last
 from actorflow.onnx.nodes import Node, onnx_op
 from actorflow.onnx.values import dtype_of, shape_of
@@ -27,19 +37,19 @@ class Windows:
 
     Args:
         kernel, strides, dilations: for each dimension.
-        pads: (before, after) for each dimension; after includes what `ceil_mode` adds.
+        pads: (before, after) for each dimension, numbers or scalars of a run; after includes what `ceil_mode` adds.
         own_pads: the same without that.
     """
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    pads: tuple[tuple[int, int], ...]
-    own_pads: tuple[tuple[int, int], ...]
+    pads: tuple[tuple[Any, Any], ...]
+    own_pads: tuple[tuple[Any, Any], ...]
 
 
 def windows(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
-    """The windows of a node over `x`. Sizes have to be known where they decide about pads."""
+    """The windows of a node over `x`."""
     space = len(kernel)
     strides = tuple(node.attr("strides") or [1] * space)
     dilations = tuple(node.attr("dilations") or [1] * space)
@@ -58,31 +68,40 @@ def windows(node: Node, x: Any, kernel: Sequence[int]) -> Windows:
     elif auto in ("SAME_UPPER", "SAME_LOWER"):
         pairs = []
         for at, (reach, stride) in enumerate(zip(reaches, strides)):
-            (size,) = (1,) if stride == 1 else known(vector([size_of(x, at + 2)]), f"The size of what {node} pads")
-            missing = max((-(-size // stride) - 1) * stride + reach - size, 0)
+            size = 1 if stride == 1 else size_of(x, at + 2)
+            missing = at_least(((size + stride - 1) // stride - 1) * stride + reach - size, 0)
             less, more = missing // 2, missing - missing // 2
             pairs.append((less, more) if auto == "SAME_UPPER" else (more, less))
     own = list(pairs)
     if node.attr("ceil_mode", 0):
         for at, (reach, stride) in enumerate(zip(reaches, strides)):
-            (size,) = known(vector([size_of(x, at + 2)]), f"The size of what {node} pools")
-            room = size + sum(pairs[at]) - reach
-            places = -(-room // stride) + 1
-            if (places - 1) * stride >= size + pairs[at][0]:  # a window that begins behind the end does not count
-                places -= 1
-            pairs[at] = (pairs[at][0], pairs[at][1] + max((places - 1) * stride - room, 0))
+            size = size_of(x, at + 2)
+            before, after = pairs[at]
+            room = size + before + after - reach
+            steps = (room + stride - 1) // stride
+            behind = steps * stride >= size + before  # a window that begins behind the end does not count
+            steps = steps - (af.cast(behind, af.int64) if isinstance(behind, af.Tensor) else int(behind))
+            pairs[at] = (before, after + at_least(steps * stride - room, 0))
     return Windows(tuple(kernel), strides, dilations, tuple(pairs), tuple(own))
 
 
-def padded(x: Any, pairs: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+def _some(pairs: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether there may be pads."""
+    return any(isinstance(width, af.Tensor) or width for pair in pairs for width in pair)
+
+
+def padded(x: Any, pairs: Sequence[tuple[Any, Any]], value: Any = 0) -> Any:
     """`x` with pads around its spatial dimensions."""
-    if not any(width for pair in pairs for width in pair):
+    if not _some(pairs):
         return x
     if isinstance(x, np.ndarray):
-        return af.pad(x, np.array([(0, 0), (0, 0), *pairs], np.int64), constant_values=number(value, x))
-    return channels_first(
-        af.pad(channels_last(x), np.array([(0, 0), *pairs, (0, 0)], np.int64), constant_values=number(value, x))
-    )
+        return af.pad(x, _widths([(0, 0), (0, 0), *pairs]), constant_values=number(value, x))
+    return channels_first(af.pad(channels_last(x), _widths([(0, 0), *pairs, (0, 0)]), constant_values=number(value, x)))
+
+
+def _widths(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    flat = vector([width for pair in pairs for width in pair])
+    return np.reshape(flat, [-1, 2]) if isinstance(flat, np.ndarray) else af.reshape(flat, [-1, 2])
 
 
 def _flat_pair(x: Any) -> Any:
@@ -120,7 +139,10 @@ def convolved(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
 
 
 def _conv2d(x: Any, filters: Any, w: Windows, group: int) -> Any:
-    padding = [[0, 0], *map(list, w.pads), [0, 0]]
+    pads = w.pads
+    if any(isinstance(width, af.Tensor) for pair in pads for width in pair):
+        x, pads = af.pad(x, _widths([(0, 0), *pads, (0, 0)])), ((0, 0),) * len(pads)
+    padding = [[0, 0], *map(list, pads), [0, 0]]
     shape = shape_of(filters) or ()
     if group > 1 and shape[2] == 1 and shape[3] is not None and (shape_of(x) or (None,))[-1] == group:
         each = af.reshape(filters, [shape[0], shape[1], group, shape[3] // group])
@@ -130,7 +152,7 @@ def _conv2d(x: Any, filters: Any, w: Windows, group: int) -> Any:
 
 
 def _conv3d(x: Any, filters: Any, w: Windows, group: int) -> Any:
-    x = af.pad(x, np.array([(0, 0), *w.pads, (0, 0)], np.int64)) if any(map(any, w.pads)) else x
+    x = af.pad(x, _widths([(0, 0), *w.pads, (0, 0)])) if _some(w.pads) else x
     options: dict[str, Any] = {"strides": w.strides, "padding": "VALID", "dilations": w.dilations}
     if group == 1:
         return af.nn.conv3d(x, filters, **options)
@@ -147,7 +169,7 @@ def conv_transpose(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
     extra = list(node.attr("output_padding") or [0] * space)
     group = node.attr("group", 1)
     reaches = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
-    sizes = known(vector([size_of(x, at + 2) for at in range(space)]), "The size of what ConvTranspose takes")
+    sizes = [size_of(x, at + 2) for at in range(space)]
     full = [(size - 1) * stride + reach for size, stride, reach in zip(sizes, strides, reaches)]
     pads = _transpose_pads(node, full, extra, sizes, strides)
     outputs = [f + e - a - b for f, e, (a, b) in zip(full, extra, pads)]
@@ -183,7 +205,7 @@ def conv_transpose(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
     return made if bias is None else made + shaped(bias, [-1, *[1] * space])
 
 
-def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any) -> list[tuple[int, int]]:
+def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any) -> list[tuple[Any, Any]]:
     space = len(full)
     auto = node.attr("auto_pad", "NOTSET")
     wanted = node.attr("output_shape")
@@ -200,10 +222,10 @@ def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any)
     return pads
 
 
-def _cut(made: Any, pads: Sequence[tuple[int, int]], outputs: Sequence[int]) -> Any:
+def _cut(made: Any, pads: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Any:
     """Without its pads; negative ones are zeros around."""
-    made = padded(made, [(max(-a, 0), max(-b, 0)) for a, b in pads])
-    index = [slice(max(a, 0), max(a, 0) + size) for (a, _), size in zip(pads, outputs)]
+    made = padded(made, [(at_least(-a, 0), at_least(-b, 0)) for a, b in pads])
+    index = [slice(at_least(a, 0), at_least(a, 0) + size) for (a, _), size in zip(pads, outputs)]
     return made[(slice(None), slice(None), *index)]
 
 
@@ -212,15 +234,25 @@ def _lowest(x: Any) -> Any:
     return -np.inf if kind.is_floating else kind.min
 
 
+def _count(w: Windows, at: int, size: Any) -> Any:
+    """How many windows there are along a dimension, of which `size` includes the pads."""
+    return (size - (w.kernel[at] - 1) * w.dilations[at] - 1) // w.strides[at] + 1
+
+
+def _taps(w: Windows, at: int, count: Any) -> Any:
+    """[windows, elements of a window]: places along a dimension."""
+    first = af.range_(whole(count)) * np.int64(w.strides[at])
+    return af.expand_dims(first, 1) + np.arange(w.kernel[at]) * np.int64(w.dilations[at])
+
+
 def _gathered(x: Any, w: Windows) -> Any:
     """[batch, channels, places, elements of a window]."""
     space = len(w.kernel)
     counts = []
     for at in range(space):
         axis = 2 + 2 * at
-        size = known(vector([size_of(x, axis)]), "The size of what a pool takes")[0]
-        count = (size - (w.kernel[at] - 1) * w.dilations[at] - 1) // w.strides[at] + 1
-        places = np.arange(count)[:, None] * w.strides[at] + np.arange(w.kernel[at]) * w.dilations[at]
+        count = _count(w, at, size_of(x, axis))
+        places = computed(lambda count, at=at: _taps(w, at, count), whole(count))
         x = af.gather(x, places, axis=axis)
         counts.append(count)
     order = [0, 1, *(2 + 2 * at for at in range(space)), *(3 + 2 * at for at in range(space))]
@@ -239,15 +271,19 @@ def max_pool(node: Node, x: Any) -> Any:
     values = af.reduce_max(found, -1)
     if not node.wants(1):
         return values
-    sizes = known(sizes_of(x)[2:], "The size of what MaxPool takes")
+    sizes = [size_of(x, at + 2) for at in range(space)]
     order = list(range(space))
-    strides = {at: prod(sizes[at + 1 :]) for at in order}
-    if node.attr("storage_order", 0):
-        strides = {at: prod(sizes[:at]) for at in order}
-    flat = np.zeros([s + sum(p) for s, p in zip(sizes, w.pads)], np.int64)
-    for at in order:
-        line = (np.arange(flat.shape[at]) - w.pads[at][0]) * strides[at]
-        flat += line.reshape([-1 if at == other else 1 for other in order])
+    steps = [prod(sizes[:at] if node.attr("storage_order", 0) else sizes[at + 1 :]) for at in order]
+
+    def numbered(*values: Any) -> Any:
+        flat: Any = np.zeros([1] * space, np.int64)
+        for at, (size, step, before, after) in enumerate(zip(*[iter(values)] * 4)):
+            line = (af.range_(whole(size) + before + after) - whole(before)) * whole(step)
+            flat = flat + af.reshape(line, [-1 if at == other else 1 for other in order])
+        return flat
+
+    each = [(size, step, *pair) for size, step, pair in zip(sizes, steps, w.pads)]
+    flat = computed(numbered, *(value for values in each for value in values))
     places = _gathered(flat[None, None], w)
     which = af.argmax(found, space + 2, output_type=af.int64)
     chosen = af.one_hot(which, prod(w.kernel), dtype=af.int64)
@@ -286,23 +322,27 @@ def _sums(x: Any, w: Windows) -> Any:
 @onnx_op("AveragePool")
 def average_pool(node: Node, x: Any) -> Any:
     w = windows(node, x, node.required("kernel_shape"))
-    padded_at_all = any(width for pair in w.pads for width in pair)
-    if not padded_at_all and set(w.dilations) == {1} and len(w.kernel) in (1, 2, 3):
+    if not _some(w.pads) and set(w.dilations) == {1} and len(w.kernel) in (1, 2, 3):
         return _pooled("avg", x, w)
-    sizes = known(sizes_of(x)[2:], "The size of what AveragePool takes")
-    counted = np.ones([1, 1, *sizes], np.float32)
-    if node.attr("count_include_pad", 0):
-        counted = np.pad(counted, [(0, 0), (0, 0), *w.own_pads], constant_values=1)
-        rest = [(0, b - own) for (_, b), (_, own) in zip(w.pads, w.own_pads)]
-    else:
-        rest = list(w.pads)
-    counts = np.pad(counted, [(0, 0), (0, 0), *rest])
-    for at in range(len(w.kernel)):  # how many elements of each window count, dimension by dimension
-        size = counts.shape[at + 2]
-        places = (size - (w.kernel[at] - 1) * w.dilations[at] - 1) // w.strides[at] + 1
-        index = np.arange(places)[:, None] * w.strides[at] + np.arange(w.kernel[at]) * w.dilations[at]
-        counts = np.take(counts, index, axis=at + 2).sum(at + 3)
-    return _sums(padded(x, w.pads), w) / number(counts, x)
+    inside = w.own_pads if node.attr("count_include_pad", 0) else ((0, 0),) * len(w.kernel)
+
+    def counted(at: int) -> Callable[..., Any]:
+        def counts(size: Any, before: Any, after: Any, first: Any, last: Any) -> Any:
+            places = _taps(w, at, _count(w, at, whole(size) + before + after)) - whole(before)
+            count = af.logical_and(places >= -whole(first), places < whole(size) + last)
+            return af.reduce_sum(af.cast(count, af.float32), 1)
+
+        return counts
+
+    made = _sums(padded(x, w.pads), w)
+    for at, (pads, own) in enumerate(
+        zip(w.pads, inside)
+    ):  # how many elements of each window count, dimension by dimension
+        line = computed(counted(at), size_of(x, at + 2), *pads, *own)
+        made = made / with_rank(
+            number(line, x) if isinstance(line, np.ndarray) else af.cast(line, dtype_of(x)), len(w.kernel) + 2, at + 2
+        )
+    return made
 
 
 @onnx_op("LpPool")
