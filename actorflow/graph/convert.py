@@ -349,6 +349,6 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
                 f"it is in the memory of {device} {number}. Copy it to the host first (torch: x.cpu(), CuPy: x.get())."
             )
     array = np.asarray(value)
-    if array.dtype.kind == "O" and not array.ndim and hasattr(type(value), "__dlpack__"):
+    if array.dtype.kind == "O" and not array.ndim and array is not value and hasattr(type(value), "__dlpack__"):
         array = np.from_dlpack(value)  # which has no other protocol
     return array

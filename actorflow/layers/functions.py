@@ -36,7 +36,7 @@ P = ParamSpec("P")
 def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[TensorLike, P], Tensor]:
     """The function that makes a layer of a class and calls it; its signature and documentation are made from the class's."""
 
-    def function(inputs: TensorLike, /, *args: P.args, **kwargs: P.kwargs) -> Tensor:
+    def function(inputs: TensorLike, *args: P.args, **kwargs: P.kwargs) -> Tensor:
         layer = make(*args, **kwargs)
         made: Tensor = layer(inputs, scope=layer.given_name)
         return made
@@ -51,7 +51,7 @@ def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[
     described = of_init.replace("Args:\n", "Args:\n    inputs: a tensor, in the layer's layout.\n")
     makes = f"Makes an `af.layers.{kind.__name__}` and calls it."
     function.__doc__ = f"{summary}\n\n{makes}\n\nExample:{example.rstrip()}\n\n{described}"
-    return function
+    return function  # type: ignore[return-value]  # `inputs` may be a keyword, which Concatenate can't say
 
 
 dense = function_of(

@@ -13,6 +13,14 @@ from actorflow.graph.convert import convert_to_tensor, graph_of
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.layers.arguments import (
+    Constraint,
+    Initializer,
+    Regularizer,
+    constraint_of,
+    initializer_of,
+    regularizer_of,
+)
 from actorflow.layers.input_spec import first_spec
 from actorflow.ops.array.shape import shape as shape_of
 from actorflow.ops.math.cast import cast
@@ -59,7 +67,7 @@ class Layer:
         name: str | None = None,
         reuse: bool | None = None,
         dtype: DTypeLike | None = None,
-        activity_regularizer: Callable[[Tensor], Any] | None = None,
+        activity_regularizer: Regularizer = None,
     ) -> None:
         """
         Args:
@@ -67,7 +75,8 @@ class Layer:
             name: the name of the variable scope; that of the class in snake case unless given. It is made unique.
             reuse: whether the variables exist already, in the scope of that name.
             dtype: the type of the variables; that of the first input unless given.
-            activity_regularizer: `f(output)` gives a loss that is divided by the size of the batch and added to `losses`.
+            activity_regularizer: `f(output)`, or its name, gives a loss that is divided by the size of the batch and added to
+                `losses`.
 
         Raises:
             TypeError: `name` is not a string.
@@ -77,7 +86,7 @@ class Layer:
         self.trainable = trainable
         self.built = False
         self.input_spec: Any = None
-        self.activity_regularizer = activity_regularizer
+        self.activity_regularizer = regularizer_of(activity_regularizer)
         self.given_name = name
         self._reuse = reuse
         self._dtype = None if dtype is None else as_dtype(dtype)
@@ -130,10 +139,10 @@ class Layer:
         name: str,
         shape: ShapeLike,
         dtype: DTypeLike | None = None,
-        initializer: Any = None,
-        regularizer: Callable[[Variable], Any] | None = None,
+        initializer: Initializer = None,
+        regularizer: Regularizer = None,
         trainable: bool | None = None,
-        constraint: Callable[[Any], Any] | None = None,
+        constraint: Constraint = None,
         use_resource: bool | None = None,
         synchronization: Any = None,
         aggregation: Any = None,
@@ -145,10 +154,10 @@ class Layer:
             name: the name in the scope.
             shape: the shape, fully known.
             dtype: its type; that of the layer unless given, else float32.
-            initializer: `f(shape, dtype)`; by default that of the variable scope, else glorot uniform.
-            regularizer: `f(variable)` gives a loss, which is added to `losses` when the variable is made.
+            initializer: `f(shape, dtype)`, or its name; by default that of the variable scope, else glorot uniform.
+            regularizer: `f(variable)` gives a loss, which is added to `losses` when the variable is made; or its name.
             trainable: whether optimizers change it, if they change the layer's at all; true unless given.
-            constraint: a function that optimizers apply to the value after each update.
+            constraint: a function that optimizers apply to the value after each update, or its name, such as "non_neg".
             use_resource, synchronization, aggregation: accepted for compatibility, without effect.
             partitioner: `f(shape, dtype)` says into how many slices it is cut along each dimension.
 
@@ -156,8 +165,10 @@ class Layer:
             The variable, or with a partitioner a `PartitionedVariable`.
 
         Raises:
-            ValueError: the variable exists and should not, or does not and should; or its shape or type differs.
+            ValueError: the variable exists and should not, or does not and should; its shape or type differs; or a name
+                is that of no initializer, regularizer or constraint.
         """
+        loss_of = regularizer_of(regularizer)
         scope = self._opened(None)
         known = store_of(get_default_graph())
         learned = self.trainable and trainable is not False
@@ -168,15 +179,15 @@ class Layer:
                 name,
                 shape,
                 dtype=self._dtype or float32 if dtype is None else dtype,
-                initializer=initializer,
+                initializer=initializer_of(initializer),
                 trainable=learned,
-                constraint=constraint,
+                constraint=constraint_of(constraint),
                 partitioner=partitioner,
             )
-        if regularizer is not None and new:
+        if loss_of is not None and new:
             for one in made if isinstance(made, PartitionedVariable) else [made]:
                 with get_default_graph().name_scope(None), get_default_graph().name_scope(f"{full}/Regularizer/"):
-                    loss = regularizer(one)
+                    loss = loss_of(one)
                 if loss is not None:
                     self.add_loss(loss)
         self._weights.append((made, learned))

@@ -86,6 +86,7 @@ class Session:
         transport: str = "auto",
         connect_timeout: float = 30.0,
         writable: bool = False,
+        exact_feeds: bool = False,
     ) -> None:
         """
         Args:
@@ -93,7 +94,8 @@ class Session:
             max_inflight_steps, max_queued_steps, max_waiting_steps: see `actorflow.Session`.
             coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, freeze, check_numerics: see
                 `actorflow.Session`.
-            file_roots, recording, credentials, transport, connect_timeout, writable: see `actorflow.Session`.
+            file_roots, recording, credentials, transport, connect_timeout, writable, exact_feeds: see
+                `actorflow.Session`.
         """
         self._session = asynchronous.Session(
             target,
@@ -119,6 +121,7 @@ class Session:
             transport=transport,
             connect_timeout=connect_timeout,
             writable=writable,
+            exact_feeds=exact_feeds,
         )
         self._session._face = weakref.ref(self)
         self._driver = LoopDriver()

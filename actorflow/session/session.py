@@ -122,6 +122,8 @@ class Session(Inspection):
             the same host.
         connect_timeout: how many seconds to wait for the tasks of the cluster.
         writable: whether to return arrays that the caller may write, each a copy; otherwise they are read-only.
+        exact_feeds: whether to take feeds of another kind of type, if all their values convert exactly: whole floats for
+            integers, 0 and 1 for bools, numbers in arrays of objects or in text.
     """
 
     ends_with_its_owner: bool = False
@@ -158,6 +160,7 @@ class Session(Inspection):
         transport: str = "auto",
         connect_timeout: float = 30.0,
         writable: bool = False,
+        exact_feeds: bool = False,
     ) -> None:
         source = ""
         if target is None:
@@ -174,6 +177,7 @@ class Session(Inspection):
         if threads is not None and threads < 1:
             raise ValueError(f"Session(threads={threads}): a kernel takes one thread or more.")
         self.writable = writable
+        self._exact_feeds = exact_feeds
         options = Options(
             fold=optimize and not check_numerics,
             merge_duplicates=optimize,
@@ -317,7 +321,7 @@ class Session(Inspection):
         structure = Fetches(self.graph, fetches, self.writable, self._handle)
         given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
-        converters = feeds_of(self.graph, feeds)
+        converters = feeds_of(self.graph, feeds, self._exact_feeds)
         signature = Signature(
             feeds={f.tensor_id: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.tensor_ids,
@@ -397,7 +401,7 @@ class Session(Inspection):
         """
         self._engine.open()
         structure = Fetches(self.graph, fetches, self.writable)
-        converters = {feed.tensor_id: feed for feed in feeds_of(self.graph, feeds)}
+        converters = {feed.tensor_id: feed for feed in feeds_of(self.graph, feeds, self._exact_feeds)}
         signature = Signature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
             fetches=structure.tensor_ids,

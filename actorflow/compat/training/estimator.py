@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actorflow.compat.v1.config import ConfigProto, session_options
+from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
 from actorflow.estimator import blocking as _blocking
 from actorflow.public import public
 
@@ -47,5 +47,5 @@ class Estimator(_blocking.Estimator):
         """Options of sessions, out of a `ConfigProto`."""
         config = self._config.session_config
         if config is None or isinstance(config, ConfigProto):
-            return {"writable": True, **session_options(config)[0]}
+            return {**SESSION, **session_options(config)[0]}
         return super().session_options

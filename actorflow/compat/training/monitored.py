@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actorflow.compat.v1.config import ConfigProto, session_options
+from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
 from actorflow.compat.v1.sessions import Session
 from actorflow.monitored import blocking as _blocking
 from actorflow.monitored import creators as _creators
@@ -23,9 +23,9 @@ def _target(master: Any) -> Any:
 
 
 def _options(config: ConfigProto | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Options of a session; fetched arrays are the caller's, to be written."""
+    """Options of a session."""
     found = dict(config) if isinstance(config, Mapping) else session_options(config)[0]
-    return {"writable": True, **found}
+    return {**SESSION, **found}
 
 
 @public("tf.train")
@@ -99,6 +99,19 @@ class MonitoredSession(_blocking.MonitoredSession):
         1
         2
     """
+
+    def __init__(
+        self,
+        session_creator: _creators.SessionCreator | None = None,
+        hooks: Any = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        """
+        Args:
+            session_creator: a `ChiefSessionCreator` unless given.
+            hooks, stop_grace_period_secs: see `actorflow.train.MonitoredSession`.
+        """
+        super().__init__(session_creator or ChiefSessionCreator(), hooks, stop_grace_period_secs)
 
 
 @public("tf.train")

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import actorflow as _af
-from actorflow.compat.v1.config import ConfigProto, RunOptions, run_timeout, session_options
+from actorflow.compat.v1.config import SESSION, ConfigProto, RunOptions, run_timeout, session_options
 from actorflow.graph import tensor as _tensor
 from actorflow.public import public
 from actorflow.session import blocking as _blocking
@@ -54,7 +54,7 @@ class Session(_blocking.Session):
         target = None if target is None else _address(target)
         if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
-        super().__init__(target, graph, **{"writable": True, **meant, **options})
+        super().__init__(target, graph, **{**SESSION, **meant, **options})
         self._entered: list[Any] = []
 
     def run(  # type: ignore[override]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -74,12 +75,20 @@ def fed_tensor(graph: Graph, key: Any) -> Tensor:
 class Feed:
     """Converts the values of one fed tensor."""
 
-    __slots__ = ("_dtype", "_numpy", "_scalar", "_shape", "_static", "tensor", "tensor_id")
+    __slots__ = ("_dtype", "_exact", "_numpy", "_scalar", "_shape", "_static", "tensor", "tensor_id")
 
     tensor: Tensor
     tensor_id: TensorId
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Tensor, exact: bool = False) -> None:
+        """
+        Args:
+            tensor: what is fed.
+            exact: whether values of another kind are taken too, if all of them convert exactly.
+
+        Raises:
+            InvalidArgumentError: it is a reference.
+        """
         if tensor.dtype.is_ref:
             kind = "resource" if tensor.dtype.kind == "R" else "variable"
             raise InvalidArgumentError(
@@ -89,6 +98,7 @@ class Feed:
             )
         self.tensor = tensor
         self.tensor_id = tensor.tensor_id
+        self._exact = exact
         self._dtype = tensor.dtype
         self._numpy: np.dtype[Any] = tensor.dtype.numpy_dtype
         self._scalar: Any = None if tensor.dtype.kind == "S" else self._numpy.type
@@ -133,6 +143,8 @@ class Feed:
             if isinstance(value, (list, tuple)) and "inhomogeneous" in str(error):
                 raise self._error("It can't become an array: its parts have different lengths.", value) from None
             raise self._error(f"It can't become an array: {error}", value) from None
+        if self._exact and (converted := exactly(array, self._numpy)) is not None:
+            return converted
         if array.dtype.kind not in "biufcV" and array.dtype != self._numpy:
             kind = {"O": f"holds a {_kind_in(array)}", "U": "is text", "S": "is bytes"}
             raise self._error(
@@ -174,11 +186,49 @@ class Feed:
         )
 
 
-def feeds_of(graph: Graph, keys: Iterable[Any]) -> tuple[Feed, ...]:
+def exactly(array: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
+    """The numbers of `array` in another kind of type, or None where a conversion between them is not needed or not exact.
+
+    Whole floats become integers, 0 and 1 become bools. Objects that are numbers, and text that spells numbers, become numbers.
+
+    Args:
+        array: what was fed.
+        target: the type that is needed.
+    """
+    if target.kind not in "biufc":
+        return None
+    source = array
+    try:
+        if array.dtype.kind == "O":
+            source = np.asarray(array.tolist())
+            if source.dtype.kind == "O" and all(isinstance(item, Number) for item in source.flat):
+                source = source.astype(np.float64)
+        if source.dtype.kind in "US":
+            source = source.astype(target if target.kind in "iufc" else np.float64)
+        if source.dtype.kind == "c" and target.kind != "c" and not np.any(source.imag):
+            source = source.real
+    except (ValueError, OverflowError):  # ragged parts, or text that is no number
+        return None
+    if source.dtype.kind == "c" and target.kind != "c":
+        return None
+    if source.dtype.kind not in "biufc" or source is array and np.can_cast(array.dtype, target, "same_kind"):
+        return None
+    if source.dtype.kind in "iuf" and target.kind in "iu":
+        bounds = np.iinfo(target)
+        if source.dtype.kind == "f" and not np.all(np.isfinite(source)):
+            return None
+        if source.size and not (bounds.min <= source.min().item() and source.max().item() <= bounds.max):
+            return None
+    converted = source.astype(target)
+    exact = target.kind in "fc" and source.dtype.kind != "c" or np.array_equal(converted, source)
+    return converted if exact else None
+
+
+def feeds_of(graph: Graph, keys: Iterable[Any], exact: bool = False) -> tuple[Feed, ...]:
     """The converters for the values of the tensors that these keys mean. Each tensor may be named once."""
     made: dict[TensorId, Feed] = {}
     for key in spread_names(keys):
-        feed = Feed(fed_tensor(graph, key))
+        feed = Feed(fed_tensor(graph, key), exact)
         if made.setdefault(feed.tensor_id, feed) is not feed:
             raise InvalidArgumentError(
                 f"{feed.tensor.name} is fed twice.",
