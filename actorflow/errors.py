@@ -7,8 +7,8 @@ Both name the node and the line of the user's program that made it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from actorflow.public import public
 
@@ -20,18 +20,39 @@ public("af:errors")
 _MAX_LINES = 25
 _MESSAGE_LINES = 12
 _MAX_LINE = 400
+_FACTS: Mapping[str, Any] = {
+    "message": None,
+    "node": None,
+    "op": None,
+    "device": None,
+    "where": None,
+    "details": (),
+    "hint": None,
+    "node_def": None,
+    "error_code": None,
+}
+"""What an error may be told, and what it knows otherwise."""
 
 
 @public("tf", "tf.errors")
 class OpError(Exception):
     """The root of all errors of a run.
 
-    `node` is the name of the node at fault, `device` where it ran, `where` the user's line that made it;
-    each is None where the failure has no single node (a closed session, say).
+    `node` is the name of the node at fault, `op` its type (in an error that a program raises itself the operation that it
+    gives), `device` where it ran, `where` the user's line that made it; each is None where the failure has no single node
+    (a closed session, say).
+
+    Example:
+        >>> error = af.errors.OutOfRangeError("The file is read.", hint="Open another one.")
+        >>> error.message, error.error_code
+        ('The file is read.', 11)
+        >>> af.errors.OutOfRangeError(None, None, "The file is read.").message  # as TensorFlow's programs write it
+        'The file is read.'
     """
 
     code: ClassVar[int] = 2
 
+    @overload
     def __init__(
         self,
         message: str,
@@ -42,7 +63,12 @@ class OpError(Exception):
         where: Where | None = None,
         details: Iterable[str] = (),
         hint: str | None = None,
-    ) -> None:
+    ) -> None: ...
+
+    @overload
+    def __init__(self, node_def: Any, op: Any, message: str, error_code: int | None = None) -> None: ...
+
+    def __init__(self, *args: Any, **facts: Any) -> None:
         """
         Args:
             message: a sentence on what failed and why.
@@ -52,19 +78,71 @@ class OpError(Exception):
             where: the user's line that made the node.
             details: further lines of the text, such as the shapes of the inputs.
             hint: a sentence on what to do.
+            node_def, error_code: with `op` and `message` by place, the arguments of TensorFlow's errors.
+
+        Raises:
+            TypeError: there is no message, or an argument that neither form has.
         """
-        self.message = message
-        self.node = node
-        self.op = op
-        self.device = device
-        self.where = where
-        self.details = tuple(details)
-        self.hint = hint
-        super().__init__(describe(message, node=node, op=op, device=device, where=where, details=details, hint=hint))
+        self.message, known = self._arguments(*args, **facts)
+        self.node: str | None = known["node"]
+        self.op: Any = known["op"]
+        self.device: str | None = known["device"]
+        self.where: Where | None = known["where"]
+        self.details: tuple[str, ...] = tuple(known["details"])
+        self.hint: str | None = known["hint"]
+        self._node_def, self._error_code = known["node_def"], known["error_code"]
+        kind = getattr(self.op, "type", self.op)
+        super().__init__(
+            describe(
+                self.message,
+                node=self.node,
+                op=kind,
+                device=self.device,
+                where=self.where,
+                details=self.details,
+                hint=self.hint,
+            )
+        )
+
+    @staticmethod
+    def _arguments(*args: Any, **facts: Any) -> tuple[str, dict[str, Any]]:
+        """The message, and all other arguments of either form."""
+        plain = len(args) == 1 and "message" not in facts
+        names = ("message",) if plain else ("node_def", "op", "message", "error_code")
+        if len(args) > len(names) or not facts.keys() <= _FACTS.keys() or facts.keys() & set(names[: len(args)]):
+            raise TypeError(
+                "An error is made of a message and keywords, or of TensorFlow's node_def, op, message; but it got "
+                f"{len(args)} arguments and the keywords {sorted(facts)}."
+            )
+        given = {**_FACTS, **dict(zip(names, args)), **facts}
+        if not isinstance(given["message"], (str, bytes)):
+            raise TypeError(f"The message of an error is text, but it is {given['message']!r:.60}.")
+        message = given["message"]
+        if given["node"] is None:
+            part = given["node_def"] if given["node_def"] is not None else given["op"]
+            given["node"] = getattr(part, "name", None)
+        if given["where"] is None:
+            given["where"] = getattr(given["op"], "where", None)
+        return message if isinstance(message, str) else message.decode(errors="replace"), given
+
+    @property
+    def error_code(self) -> int:
+        """The number of the error, such as 11 for `OutOfRangeError`."""
+        return self.code if self._error_code is None else self._error_code
+
+    @property
+    def node_def(self) -> Any:
+        """The node at fault as a `NodeDef`; None where there is none."""
+        if self._node_def is not None or self.node is None:
+            return self._node_def
+        from actorflow.graphdef.protos import NodeDef
+
+        inner = getattr(self.op, "node_def", None)
+        return NodeDef(name=self.node, op=str(getattr(self.op, "type", self.op) or "")) if inner is None else inner
 
     def __reduce__(self) -> Any:
         """Pickled and copied with all of its facts: `__init__` would take the whole text for the message."""
-        return _revived, (type(self), self.args), self.__dict__
+        return _revived, (type(self), self.args), {**self.__dict__, "op": getattr(self.op, "type", self.op)}
 
     def located(self, **facts: Any) -> OpError:
         """The same error with what it did not know yet (node, op, device, where, details); known facts stay.
@@ -74,7 +152,7 @@ class OpError(Exception):
             >>> error.node, str(error).splitlines()[0]
             ('ReadFile', 'There is no file a.txt.')
         """
-        names = ("node", "op", "device", "where", "details", "hint")
+        names = ("node", "op", "device", "where", "details", "hint", "node_def", "error_code")
         merged: dict[str, Any] = {name: getattr(self, name) or facts.get(name) for name in names}
         merged["details"] = merged["details"] or ()
         error = type(self)(self.message, **merged)

@@ -613,7 +613,7 @@ X = INPUTS
         (TypeError, "loop_fn", lambda: af.nn.raw_rnn(cells.GRUCell(2), 3)),  # type: ignore[arg-type]
         (
             ValueError,
-            "structures differ",
+            "same nested structure",
             lambda: af.nn.dynamic_rnn(cells.LSTMCell(2), X, initial_state=af.zeros([2, 2])),
         ),
         (

@@ -106,7 +106,9 @@ def test_the_activity_regularizer_has_a_name(graph: af.Graph) -> None:
     ],
 )
 def test_constraints_have_names(name: Any, kept: Any, graph: af.Graph) -> None:
-    layer = af.layers.Dense(2, use_bias=False, kernel_initializer=af.constant_initializer(KERNEL), kernel_constraint=name)
+    layer = af.layers.Dense(
+        2, use_bias=False, kernel_initializer=af.constant_initializer(KERNEL), kernel_constraint=name
+    )
     step = af.train.GradientDescentOptimizer(0.0).minimize(af.reduce_sum(layer(af.ones([1, 2]))))
     with af.blocking.Session(graph=graph) as session:
         session.run(af.global_variables_initializer())

@@ -13,10 +13,10 @@ config.py       `ConfigProto` and its parts: options of a session under TensorFl
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
 error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
 flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
-gfile.py        `tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only
 index.py        where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in
                 the sources
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
+nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine

@@ -15,10 +15,10 @@ config.py       `ConfigProto` and its parts: options of a session under TensorFl
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
 error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
 flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
-gfile.py        `tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only
 index.py        where TensorFlow's names are that actorflow does not have so: `make names` writes this file from the marks in
                 the sources
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
+nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
@@ -36,6 +36,7 @@ from actorflow.autodiff.recompute import recompute as recompute
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
+from actorflow.compat.files import gfile as gfile
 from actorflow.compat.v1 import app as app
 from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
@@ -49,7 +50,6 @@ from actorflow.compat.v1 import estimator as estimator
 from actorflow.compat.v1 import export as export
 from actorflow.compat.v1 import feature_column as feature_column
 from actorflow.compat.v1 import flags as flags
-from actorflow.compat.v1 import gfile as gfile
 from actorflow.compat.v1 import graph_util as graph_util
 from actorflow.compat.v1 import image as image
 from actorflow.compat.v1 import initializers as initializers

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.files import io_gfile as gfile
 from actorflow.graphdef.export import write_graph as write_graph
 from actorflow.ops.io.decoding import decode_compressed as decode_compressed
 from actorflow.ops.io.decoding import decode_csv as decode_csv
@@ -68,6 +69,7 @@ __all__ = [
     "encode_base64",
     "encode_jpeg",
     "encode_png",
+    "gfile",
     "is_jpeg",
     "match_filenames_once",
     "matching_files",

@@ -23,7 +23,6 @@ OWN = (
     "graph_util",
     "initializers",
     "manip",
-    "nest",
     "python_io",
     "quantization",
     "queue",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from actorflow import nest
 from actorflow.dtypes import ANY, BOOLEAN, INDEX, NUMERIC, variant
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
@@ -118,9 +119,10 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         >>> await session.run([a, b])
         [11, 12]
     """
-    flat: list[Any] = []
-    for element in inputs:
-        flat.extend(element) if isinstance(element, (list, tuple)) else flat.append(element)
+    flat = [element for part in inputs for element in nest.flatten(part)]
+    for element in flat:
+        if not hasattr(element, "graph"):
+            raise TypeError(f"group() takes operations and tensors, in any nest of lists, but not {element!r:.80}.")
     graph = flat[0].graph if flat else get_default_graph()
     with graph.control_dependencies(flat):
         with graph.as_default():

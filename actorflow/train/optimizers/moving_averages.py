@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from actorflow import nest
 from actorflow.dtypes import FLOATING, float32
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
@@ -75,7 +76,7 @@ class ExponentialMovingAverage:
         Raises:
             TypeError: one of them is not of a floating type.
         """
-        chosen: Sequence[Variable | Tensor] = trainable_variables() if var_list is None else var_list
+        chosen: Sequence[Variable | Tensor] = trainable_variables() if var_list is None else nest.listed(var_list)
         for value in chosen:
             if value.dtype not in FLOATING:
                 raise TypeError(f"The variables must be half, float, or double: {value.name}")

@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from actorflow import dialect
+from actorflow import dialect, nest
 from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.reasons import why_none
 from actorflow.autodiff.walk import together
 from actorflow.dtypes import DType
 from actorflow.errors import describe, with_topic
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.default_graph import get_default_graph
-from actorflow.graph.graph import Graph
-from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.array.shape import size
-from actorflow.ops.array.unique import unique
-from actorflow.ops.flow.control import group, no_op
+from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.indexed_slices import IndexedSlices
-from actorflow.ops.math.segment import unsorted_segment_sum
 from actorflow.ops.state.variable import assign_add_target
 from actorflow.public import public
-from actorflow.train.optimizers.slot_creator import create_filled_slot, create_slot
+from actorflow.train.optimizers.application import Application
 from actorflow.user_line import user_line
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.updates import updates_of
@@ -33,7 +27,7 @@ GradientAndVariable: TypeAlias = "tuple[Tensor | IndexedSlices | None, Variable]
 
 
 @public("af.train")
-class Optimizer:
+class Optimizer(Application):
     """The base of optimizers. `minimize(loss)` is `compute_gradients(loss)`, then `apply_gradients`; between the two a
     program may clip or average gradients.
 
@@ -70,8 +64,8 @@ class Optimizer:
             raise ValueError("Must specify the optimizer name")
         self._use_locking = use_locking
         self._name = name
-        self._slots: dict[str, dict[Variable, Variable]] = {}
-        self._non_slots: dict[tuple[str, Graph], Variable] = {}
+        self._slots = {}
+        self._non_slots = {}
 
     def get_name(self) -> str:
         """The name that the optimizer was given, or that of its kind.
@@ -122,7 +116,12 @@ class Optimizer:
             TypeError: the loss is not a floating-point tensor, or a variable has another type.
         """
         pairs = self.compute_gradients(
-            loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
         )
         if all(gradient is None for gradient, _ in pairs):
             names = [v.name for _, v in pairs[:_MOST_SHOWN]] + ["..."] * (len(pairs) > _MOST_SHOWN)
@@ -137,12 +136,12 @@ class Optimizer:
                 )
             )
         if callable(loss):
-            return self.apply_gradients(pairs, global_step, name)
+            return self.apply_gradients(pairs, global_step=global_step, name=name)
         updates = [] if dialect.speaks_v1() else updates_of(loss)
         if not updates:
-            return self.apply_gradients(pairs, global_step, name)
+            return self.apply_gradients(pairs, global_step=global_step, name=name)
         with loss.graph.control_dependencies(updates):
-            return self.apply_gradients(pairs, global_step, name)
+            return self.apply_gradients(pairs, global_step=global_step, name=name)
 
     def compute_gradients(
         self,
@@ -185,7 +184,7 @@ class Optimizer:
         if var_list is None:
             variables = loss.graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
         else:
-            variables = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+            variables = nest.listed(var_list)
         if not variables:
             raise ValueError(
                 describe(
@@ -221,11 +220,10 @@ class Optimizer:
 
         with GradientTape() as tape:
             if var_list is not None:
-                tape.watch(var_list)
+                tape.watch(nest.listed(var_list))
             value = loss()
             self._check_type(value.dtype, "the loss")
-            variables = list(tape.watched_variables()) if var_list is None else var_list
-        variables = list(variables) if isinstance(variables, (list, tuple)) else [variables]
+            variables = list(tape.watched_variables()) if var_list is None else nest.listed(var_list)
         if not variables:
             raise ValueError(describe("No variables to optimize: the loss reads no trainable one.", where=user_line()))
         return list(zip(tape.gradient(value, variables, output_gradients=grad_loss), variables))
@@ -314,76 +312,6 @@ class Optimizer:
         """
         kept = [*self._non_slots.values(), *(v for slots in self._slots.values() for v in slots.values())]
         return sorted(kept, key=lambda v: v.name)
-
-    # For subclasses
-
-    def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Makes the slots of these variables."""
-
-    def _prepare(self) -> None:
-        """Makes tensors of the parameters."""
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation | Tensor:
-        raise NotImplementedError(f"{type(self).__name__} does not say how it applies a gradient: _apply_dense.")
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
-        """Applies rows; each index occurs once."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it applies IndexedSlices: _apply_sparse.")
-
-    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
-        """Applies rows, of which several may have one index: sums those, then calls `_apply_sparse`."""
-        distinct, positions = unique(grad.indices)
-        sums = unsorted_segment_sum(grad.values, positions, size(distinct))
-        return self._apply_sparse(IndexedSlices(sums, distinct, grad.dense_shape), var)
-
-    def _finish(self, update_ops: Sequence[Operation | Tensor], name_scope: str) -> Operation:
-        """The operation that is done when all updates are."""
-        return group(*update_ops, name=name_scope) if update_ops else no_op(name=name_scope)
-
-    def _update(self, gradient: Tensor | IndexedSlices, variable: Variable) -> Operation | Tensor:
-        if isinstance(gradient, IndexedSlices):
-            if variable.constraint is not None:
-                raise RuntimeError("Cannot use a constraint function on a sparse variable.")
-            return self._apply_sparse_duplicate_indices(gradient, variable)
-        made = self._apply_dense(gradient, variable)
-        if variable.constraint is None:
-            return made
-        with variable.graph.control_dependencies([made]):
-            constrained: Operation = variable.assign(variable.constraint(variable.read_value()), read_value=False)
-        return constrained
-
-    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """The slot, made with zeros of the variable's shape where there is none yet."""
-        return self._filled_slot(var, 0.0, slot_name, op_name)
-
-    def _filled_slot(self, var: Variable, value: float, slot_name: str, op_name: str) -> Variable:
-        """The slot, made with `value` in all elements where there is none yet."""
-        return self._slot(var, slot_name, lambda: create_filled_slot(var, value, op_name))
-
-    def _get_or_make_slot(self, var: Variable, val: TensorLike, slot_name: str, op_name: str) -> Variable:
-        """The slot, made with the initial value `val` where there is none yet."""
-        return self._slot(var, slot_name, lambda: create_slot(var, val, op_name))
-
-    def _slot(self, var: Variable, slot_name: str, make: Callable[[], Variable]) -> Variable:
-        slots = self._slots.setdefault(slot_name, {})
-        if var not in slots:
-            slots[var] = make()
-        return slots[var]
-
-    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:
-        """A variable of the optimizer that belongs to no single one, one for each graph."""
-        key = (name, colocate_with.graph.home)
-        if key not in self._non_slots:
-            with colocate_with.graph.colocate_with(colocate_with.handle):
-                self._non_slots[key] = Variable(initial_value, name=name, trainable=False)
-        return self._non_slots[key]
-
-    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable:
-        return self._non_slots[(name, (graph or get_default_graph()).home)]
-
-    def _parameter(self, value: Any, name: str) -> Tensor:
-        """A parameter, or what it gives where it is a function, as a tensor."""
-        return convert_to_tensor(value() if callable(value) else value, name=name)
 
     def _check_type(self, dtype: DType, what: str) -> None:
         if dtype.name not in self._DTYPES:

@@ -9,65 +9,23 @@ A parameter is a number, a tensor, or a function without arguments that gives on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.ops.declare import Op
 from actorflow.ops.flow.control import group
 from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.math.cast import cast
 from actorflow.ops.state import training
 from actorflow.ops.state.scatter import scatter_sub_target
-from actorflow.ops.state.update import Update
 from actorflow.ops.state.variable import assign_mul_target
 from actorflow.public import public
 from actorflow.train.optimizers.optimizer import Optimizer
 from actorflow.variables.variable import Variable
 
 
-class Fused(Optimizer):
-    """An optimizer whose formula is a row of `actorflow.ops.state.training`: one op changes a variable and its slots. The sparse
-    op sums rows of equal indices itself.
-
-    A subclass says its row, its slots in the order of the op's inputs, and its parameters by their names in the graph, in the
-    order of the op's scalars.
-    """
-
-    _row: Update
-    _kept: Sequence[str] = ()
-    _parameters: Mapping[str, Any] = MappingProxyType({})
-    _attributes: Mapping[str, Any] = MappingProxyType({})
-    _scalars: Sequence[Tensor] = ()
-
-    def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        for var in var_list:
-            for slot in self._kept:
-                self._zeros_slot(var, slot, self._name)
-
-    def _prepare(self) -> None:
-        self._scalars = [self._parameter(value, name) for name, value in self._parameters.items()]
-
-    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
-        return self._fused(self._row.dense, var, grad)
-
-    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
-        assert self._row.sparse is not None
-        return self._fused(self._row.sparse, var, grad.values, grad.indices)
-
-    def _fused(self, op: Op[..., Operation], var: Variable, *gradient: Tensor) -> Operation:
-        row = self._row
-        kept = [self.get_slot(var, slot) for slot in self._kept]
-        scalars = [s if n in row.types else cast(s, var.dtype) for n, s in zip(row.scalars, self._scalars, strict=True)]
-        return op(var, *kept, *scalars[: row.gradient], *gradient, *scalars[row.gradient :], **self._attributes)
-
-    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
-        return self._apply_sparse(grad, var)
-
-
 @public("af.train")
-class GradientDescentOptimizer(Fused):
+class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate · gradient.
 
     Example:
@@ -95,9 +53,14 @@ class GradientDescentOptimizer(Fused):
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         return scatter_sub_target(var, grad.indices, grad.values * cast(self._scalars[0], var.dtype))
 
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation | Tensor:
+        if type(self)._apply_sparse is GradientDescentOptimizer._apply_sparse:
+            return self._apply_sparse(grad, var)
+        return super()._apply_sparse_duplicate_indices(grad, var)
+
 
 @public("af.train")
-class MomentumOptimizer(Fused):
+class MomentumOptimizer(Optimizer):
     """accumulation = momentum · accumulation + gradient; var -= learning_rate · accumulation.
 
     With `use_nesterov` the step is learning_rate · (gradient + momentum · accumulation): the gradient as it is,
@@ -140,7 +103,7 @@ class MomentumOptimizer(Fused):
 
 
 @public("af.train")
-class AdagradOptimizer(Fused):
+class AdagradOptimizer(Optimizer):
     """accumulator += gradient²; var -= learning_rate · gradient / √accumulator (Duchi et al. 2011).
 
     Slot: `accumulator`.
@@ -187,7 +150,7 @@ class AdagradOptimizer(Fused):
 
 
 @public("af.train")
-class AdadeltaOptimizer(Fused):
+class AdadeltaOptimizer(Optimizer):
     """accum = rho · accum + (1 - rho) · gradient²; step = √(accum_update + epsilon) / √(accum + epsilon) · gradient;
     accum_update = rho · accum_update + (1 - rho) · step²; var -= learning_rate · step (Zeiler 2012).
 
@@ -226,7 +189,7 @@ class AdadeltaOptimizer(Fused):
 
 
 @public("af.train")
-class RMSPropOptimizer(Fused):
+class RMSPropOptimizer(Optimizer):
     """rms = decay · rms + (1 - decay) · gradient²;
     momentum = momentum_rate · momentum + learning_rate · gradient / √(rms + epsilon); var -= momentum (Hinton,
     lecture 6e).
@@ -278,7 +241,7 @@ class RMSPropOptimizer(Fused):
 
 
 @public("af.train")
-class AdamOptimizer(Fused):
+class AdamOptimizer(Optimizer):
     """m = beta1 · m + (1 - beta1) · gradient; v = beta2 · v + (1 - beta2) · gradient²; in step t
     var -= learning_rate · √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + epsilon) (Kingma and Ba 2014, before section 2.1).
 

@@ -13,12 +13,12 @@ from actorflow.dtypes import int64
 from actorflow.ops.math.cast import cast
 from actorflow.ops.state import training
 from actorflow.public import public
-from actorflow.train.optimizers.optimizers import Fused
+from actorflow.train.optimizers.optimizer import Optimizer
 from actorflow.variables.variable import Variable
 
 
 @public("af.train")
-class ProximalGradientDescentOptimizer(Fused):
+class ProximalGradientDescentOptimizer(Optimizer):
     """near = var - rate · gradient; var = sign(near) · max(|near| - rate · l1, 0) / (1 + rate · l2)
     (Duchi and Singer 2009, FOBOS).
 
@@ -60,7 +60,7 @@ class ProximalGradientDescentOptimizer(Fused):
 
 
 @public("af.train")
-class ProximalAdagradOptimizer(Fused):
+class ProximalAdagradOptimizer(Optimizer):
     """accumulator += gradient²; then as `ProximalGradientDescentOptimizer`, with rate = learning_rate / √accumulator.
 
     Slot: `accumulator`.
@@ -113,7 +113,7 @@ class ProximalAdagradOptimizer(Fused):
 
 
 @public("af.train")
-class AdagradDAOptimizer(Fused):
+class AdagradDAOptimizer(Optimizer):
     """Adagrad by dual averaging, for sparse linear models (Duchi et al. 2011): in step t, with s the sum of all
     gradients
     and q that of their squares, var = -learning_rate · sign(s) · max(|s| - l1 · t, 0) / (l2 · t · learning_rate + √q).
@@ -182,7 +182,7 @@ class AdagradDAOptimizer(Fused):
 
 
 @public("af.train")
-class FtrlOptimizer(Fused):
+class FtrlOptimizer(Optimizer):
     """Follow the regularized leader (McMahan et al. 2013): with a = accum + gradient² and p = -learning_rate_power,
     linear += gradient - (aᵖ - accumᵖ) / learning_rate · var; accum = a;
     var = (sign(linear) · l1 - linear) / (aᵖ / learning_rate + 2 · l2) where |linear| > l1, else 0.

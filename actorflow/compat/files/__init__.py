@@ -1,0 +1,5 @@
+"""TensorFlow's functions for files, over Python's own; of this machine only.
+
+gfile.py      `tf.gfile`: files and folders by TensorFlow 1's names
+io_gfile.py   `tf.io.gfile`: the same by their later names
+"""
