@@ -8,6 +8,7 @@ Both name the node and the line of the user's program that made it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from actorflow.public import public
@@ -132,13 +133,11 @@ class OpError(Exception):
 
     @property
     def node_def(self) -> Any:
-        """The node at fault as a `NodeDef`; None where there is none."""
+        """The node at fault, with its `name`, `op` and `device`; None where there is none."""
         if self._node_def is not None or self.node is None:
             return self._node_def
-        from actorflow.graphdef.protos import NodeDef
-
         inner = getattr(self.op, "node_def", None)
-        return NodeDef(name=self.node, op=str(getattr(self.op, "type", self.op) or "")) if inner is None else inner
+        return SimpleNamespace(name=self.node, op=self.op or "", device=self.device or "") if inner is None else inner
 
     def __reduce__(self) -> Any:
         """Pickled and copied with all of its facts: `__init__` would take the whole text for the message."""

@@ -49,7 +49,8 @@ def test_a_file_is_read_as_by_open(tmp_path: Path) -> None:
     file.close()
     with tf.gfile.GFile(path, "a") as file:
         file.write("vier\n")
-    assert tf.gfile.GFile(path, "rb").read()[-5:] == b"vier\n"
+    with tf.gfile.GFile(path, "rb") as file:
+        assert file.read()[-5:] == b"vier\n"
 
 
 def test_libraries_take_it_for_a_file(tmp_path: Path) -> None:
