@@ -14,10 +14,15 @@ from .distributions import check_bounds, classes, draw, sizes, uniform_bits
 from .philox import Stream
 
 
-def _stream(seed: Any) -> Stream:
+def key_of(seed: Any) -> Any:
+    """The key of a seed's stream, as two words."""
     if np.shape(seed) != (2,):
         raise ValueError(f"A seed of a stateless op is a vector of two integers, but its shape is {np.shape(seed)}.")
-    return Stream(np.asarray(seed).astype(np.int64).view(np.uint64).tolist(), kind=1)
+    return np.asarray(seed).astype(np.int64).view(np.uint64)
+
+
+def _stream(seed: Any) -> Stream:
+    return Stream(key_of(seed).tolist(), kind=1)
 
 
 @kernel("StatelessRandomUniform")

@@ -57,7 +57,7 @@ typedef struct {
     PyUFuncGenericFunction function;
     void *data;
 } NumpyLoop;
-enum { NUMPY_EXP, NUMPY_LOG, NUMPY_TANH, NUMPY_LOOPS };
+enum { NUMPY_EXP, NUMPY_LOG, NUMPY_TANH, NUMPY_SIN, NUMPY_COS, NUMPY_LOOPS };
 extern NumpyLoop numpy_loops[NUMPY_LOOPS][2];
 
 static inline void numpy_call(const NumpyLoop *loop, const void *x, void *out, int64_t count, int64_t size) {

@@ -189,7 +189,7 @@ static PyObject *py_crc32c_by_tables(PyObject *self, PyObject *const *args, Py_s
 
 /* numpy's inner loops of functions of one argument, from its universal functions. */
 static bool find_numpy_loops(PyObject *numpy) {
-    static const char *const names[NUMPY_LOOPS] = {"exp", "log", "tanh"};
+    static const char *const names[NUMPY_LOOPS] = {"exp", "log", "tanh", "sin", "cos"};
     static const int types[2] = {NPY_FLOAT32, NPY_FLOAT64};
     for (int i = 0; i < NUMPY_LOOPS; i++) {
         PyUFuncObject *ufunc = (PyUFuncObject *)PyObject_GetAttrString(numpy, names[i]);

@@ -61,19 +61,21 @@ def test_what_is_not_expected_is_left_to_python_untouched(made: Any) -> None:
     np.testing.assert_array_equal(x, np.arange(12, dtype="f4").reshape(3, 4))
 
 
-def test_random_numbers_have_the_bits_that_are_defined() -> None:
+@pytest.mark.parametrize("name", random.FILLS)
+def test_random_numbers_have_the_bits_that_are_defined(name: str) -> None:
     def make(rng: Rng) -> tuple[Any, ...]:
         key = rng.integers(0, 2**64 - 1, 2, dtype="u8")
-        return np.array(shape(rng, 0, 3), "i4"), key, int(rng.integers(0, 2**40))
+        return np.array(shape(rng, 0, 3), "i4"), key, int(rng.integers(0, 2**40)), int(rng.integers(0, 2))
 
-    check("uniform", random._python, make)
+    python = random._python(random.FILLS[name])
+    check(name, python, make)
     rng = np.random.default_rng(SEED)
-    for count in (1, 9, 70_000, 100_003):
-        _, key, run = make(rng)
+    for count in (1, 9, 2047, 2049, 70_000, 100_003):
+        _, key, run, kind = make(rng)
         sizes, out = np.array([count], "i4"), np.empty(count, "f4")
         for several in (1, 2, 4):
-            assert loaded().call("uniform", several, sizes, key, run, out) is out
-            assert same(out, random._python(sizes, key, run)), count
+            assert loaded().call(name, several, sizes, key, run, kind, out) is out
+            assert same(out, python(sizes, key, run, kind)), count
 
 
 def test_what_goes_into_a_buffer_is_the_buffer() -> None:
