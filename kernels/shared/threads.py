@@ -1,9 +1,9 @@
 """Work on the threads of the pool: the cores that there are, governed calls, pieces in Python.
 
 All native work of the process shares one pool of threads (`kernels/native/src/pool.c`), whatever sessions and event loops
-it is for. The pool has as many threads as there are usable cores, or as `ACTORFLOW_THREADS` says. Work is given to it in
-pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a thread that gets no
-core. Without the native library, pieces in Python have threads of their own (`.python_pool`), as many.
+it is for. The pool has as many threads as there are usable cores, or as `ACTORFLOW_THREADS` or else `OMP_NUM_THREADS` says.
+Work is given to it in pieces that do not touch each other's results. The caller takes pieces as well, so nothing waits for a
+thread that gets no core. Without the native library, pieces in Python have threads of their own (`.python_pool`), as many.
 
 Whether that pays can't be known beforehand. So each kind of work has a governor, which measures its calls and decides how
 many threads take the next one (`.governor`).
@@ -39,18 +39,20 @@ _MOST_GOVERNORS = 4096
 
 
 @functools.cache
-def _wanted() -> int | None:
-    """The number that ACTORFLOW_THREADS says.
+def _thread_limit() -> int | None:
+    """The number that `ACTORFLOW_THREADS` says, or else `OMP_NUM_THREADS`: servers set the latter so that each process keeps to its
+    share of the cores. OpenMP's may be a list, whose first number counts here, and what is no number limits nothing.
 
     Raises:
-        InvalidArgumentError: that is no number of threads.
+        InvalidArgumentError: `ACTORFLOW_THREADS` is no number of threads.
     """
-    given = os.environ.get("ACTORFLOW_THREADS", "")
-    if not given:
-        return None
-    if not given.isdecimal() or not 1 <= int(given) <= _MOST_THREADS:
-        raise InvalidArgumentError(f"ACTORFLOW_THREADS is {given!r}; it is a number from 1 to {_MOST_THREADS}.")
-    return int(given)
+    setting = os.environ.get("ACTORFLOW_THREADS", "")
+    if setting:
+        if not setting.isdecimal() or not 1 <= int(setting) <= _MOST_THREADS:
+            raise InvalidArgumentError(f"ACTORFLOW_THREADS is {setting!r}; it is a number from 1 to {_MOST_THREADS}.")
+        return int(setting)
+    outermost = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(int(outermost), machine.usable_cores()) if outermost.isdecimal() and int(outermost) > 0 else None
 
 
 def most_threads() -> int:
@@ -61,7 +63,7 @@ def most_threads() -> int:
 
 @functools.cache
 def _threads_of_pool() -> int:
-    return 1 if _pool() is None else _wanted() or machine.usable_cores()
+    return 1 if _pool() is None else _thread_limit() or machine.usable_cores()
 
 
 @functools.cache
@@ -70,7 +72,7 @@ def _pool() -> Any:
     library = loaded()
     if library is not None:
         cores = machine.usable_cores()
-        library.limit_threads(_wanted() or cores, cores)
+        library.limit_threads(_thread_limit() or cores, cores)
     return library
 
 
@@ -162,7 +164,7 @@ def in_pieces(
 def _most_threads_of_pieces() -> int:
     """As `most_threads`; without the native library, as many as there would be with it."""
     if _pool() is None and machine.current().is_real:
-        return _wanted() or machine.usable_cores()
+        return _thread_limit() or machine.usable_cores()
     return most_threads()
 
 

@@ -319,6 +319,22 @@ def test_the_environment_says_how_many_threads_there_are() -> None:
     assert "a number from 1 to 256" in in_a_process(script, ACTORFLOW_THREADS="0")
 
 
+@pooled
+@pytest.mark.parametrize(
+    ("setting", "threads"),
+    [("1", "1"), ("1,4", "1"), (" 1 ", "1"), ("100", "cores"), ("0", "cores"), ("many", "cores"), ("", "cores")],
+)
+def test_openmp_says_how_many_threads_there_are_at_most(setting: str, threads: str) -> None:
+    script = """
+        from actorflow import machine
+        from actorflow.kernels.shared.threads import most_threads
+        print(most_threads(), machine.usable_cores())
+    """
+    most, cores = in_a_process(script, OMP_NUM_THREADS=setting, ACTORFLOW_THREADS="").split()
+    assert most == (cores if threads == "cores" else threads)
+    assert in_a_process(script, OMP_NUM_THREADS=setting, ACTORFLOW_THREADS="3").split()[0] == "3"
+
+
 def test_without_the_library_there_is_one_thread_and_a_line_says_why() -> None:
     script = """
         import logging

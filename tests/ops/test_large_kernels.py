@@ -243,7 +243,7 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Two threads take part wherever they may: those of the pool in C, or those of Python."""
     if request.param == "python_pool":
         monkeypatch.setattr(threads, "_pool", lambda: None)
-        monkeypatch.setattr(threads, "_wanted", lambda: 2)
+        monkeypatch.setattr(threads, "_thread_limit", lambda: 2)
     elif threads.loaded() is None:
         pytest.skip("the library in C is not there, and so its pool is not either")
     monkeypatch.setattr(threads, "most_threads", lambda: 2)

@@ -58,7 +58,7 @@ def test_both_the_affinity_and_the_group_limit_the_cores(
 def test_devices_and_kernels_take_the_cores_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
     monkeypatch.setattr(machine, "_limit_of_group", lambda: 3)
-    monkeypatch.setattr(threads, "_wanted", lambda: None)
+    monkeypatch.setattr(threads, "_thread_limit", lambda: None)
     assert CpuDevice("/device:CPU:0").cores == 3
     assert threads._threads_of_pool.__wrapped__() == (1 if loaded() is None else 3)
 
