@@ -1,10 +1,11 @@
-"""A process that keeps one processor busy beside what is measured, as another program on the machine does."""
+"""Processes that keep processors busy beside what is measured, as other programs on the machine do."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from types import TracebackType
 
 # Ends by itself where the parent has gone without ending it.
@@ -17,11 +18,18 @@ while os.getppid() == {parent}:
 
 
 class Busy:
-    """A context manager: the process runs as long as the block."""
+    """A context manager: the processes run as long as the block.
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-S", "-c", _CODE.format(parent=os.getpid())])
-        self.pid = self._process.pid
+    Args:
+        processes: how many there are.
+        own_sessions: each process has a session of its own, as the programs of other users do. Linux then divides the processors
+            among sessions, and all threads of one share what a single thread would get.
+    """
+
+    def __init__(self, processes: int = 1, *, own_sessions: bool = False) -> None:
+        command = [sys.executable, "-S", "-c", _CODE.format(parent=os.getpid())]
+        self._processes = [subprocess.Popen(command, start_new_session=own_sessions) for _ in range(processes)]
+        self.pids = tuple(process.pid for process in self._processes)
 
     def __enter__(self) -> Busy:
         return self
@@ -29,5 +37,8 @@ class Busy:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        self._process.wait()
+        for process in self._processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+        for process in self._processes:
+            process.wait()

@@ -14,6 +14,7 @@ FAMILIES = (
     "datasets",
     "estimators",
     "steps",
+    "shared_host",
     "models",
     "torch_steps",
     "onnx_models",

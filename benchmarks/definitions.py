@@ -125,7 +125,8 @@ class Suite:
 
     `cores` bounds the processors of a worker, and with them the threads of both libraries. `summary` adds the geometric
     mean of all ratios and the worst one. `processes` bounds the pairs, `part` the share of the options' rounds. With `nodes`, the
-    note of a case that is slower than the peer's says which kinds of nodes its time goes to.
+    note of a case that is slower than the peer's says which kinds of nodes its time goes to. `beside` is the number of busy
+    processes that run all the time; they and the workers have sessions of their own.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Suite:
     processes: int | None = None
     part: float = 1.0
     nodes: bool = False
+    beside: int = 0
 
     def narrowed(self, name: str) -> Suite | None:
         """The cases of that name or whose names begin with it, if there are any."""

@@ -134,7 +134,7 @@ def rounds(workers: list[Worker], options: Options, *, swapped: bool, beside: Bu
 
 def _round(workers: list[Worker], order: list[int], seconds: float, beside: Busy | None) -> Round:
     samples: dict[int, dict[str, float]] = {}
-    pids = [worker.pid for worker in workers] + ([beside.pid] if beside else [])
+    pids = [worker.pid for worker in workers] + (list(beside.pids) if beside else [])
     before = CpuUse.now(*pids)
     for i in order:
         samples[i] = workers[i].ask(seconds=seconds)

@@ -29,7 +29,7 @@ class CaseError(WorkerError):
 class Worker:
     """One side of one benchmark in a process of its own. A context manager: its end is the process's end."""
 
-    def __init__(self, side: Side, benchmark: str, *, quick: bool = False) -> None:
+    def __init__(self, side: Side, benchmark: str, *, quick: bool = False, own_session: bool = False) -> None:
         self.side = side
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed in __exit__
         command = [
@@ -47,6 +47,7 @@ class Worker:
             stderr=self._log,
             text=True,
             encoding="utf-8",
+            start_new_session=own_session,
         )
         self.pid = self._process.pid
 

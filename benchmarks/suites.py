@@ -46,12 +46,16 @@ def measure(
     for pair in range(min(options.pairs, suite.processes or options.pairs)):
         with ExitStack() as stack:
             path = f"{family}/{suite.name}"
-            workers = [stack.enter_context(Worker(side, path, quick=options.quick)) for side in sides]
+            crowded = suite.beside > 0
+            workers = [
+                stack.enter_context(Worker(side, path, quick=options.quick, own_session=crowded)) for side in sides
+            ]
+            beside = stack.enter_context(Busy(suite.beside, own_sessions=True)) if crowded else None
             for case in suite.cases:
                 if case.name in errors:
                     continue
                 try:
-                    _case(workers, case, options, pair % 2 == 1, found[case.name], suite.nodes)
+                    _case(workers, case, options, pair % 2 == 1, found[case.name], suite.nodes, beside)
                 except CaseError as error:
                     errors[case.name] = str(error)
     done = [case for case in suite.cases if case.name not in errors]
@@ -62,7 +66,7 @@ def measure(
 
 
 def _case(
-    workers: list[Worker], case: Case, options: Options, swapped: bool, found: _Found, nodes: bool = False
+    workers: list[Worker], case: Case, options: Options, swapped: bool, found: _Found, nodes: bool, beside: Busy | None
 ) -> None:
     answers = []
     failed = []
@@ -78,7 +82,7 @@ def _case(
         check_answers(workers, answers, max(1e-6, SAME * largest))
     except WorkerError as error:
         raise CaseError(str(error)) from error
-    found.quiet.append(rounds(workers, options, swapped=swapped))
+    found.quiet.append(rounds(workers, options, swapped=swapped, beside=beside))
     if (
         nodes
         and [worker.side for worker in workers] == list(SIDES)
@@ -87,8 +91,8 @@ def _case(
         ours, peer = (worker.ask(nodes=True).get("nodes", {}) for worker in workers)
         found.nodes = f"{case.name}: {node_times.told(ours, peer)}."
     if case.busy:
-        with Busy() as beside:
-            found.busy.append(rounds(workers, options, swapped=swapped, beside=beside))
+        with Busy() as neighbour:
+            found.busy.append(rounds(workers, options, swapped=swapped, beside=neighbour))
 
 
 def _results(family: str, case: Case, sides: tuple[Side, ...], found: _Found) -> list[Result]:
