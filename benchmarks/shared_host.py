@@ -1,7 +1,7 @@
 """Training steps on a host that others use too: beside 2, 8 and 20 busy processes, each in a session of its own.
 
-Where sessions are scheduling groups (`sched_autogroup_enabled`), a program gets the same share of the processors with one thread as
-with many. What a runtime can lose there is more than its share: a piece of work that waits for a thread without a core.
+Where sessions are scheduling groups (`sched_autogroup_enabled`), one thread gets the same share of the processors as many.
+A runtime loses more than that share if a piece of work waits for a thread without a core.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _MOST_GOVERNORS = 4096
 
 @functools.cache
 def _thread_limit() -> int | None:
-    """The number that `ACTORFLOW_THREADS` says, or else `OMP_NUM_THREADS`: servers set the latter so that each process keeps to its
+    """The number that `ACTORFLOW_THREADS` says, or else `OMP_NUM_THREADS`, which servers set so that each process keeps to its
     share of the cores. OpenMP's may be a list, whose first number counts here, and what is no number limits nothing.
 
     Raises:
