@@ -247,6 +247,11 @@ def _limits(name: str) -> tuple[Any, Any]:
     raise TypeError(f"{dtype} has no smallest or largest value.")
 
 
+def in_words(dtype: DType) -> str:
+    """The name of a type as errors of TensorFlow's kernels say it, such as `float` for float32."""
+    return {"float16": "half", "float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
+
+
 @functools.lru_cache(maxsize=512)
 def _lookup(value: Hashable) -> DType:
     if value.__class__ is type:

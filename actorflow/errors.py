@@ -143,8 +143,12 @@ class OpError(Exception):
         """Pickled and copied with all of its facts: `__init__` would take the whole text for the message."""
         return _revived, (type(self), self.args), {**self.__dict__, "op": getattr(self.op, "type", self.op)}
 
-    def located(self, **facts: Any) -> OpError:
+    def located(self, message: str | None = None, **facts: Any) -> OpError:
         """The same error with what it did not know yet (node, op, device, where, details); known facts stay.
+
+        Args:
+            message: the sentence in other words.
+            facts: keywords of `OpError`.
 
         Example:
             >>> error = af.errors.NotFoundError("There is no file a.txt.").located(node="ReadFile")
@@ -154,7 +158,7 @@ class OpError(Exception):
         names = ("node", "op", "device", "where", "details", "hint", "node_def", "error_code")
         merged: dict[str, Any] = {name: getattr(self, name) or facts.get(name) for name in names}
         merged["details"] = merged["details"] or ()
-        error = type(self)(self.message, **merged)
+        error = type(self)(message or self.message, **merged)
         error.__cause__, error.__traceback__ = self.__cause__, self.__traceback__
         return error
 

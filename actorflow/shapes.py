@@ -7,9 +7,11 @@ the rank is known. `TensorShape` is the public face of the same thing, with Tens
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
 
 Shape: TypeAlias = "tuple[int | None, ...] | None"
@@ -60,7 +62,7 @@ class TensorShape:
             [None, 3]
         """
         if self._sizes is None:
-            raise ValueError("as_list() needs a known rank.")
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)
 
     def is_fully_defined(self) -> bool:
@@ -93,6 +95,8 @@ class TensorShape:
             >>> af.TensorShape(None).with_rank(2)
             TensorShape([None, None])
         """
+        if self._sizes is not None and len(self._sizes) != rank:
+            raise ValueError(f"Shape {self} must have rank {rank}")
         return self.merge_with((None,) * rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
@@ -102,10 +106,10 @@ class TensorShape:
             >>> af.TensorShape([2, 3]).with_rank_at_least(3)
             Traceback (most recent call last):
                 ...
-            ValueError: Shape (2, 3) has less than 3 dimensions.
+            ValueError: Shape (2, 3) must have rank at least 3
         """
         if self._sizes is not None and len(self._sizes) < rank:
-            raise ValueError(f"Shape {self} has less than {rank} dimensions.")
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
@@ -116,7 +120,7 @@ class TensorShape:
             TensorShape([2, 3])
         """
         if self._sizes is not None and len(self._sizes) > rank:
-            raise ValueError(f"Shape {self} has more than {rank} dimensions.")
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_same_rank(self, other: ShapeLike) -> None:
@@ -126,11 +130,11 @@ class TensorShape:
             >>> af.TensorShape([2, 3]).assert_same_rank([4])
             Traceback (most recent call last):
                 ...
-            ValueError: Shapes (2, 3) and (4,) differ in rank.
+            ValueError: Shapes (2, 3) and (4,) must have the same rank
         """
         right = as_shape(other)
         if self._sizes is not None and right is not None and len(self._sizes) != len(right):
-            raise ValueError(f"Shapes {self} and {show(right)} differ in rank.")
+            raise ValueError(f"Shapes {self} and {show(right)} must have the same rank")
 
     def assert_is_fully_defined(self) -> None:
         """Raises ValueError where something is not known.
@@ -139,10 +143,10 @@ class TensorShape:
             >>> af.TensorShape([None, 3]).assert_is_fully_defined()
             Traceback (most recent call last):
                 ...
-            ValueError: Shape (?, 3) is not fully known.
+            ValueError: Shape (?, 3) is not fully defined
         """
         if not self.is_fully_defined():
-            raise ValueError(f"Shape {self} is not fully known.")
+            raise ValueError(f"Shape {self} is not fully defined")
 
     def assert_has_rank(self, rank: int) -> None:
         """Raises ValueError where the rank is known and another.
@@ -151,7 +155,7 @@ class TensorShape:
             >>> af.TensorShape([2, 3]).assert_has_rank(1)
             Traceback (most recent call last):
                 ...
-            ValueError: Shapes (2, 3) and (?,) are not compatible.
+            ValueError: Shape (2, 3) must have rank 1
         """
         self.with_rank(rank)
 
@@ -162,9 +166,10 @@ class TensorShape:
             >>> af.TensorShape([None, 3]).assert_is_compatible_with([2, 4])
             Traceback (most recent call last):
                 ...
-            ValueError: Shapes (?, 3) and (2, 4) are not compatible.
+            ValueError: Shapes (?, 3) and (2, 4) are incompatible
         """
-        self.merge_with(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {show(as_shape(other))} are incompatible")
 
     def __iter__(self) -> Iterator[Any]:
         return map(self._given, self.as_list())
@@ -224,6 +229,15 @@ def show(shape: Shape) -> str:
     )
 
 
+_SHOWN = re.compile(r"(?<![\w\])}])\((?:(?:\d+|\?)(?:, (?:\d+|\?))+|(?:\d+|\?),)\)|(?<=shape )\(\)")
+
+
+def in_brackets(text: str) -> str:
+    """`text` with shapes as `[32,?]` where it has `(32, ?)`: so TensorFlow's kernels and shape rules print them, and programs
+    look for that."""
+    return _SHOWN.sub(lambda each: f"[{each[0][1:-1].rstrip(',').replace(' ', '')}]", text)
+
+
 def is_static(shape: Shape) -> bool:
     """Whether each size is known."""
     return shape is not None and None not in shape
@@ -243,12 +257,19 @@ def compatible(left: Shape, right: Shape) -> bool:
     return len(left) == len(right) and all(a is None or b is None or a == b for a, b in zip(left, right, strict=True))
 
 
+def _difference(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> str:
+    if len(left) != len(right):
+        return f"Shapes must be equal rank, but are {len(left)} and {len(right)}"
+    at, a, b = next((i, a, b) for i, (a, b) in enumerate(zip(left, right)) if None not in (a, b) and a != b)
+    return f"Dimension {at} in both shapes must be equal, but are {a} and {b}"
+
+
 def merge(left: Shape, right: Shape) -> Shape:
     """The shape that both know together. Raises ValueError where they contradict."""
     if left is None or right is None:
         return left if right is None else right
     if not compatible(left, right):
-        raise ValueError(f"Shapes {show(left)} and {show(right)} are not compatible.")
+        raise ValueError(f"Shapes {show(left)} and {show(right)} are not compatible: {_difference(left, right)}.")
     return tuple(b if a is None else a for a, b in zip(left, right, strict=True))
 
 
@@ -271,7 +292,10 @@ def broadcast(left: Shape, right: Shape) -> Shape:
         elif a == b:
             sizes.append(a)
         else:
-            raise ValueError(f"Shapes {show(left)} and {show(right)} can't be broadcast to one shape.")
+            raise ValueError(
+                f"Incompatible shapes: {in_brackets(show(left))} vs. {in_brackets(show(right))}. Dimensions must be equal, "
+                f"but are {a} and {b}."
+            )
     return tuple(sizes)
 
 
@@ -283,8 +307,26 @@ def broadcast_all(shapes: Iterable[Shape]) -> Shape:
     return result
 
 
-def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
-    """`axis` counted from the front. Raises ValueError where it is outside [-rank, rank)."""
+OUT_OF_RANGE = "axis {axis} is out of valid range [{low}, {last}]."
+
+
+def normalize_axis(
+    axis: int,
+    rank: int,
+    what: str = "axis",
+    says: str = "Expected {what} in the range [{low}, {high}), but got {axis}.",
+) -> int:
+    """`axis` counted from the front.
+
+    Args:
+        axis: the number of a dimension; negative ones count from the end.
+        rank: the number of dimensions.
+        what: the name of the argument.
+        says: the text of the error, in the words of the op.
+
+    Raises:
+        InvalidArgumentError: `axis` is outside [-rank, rank). It is a ValueError too: some ops of TensorFlow raise that.
+    """
     if not -rank <= axis < rank:
-        raise ValueError(f"{what} {axis} is outside [{-rank}, {rank}) for a tensor of rank {rank}.")
+        raise InvalidArgumentError(says.format(what=what, axis=axis, low=-rank, high=rank, last=rank - 1))
     return axis % rank if rank else 0

@@ -215,7 +215,9 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     try:
         natural = np.array(value)
     except ValueError:
-        raise ValueError(f"{_short(value)} is no tensor: its parts have different shapes.") from None
+        raise ValueError(
+            f"{_short(value)} must be a dense array: its parts have different shapes (setting an array element with a sequence)."
+        ) from None
     if natural.dtype.kind in "SUO":
         if natural.dtype.kind == "O" and not all(isinstance(v, (bytes, str)) for v in natural.flat):
             if dtype is not None and dtype is not dtypes.string and _is_number_like(natural):

@@ -154,8 +154,8 @@ class Graph(Interchange):
             definition.check_inputs([t.dtype for t in inputs])
             dtypes, inferred = definition.infer(self._inference(definition, inputs, attrs))
         except (TypeError, ValueError) as error:
-            kinds = _kinds(inputs)
-            raise type(error)(describe(str(error), node=node_name, op=op_type, where=where, details=kinds)) from None
+            text = shapes.in_brackets(str(error))
+            raise type(error)(describe(text, node=node_name, op=op_type, where=where, details=_kinds(inputs))) from None
         if scope.lossy and float32 in dtypes:
             attrs = {**attrs, "_lossy": True}
         node = Node(

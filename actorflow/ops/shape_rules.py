@@ -59,18 +59,30 @@ def from_value(index: int) -> OneShapeRule:
         require_rank(c, index, 1)
         sizes = c.shape_value(index)
         if sizes is not None and any(size is not None and size < 0 for size in sizes):
-            raise ValueError(f"A shape's sizes are zero or more; got {list(sizes)}.")
+            raise ValueError(f"A shape's sizes must be non-negative; got {list(sizes)}.")
         return sizes
 
     return rule
 
 
-def axes_of(c: Inference, index: int, rank: int) -> tuple[int, ...] | None:
-    """The axes that input `index` lists, counted from the front; None where its value is not constant."""
+NO_AXIS = "Invalid reduction dimension {axis} for input with {high} dimensions."
+
+
+def axes_of(c: Inference, index: int, rank: int, says: str = NO_AXIS) -> tuple[int, ...] | None:
+    """The axes that input `index` lists, counted from the front; None where its value is not constant.
+
+    Args:
+        c: the op's inputs.
+        index: the number of the input.
+        rank: how many dimensions there are.
+        says: the error of an axis that is none of them, as of `normalize_axis`.
+    """
     value = c.value(index)
     if value is None:
         return None
-    return tuple(normalize_axis(int(a), rank) for a in np.atleast_1d(value))
+    if value.ndim > 1:
+        raise ValueError(f"Shape must be at most rank 1 but is rank {value.ndim}: input {index} lists axes.")
+    return tuple(normalize_axis(int(a), rank, says=says) for a in np.atleast_1d(value))
 
 
 def reduction(c: Inference) -> Shape:
@@ -90,7 +102,9 @@ def require_rank(c: Inference, index: int, rank: int) -> Shape:
     """Input `index`'s shape, which has to have `rank` dimensions. Raises ValueError where it has another number."""
     shape = c.shapes[index]
     if shape is not None and len(shape) != rank:
-        raise ValueError(f"Input {index} has to have {rank} dimensions, but its shape is {show(shape)}.")
+        raise ValueError(
+            f"Shape must be rank {rank} but is rank {len(shape)}: input {index} has the shape {show(shape)}."
+        )
     return shape
 
 
@@ -98,5 +112,8 @@ def at_least_rank(c: Inference, index: int, rank: int) -> Shape:
     """Input `index`'s shape, which has to have `rank` dimensions or more."""
     shape = c.shapes[index]
     if shape is not None and len(shape) < rank:
-        raise ValueError(f"Input {index} has to have {rank} dimensions or more, but its shape is {show(shape)}.")
+        raise ValueError(
+            f"Shape must be at least rank {rank} but is rank {len(shape)}: input must be at least {rank}-dim, and input "
+            f"{index} has the shape {show(shape)}."
+        )
     return shape

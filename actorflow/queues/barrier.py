@@ -14,7 +14,7 @@ from actorflow.ops.building import composite
 from actorflow.ops.io import queues as queue_ops
 from actorflow.public import public
 from actorflow.queues.base import component_shapes, component_types
-from actorflow.shapes import ShapeLike, TensorShape
+from actorflow.shapes import ShapeLike, TensorShape, show
 
 
 class Taken(NamedTuple):
@@ -62,8 +62,11 @@ class Barrier:
         """
         self._types = component_types(types)
         self._shapes = component_shapes(shapes, self._types, partial=False)
-        if any(0 in shape for shape in self._shapes if shape is not None):
-            raise ValueError("Components of a barrier that hold nothing are not supported.")
+        for index, shape in enumerate(self._shapes):
+            if shape is not None and 0 in shape:
+                raise ValueError(
+                    f"Empty tensors are not supported, but received shape '{show(shape)}' at index {index}."
+                )
         self._barrier_ref = queue_ops.barrier_handle(
             component_types=self._types,
             shapes=self._shapes,

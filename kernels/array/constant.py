@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import STRING
+from actorflow.dtypes import STRING, in_words
 from actorflow.errors import InvalidArgumentError, with_topic
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import ELEMENTWISE, HANDS_ON, Gpu
+from actorflow.runtime.context import KernelContext
 from actorflow.shapes import show
 
 from ..strings.objects import moving_kernel
@@ -21,9 +22,10 @@ def const(xp: Any, *, value: Any) -> Any:
 
 
 @kernel("Placeholder", gpu=HANDS_ON)
-def placeholder(xp: Any, *, dtype: Any, shape: Any) -> Any:
+def placeholder(xp: Any, *, dtype: Any, shape: Any, ctx: KernelContext) -> Any:
     raise InvalidArgumentError(
-        f"You must feed a value for placeholder tensor of type {dtype} and shape {show(shape)}: the run does not feed it.",
+        f"You must feed a value for placeholder tensor '{ctx.node.name}' with dtype {in_words(dtype)} and shape "
+        f"{show(shape)}: the run does not feed it.",
         hint=with_topic("Add it to the feeds: session.run(fetches, {placeholder: value}).", "placeholder-not-fed"),
     )
 

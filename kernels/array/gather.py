@@ -21,7 +21,7 @@ def check_indices(indices: Any, size: int, what: str = "indices") -> None:
         inside = not indices.size or indices.view(f"u{indices.dtype.itemsize}").max() < size
     if not inside:
         bad = np.argwhere((np.asarray(indices) < 0) | (np.asarray(indices) >= size))[0].tolist()
-        where = f"[{', '.join(map(str, bad))}]" if bad else ""
+        where = f"[{','.join(map(str, bad))}]" if bad else ""
         raise ValueError(f"{what}{where} = {int(indices[tuple(bad)])} is not in [0, {size}). {allowed(size)}")
 
 
@@ -88,8 +88,8 @@ def row_numbers(indices: Any, shape: tuple[int, ...]) -> Any:
     inside = ((points >= 0) & (points < np.array(shape, points.dtype))).all(axis=1)
     if not inside.all():
         bad = int(inside.argmin())
-        place = ", ".join(str(int(i)) for i in np.unravel_index(bad, indices.shape[:-1])) if indices.ndim > 1 else ""
-        raise ValueError(f"indices[{place}] = {points[bad].tolist()} does not index into shape {list(shape)}.")
+        place = ",".join(str(int(i)) for i in np.unravel_index(bad, indices.shape[:-1])) if indices.ndim > 1 else ""
+        raise ValueError(f"indices[{place}] = {points[bad].tolist()} does not index into param shape {shape}.")
     steps = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     return points.astype(np.intp) @ np.array(steps, np.intp)
 

@@ -38,7 +38,9 @@ def concat(xp: Any, values: Any, axis: Any, *, out: Any = None) -> Any:
 def split(xp: Any, value: Any, axis: Any, *, num_split: int) -> Any:
     whole = value.shape[axis_in(int(axis), value.ndim)]
     if whole % num_split:
-        raise ValueError(f"A dimension of {whole} can't be split into {num_split} equal parts.")
+        raise ValueError(
+            f"Number of ways to split should evenly divide the split dimension, but got {num_split} for a size of {whole}."
+        )
     return parts(value, int(axis), [whole // num_split] * num_split)
 
 

@@ -18,7 +18,7 @@ def _checked(x: Any, paddings: Any) -> list[tuple[int, int]]:
     if paddings.shape != (x.ndim, 2):
         raise ValueError(f"Paddings of shape {paddings.shape} don't fit a tensor of shape {x.shape}.")
     if (paddings < 0).any():
-        raise ValueError(f"Paddings are zero or more, but {paddings.tolist()} was given.")
+        raise ValueError(f"Paddings must be non-negative, but {paddings.tolist()} was given.")
     return [(before, after) for before, after in paddings.tolist()]
 
 

@@ -40,7 +40,9 @@ def upper_bound(xp: Any, rows: Any, values: Any, *, out_type: DType) -> Any:
 def top_k(xp: Any, x: Any, k: Any) -> Any:
     count, size = int(k), x.shape[-1]
     if not 0 <= count <= size:
-        raise ValueError(f"top_k: the last dimension of {x.shape} has no {count} elements.")
+        raise ValueError(
+            f"input must have at least k columns: the last dimension of {x.shape} has no {count} elements."
+        )
     rows = x.reshape(-1, size) if size else x.reshape(math.prod(x.shape[:-1]), 0)
     order = _top_few(xp, rows, count) if _selects(rows, count) else None
     if order is None:

@@ -192,10 +192,10 @@ class Items:
     def resized(self, size: int) -> Items:
         return Items(size, dict(self.items()), self.like)
 
-    def check(self, index: int, what: str) -> None:
-        """Raises InvalidArgumentError where there is no such index."""
+    def check(self, index: int, says: str) -> None:
+        """Raises InvalidArgumentError where there is no such index; `says` has places for `index` and `size`."""
         if not 0 <= index < self.size:
-            raise InvalidArgumentError(f"The list has {self.size} elements, but element {index} is {what}.")
+            raise InvalidArgumentError(says.format(index=index, size=self.size))
 
     def _path(self) -> list[Items]:
         """The versions from this one to that which the store holds, without the latter."""

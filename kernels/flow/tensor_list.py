@@ -13,6 +13,9 @@ from actorflow.shapes import Shape
 
 from .lists import Items, Stack
 
+_READ = "Tried to read from index {index} but array size is: {size}"
+_WRITTEN = "Tried to write to index {index} but array is not resizeable and size is: {size}"
+
 
 @kernel("EmptyTensorList")
 def empty(xp: Any) -> Any:
@@ -46,7 +49,7 @@ def from_tensor(xp: Any, tensor: Any) -> Any:
 @kernel("TensorListGetItem")
 def get_item(xp: Any, handle: Any, index: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
     at = int(index)
-    handle.check(at, "read")
+    handle.check(at, _READ)
     found = handle.get(at)
     return handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found
 
@@ -54,7 +57,7 @@ def get_item(xp: Any, handle: Any, index: Any, *, element_dtype: DType, element_
 def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
     """The size of the list after a write at `at`. Raises where it must not be."""
     if not (grows and at >= 0):
-        handle.check(at, "written")
+        handle.check(at, _WRITTEN)
     if once and handle.has(at):
         raise InvalidArgumentError(f"Element {at} of the list is written, but was written before.")
     return max(handle.size, at + 1)
@@ -78,7 +81,7 @@ def insert_item(xp: Any, handle: Any, index: Any, item: Any) -> Any:
 @kernel("TensorListRemoveItem")
 def remove_item(xp: Any, handle: Any, index: Any) -> Any:
     at = int(index)
-    handle.check(at, "removed")
+    handle.check(at, _READ)
     items = {place - (place > at): found for place, found in handle.items() if place != at}
     return Items(handle.size - 1, items, handle.like)
 
@@ -114,7 +117,7 @@ def stack_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Sha
 def gather_list(xp: Any, handle: Any, indices: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
     items = []
     for at in np.asarray(indices).tolist():
-        handle.check(at, "read")
+        handle.check(at, _READ)
         found = handle.get(at)
         items.append(handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found)
     return _stacked(xp, items, element_dtype, element_shape)

@@ -30,11 +30,11 @@ def decode_raw(xp: Any, data: Any, *, out_type: DType, little_endian: bool) -> A
     for index, part in enumerate(parts):
         if len(part) != length:
             raise InvalidArgumentError(
-                f"decode_raw needs strings of one length, but element {index} has {len(part)} bytes, and element 0 {length}."
+                f"DecodeRaw requires input strings to all be the same size, but element {index} has size {len(part)} != {length}"
             )
     if length % kind.itemsize:
         raise InvalidArgumentError(
-            f"The input of decode_raw has length {length} that is not a multiple of {kind.itemsize}, the size of {out_type}."
+            f"Input to DecodeRaw has length {length} that is not a multiple of {kind.itemsize}, the size of {out_type}"
         )
     raw = np.frombuffer(b"".join(parts), np.uint8)
     if out_type.is_bool and raw.size and raw.max() > 1:

@@ -42,7 +42,7 @@ def diag_part(xp: Any, x: Any) -> Any:
 @kernel("MatrixDiag")
 def matrix_diag(xp: Any, x: Any) -> Any:
     if x.ndim == 0:
-        raise InvalidArgumentError("A scalar is no diagonal: at least one dimension is needed.")
+        raise InvalidArgumentError("input must be at least 1-dim: a scalar is no diagonal.")
     result = xp.zeros((*x.shape, x.shape[-1]), x.dtype)
     xp.einsum("...ii->...i", result)[...] = x
     return result

@@ -98,7 +98,7 @@ def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     fits = condition.shape == x.shape[:1] if rows else condition.ndim == 0 or condition.shape == x.shape
     if x.shape != y.shape or not fits:
         raise InvalidArgumentError(
-            "x and y need one shape, and the condition the same one, or none, or as many elements as there are rows.",
+            "x and y must have one shape, and the condition the same one, or none, or as many elements as there are rows.",
             details=[f"condition: {condition.shape}", f"x: {x.shape}", f"y: {y.shape}"],
         )
     if rows:

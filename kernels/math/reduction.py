@@ -134,7 +134,7 @@ def _nonempty(x: Any, axis: Any) -> int:
     along = int(axis)
     if not -x.ndim <= along < x.ndim or x.shape[along] == 0:
         raise InvalidArgumentError(
-            f"Expected dimension in the range [{-x.ndim}, {x.ndim}), and one that has elements, but got {along} of {x.shape}."
+            f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {along}, and one of {x.shape} that has elements."
         )
     return along
 
@@ -156,6 +156,8 @@ def _typed(places: Any, dtype: DType) -> Any:
 
 def _scan(xp: Any, accumulate: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool, out: Any) -> Any:
     """numpy's cumulative function with TensorFlow's switches: on flipped views, and shifted by one for exclusive."""
+    if axis.ndim:
+        raise ValueError(f"axis must be a scalar, not of shape {axis.shape}.")
     axis = int(axis)
     if not (exclusive or reverse):
         return accumulate(x, axis=axis, dtype=x.dtype, out=out)

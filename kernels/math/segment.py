@@ -24,7 +24,7 @@ def _check_length(data: Any, ids: Any) -> None:
 
 def _check_order(rises: bool) -> None:
     if not rises:
-        raise ValueError("segment ids are not increasing: they are zero or more and never fall.")
+        raise ValueError("segment ids must be >= 0, and never fall: these segment ids are not increasing.")
 
 
 def _rise(ids: Any) -> bool:
@@ -133,7 +133,7 @@ def _unsorted(xp: Any, ufunc: Any, data: Any, ids: Any, count: Any, empty: Any, 
         raise ValueError(f"Data of shape {data.shape} do not begin with the shape of the segment ids, {ids.shape}.")
     length, row = int(count), data.shape[ids.ndim :]
     if length < 0:
-        raise ValueError(f"The number of segments is zero or more, but is {length}.")
+        raise ValueError(f"Cannot specify a negative value for num_segments, such as {length}.")
     flat, rows = ids.reshape(-1), data.reshape(ids.size, *row)
     if flat.size and flat.max() >= length:
         bad = int(flat.argmax())

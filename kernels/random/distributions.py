@@ -124,7 +124,7 @@ def multinomial(
 def classes(xp: Any, source: Stream, logits: Any, count: int, dtype: DType) -> Any:
     """Class numbers [batch, count] by the chances softmax(logits): where a uniform float64 falls among their sums."""
     if logits.ndim != 2 or logits.shape[0] and not logits.shape[1] or count < 0:
-        raise ValueError(f"multinomial can't draw {count} samples from logits of shape {logits.shape}.")
+        raise ValueError(f"num_classes should be positive, got the logits' shape {logits.shape}.")
     flat = np.empty(len(logits) * count)
     philox.uniform(53)(source, flat)
     wide = np.asarray(logits, np.float64)

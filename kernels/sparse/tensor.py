@@ -45,9 +45,9 @@ def sparse_to_dense(
         raise ValueError(f"sparse_indices are a scalar, a vector or a matrix, but have the shape {indices.shape}.")
     points = indices if indices.ndim == 2 else indices.reshape(-1, 1)
     if values.ndim > 1 or values.ndim and values.shape[0] != len(points):
-        raise ValueError(f"There are values of shape {values.shape} for {len(points)} indices.")
+        raise ValueError(f"sparse_values has incorrect shape {values.shape}, should be [] or [{len(points)}]")
     if default.ndim:
-        raise ValueError(f"The default value is a scalar, but has the shape {default.shape}.")
+        raise ValueError(f"default_value should be a scalar, but has the shape {default.shape}.")
     check_inside(points, shape)
     if validate_indices and len(points) > 1:
         steps = points[1:] - points[:-1]

@@ -143,8 +143,10 @@ _BASE64 = re.compile(rb"(?:[\w-]{4})*(?:[\w-]{2}(?:==)?|[\w-]{3}=?)?")
 
 
 def _decoded(value: bytes) -> bytes:
+    if len(value.rstrip(b"=")) % 4 == 1:
+        raise ValueError(f"Base64 string length cannot be 1 modulo 4: {value!r:.80}.")
     if not _BASE64.fullmatch(value):
-        raise ValueError(f"{value!r:.80} is no base64 that is safe in URLs.")
+        raise ValueError(f"Invalid character found in base64: {value!r:.80} is no base64 that is safe in URLs.")
     try:
         return base64.urlsafe_b64decode(value.rstrip(b"=") + b"=" * (-len(value.rstrip(b"=")) % 4))
     except binascii.Error as error:

@@ -23,9 +23,8 @@ def as_string(xp: Any, x: Any, *, precision: int, scientific: bool, shortest: bo
     if scientific and shortest:
         raise ValueError("Cannot select both scientific and shortest notation.")
     if kind not in "fc" and (scientific or shortest or precision >= 0):
-        raise ValueError(
-            f"precision, scientific and shortest format not supported for datatype {as_dtype(x.dtype)}: they are for floats."
-        )
+        what = "precision" if precision >= 0 else "scientific and shortest format"
+        raise ValueError(f"{what} not supported for datatype {as_dtype(x.dtype)}: they are for floats.")
     flags = fill + (str(width) if width >= 0 else "")
     letter = "g" if shortest else "e" if scientific else "f"
     number = f"%{flags}{f'.{precision}' if precision >= 0 else ''}{letter}"

@@ -82,7 +82,7 @@ def unsorted_segment_join(xp: Any, x: Any, ids: Any, count: Any, *, separator: s
         raise ValueError(f"Strings of shape {x.shape} do not begin with the shape of the segment ids, {ids.shape}.")
     length, row = int(count), x.shape[ids.ndim :]
     if length < 0:
-        raise ValueError(f"The number of segments is zero or more, but is {length}.")
+        raise ValueError(f"Cannot specify a negative value for num_segments, such as {length}.")
     joined: list[list[list[bytes]]] = [[[] for _ in range(math.prod(row))] for _ in range(length)]
     for segment, strings in zip(ids.reshape(-1).tolist(), x.reshape(ids.size, math.prod(row)).tolist()):
         if not 0 <= segment < length:

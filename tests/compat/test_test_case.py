@@ -184,3 +184,17 @@ def test_a_local_cluster() -> None:
     finally:
         for server in (*workers, *servers):
             server.close()
+
+
+def test_the_failure_of_a_checked_thread_is_one_of_the_test() -> None:
+    def body(case: Any, wanted: int, joins: bool = True) -> None:
+        with case.session() as session:
+            thread = case.checkedThread(lambda x: case.assertEqual(session.run(x), wanted), args=[tf.constant(3)])
+            thread.start()
+            if joins:
+                thread.join()
+                assert not thread.is_alive()
+
+    assert passes(lambda case: body(case, 3))
+    assert not passes(lambda case: body(case, 4))
+    assert "not joined" in outcome(lambda case: body(case, 3, joins=False)).failures[0][1]

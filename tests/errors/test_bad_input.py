@@ -108,13 +108,13 @@ async def a_mistake_inside_a_name_scope(session: af.Session) -> None:
 # ---- while the graph is built: shapes
 
 
-@row(ValueError, "node prod (MatMul)", "3 columns of (2, 3)", "2 rows of (2, 4)")
+@row(ValueError, "node prod (MatMul)", "3 columns of [2,3]", "2 rows of [2,4]")
 async def matrices_that_do_not_fit(session: af.Session) -> None:
     a, b = af.constant(np.ones((2, 3))), af.constant(np.ones((2, 4)))
     af.matmul(a, b, name="prod")  # <-
 
 
-@row(ValueError, "node total (Add)", "(2, 3)", "(4,)")
+@row(ValueError, "node total (Add)", "[2,3]", "[4]")
 async def shapes_that_do_not_broadcast(session: af.Session) -> None:
     af.add(np.ones((2, 3)), np.ones(4), name="total")  # <-
 

@@ -12,6 +12,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.graph.node import Node, TensorId
 from actorflow.runtime.diagnostics.misfit import given, misfit, translated
+from actorflow.shapes import in_brackets
 
 Build = Callable[[Any, Any], Any]
 
@@ -29,7 +30,7 @@ CASES: dict[str, tuple[Build, tuple[int, ...], tuple[int, ...]]] = {
     "addn": (lambda a, b: af.add_n([a, b]), (5, 3), (2, 4)),
 }
 SAID_BY_KERNELS = {
-    "where": "x and y need one shape, and the condition the same one, or none, or as many elements as there are rows.",
+    "where": "x and y must have one shape, and the condition the same one, or none, or as many elements as there are rows.",
     "addn": "AddN adds tensors of one shape.",
 }
 """Kernels that look at their inputs before they compute."""
@@ -104,3 +105,17 @@ def test_terms_of_numpys_are_left_out() -> None:
     )
     assert translated("MatMul", jargon) == "The shapes of the inputs of MatMul don't fit each other."
     assert translated("MatMul", "division by zero") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The shapes are (2, 3) and (?, 4).", "The shapes are [2,3] and [?,4]."),
+        ("A vector (3,), a scalar of shape ().", "A vector [3], a scalar of shape []."),
+        ("f(1, 2), x[0](3, 4) and close()", "f(1, 2), x[0](3, 4) and close()"),
+        ("not in [0, 3), (requested 2, current size 1)", "not in [0, 3), (requested 2, current size 1)"),
+        ("(1.5, 2) and (a, b)", "(1.5, 2) and (a, b)"),
+    ],
+)
+def test_shapes_in_a_text_are_in_brackets(text: str, shown: str) -> None:
+    assert in_brackets(text) == shown

@@ -298,9 +298,9 @@ def test_changes_that_are_wrong(session: af.blocking.Session) -> None:
     with pytest.raises(ValueError, match="2"):
         table.insert(["a", "b", "c"], [1, 2])
     some = af.placeholder(af.int64)
-    with pytest.raises(errors.InvalidArgumentError, match=r"shape \(3,\), not \(2,\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"shape \[3\], not \[2\]"):
         session.run(table.insert(["a", "b", "c"], some), {some: [1, 2]})
-    with pytest.raises(errors.InvalidArgumentError, match=r"shape \(\), or \(1,\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"shape \[\], or \[1\]"):
         session.run(table.lookup(text("a"), some), {some: [1, 2]})
     with pytest.raises(TypeError, match="received: int64"):
         table.insert(some, some)

@@ -152,7 +152,7 @@ def test_mistakes(graph: Graph) -> None:
     g, open_ = af.placeholder(af.float32), af.ConditionalAccumulator(af.float32)
     rows = af.SparseConditionalAccumulator(af.float32, [4, 2])
     with af.blocking.Session(graph=graph) as session:
-        with pytest.raises(errors.InvalidArgumentError, match=r"takes gradients of shape \(2,\), but one of \(1,\)"):
+        with pytest.raises(errors.InvalidArgumentError, match=r"takes gradients of shape \[2\], but one of \[1\]"):
             session.run(accumulator.apply_grad(g), {g: [1.0]})
         with pytest.raises(errors.InvalidArgumentError, match="num_required must be positive"):
             session.run(accumulator.take_grad(0))

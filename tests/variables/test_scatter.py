@@ -126,7 +126,7 @@ def test_in_each_element_of_a_batch(graph: Graph, start: Start) -> None:
 
 def test_scatter_mistakes(graph: Graph, start: Start) -> None:
     v, whole = af.Variable(np.array(BASE, np.float32)), af.Variable(np.array([4, 5]))
-    with pytest.raises(ValueError, match=r"need updates of shape \(1,\), but these have \(2,\)"):
+    with pytest.raises(ValueError, match=r"need updates of shape \[1\], but these have \[2\]"):
         af.scatter_nd_add(v, [[0, 1]], [1.0, 2.0])
     with pytest.raises(ValueError, match="updates of a scatter by full indices have one dimension"):
         af.scatter_nd_add(v, [[0, 1]], 1.0)
@@ -143,11 +143,11 @@ def test_scatter_mistakes(graph: Graph, start: Start) -> None:
     run([v.initializer, whole.initializer])
     wrong = errors.InvalidArgumentError
     for update, feeds, message in (
-        (nd, {at: [[0, 2]], rows: [1.0]}, r"indices\[0\] = \[0, 2\] does not index into shape \(3, 2\)"),
+        (nd, {at: [[0, 2]], rows: [1.0]}, r"indices\[0\] = \[0, 2\] does not index into shape .3,\s?2."),
         (nd, {at: [[0, -1]], rows: [1.0]}, "does not index into shape"),
         (nd, {at: [[0, 1, 0]], rows: [1.0]}, "have 3 numbers each"),
         (nd, {at: np.zeros((1, 0)), rows: np.zeros((1, 3, 2))}, "have 0 numbers each"),
-        (nd, {at: [[0, 1]], rows: [1.0, 2.0]}, r"need updates of shape \(1,\)"),
+        (nd, {at: [[0, 1]], rows: [1.0, 2.0]}, r"need updates of shape .1,?."),
         (by_row, {at: [3], rows: [[1.0, 2.0]]}, r"indices\[0\] = 3 is not in \[0, 3\)"),
         (zero, {}, "divided by zero"),
     ):
@@ -215,13 +215,13 @@ def test_a_read_before_keeps_its_value(graph: Graph, start: Start) -> None:
 
 def test_slice_mistakes(graph: Graph, start: Start) -> None:
     v = af.Variable(np.arange(5.0))
-    with pytest.raises(ValueError, match="outside dimension 0"):
+    with pytest.raises(ValueError, match="slice index 7 of dimension 0 out of bounds"):
         v[7].assign(1.0)
     bound = af.placeholder(af.int32, [])
     wrong, outside = v[1:3].assign([7.0, 8.0, 9.0]), v[bound].assign(1.0)
     run = start(graph)
     run(v.initializer)
-    with pytest.raises(errors.InvalidArgumentError, match=r"slice has shape \(2,\), to which a value of shape \(3,\)"):
+    with pytest.raises(errors.InvalidArgumentError, match=r"slice has shape .2,?., to which a value of shape .3,?."):
         run(wrong)
     with pytest.raises(errors.InvalidArgumentError, match="out of bounds"):
         run(outside, {bound: 5})

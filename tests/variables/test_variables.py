@@ -330,7 +330,7 @@ def test_scatter_targets(graph: Graph, start: Start, target: str) -> None:
 
 def test_scatter_mistakes(graph: Graph, start: Start) -> None:
     v = af.Variable([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(ValueError, match=r"have the shape \(2, 2\), but the values have \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"have the shape \[2,2\], but the values have \[3,2\]"):
         state_api.scatter_add(v, [0, 1], np.zeros((3, 2), np.float32))
     with pytest.raises(ValueError, match="has no rows"):
         state_api.scatter_add(af.Variable(1.0), [0], [1.0])

@@ -81,7 +81,9 @@ def _filled(array: Any, shape: ShapeLike, verify: bool) -> Any:
     if verify and array.shape != wanted:
         raise TypeError(f"The value has shape {array.shape}, but {shapes.show(wanted)} was asked for.")
     if array.size > size:
-        raise ValueError(f"The value has {array.size} elements, more than the shape {shapes.show(wanted)} holds.")
+        raise ValueError(
+            f"Too many elements provided. Needed at most {shapes.num_elements(wanted)}, but received {array.size}"
+        )
     if array.size < size and array.size == 0:
         raise ValueError(f"An empty value can't fill the shape {shapes.show(wanted)}.")
     flat = array.reshape(-1)

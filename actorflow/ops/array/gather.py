@@ -37,6 +37,7 @@ def _gathered_along(c: Inference) -> Shape:
     batch = batch + len(indices) if batch < 0 else batch
     if axis is None:
         return (None,) * (len(params) - 1 + len(indices) - batch)
+    at_least_rank(c, 0, int(axis) + 1)
     at = normalize_axis(int(axis), len(params))
     if at < batch:
         raise ValueError(f"gather: axis {at} is one of the {batch} batch dimensions.")

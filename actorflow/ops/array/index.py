@@ -55,7 +55,9 @@ def check_slice(shape: Sequence[int | None], begin: Sequence[int | None], size: 
     for i, (whole, first, n) in enumerate(zip(shape, begin, size, strict=True)):
         low, more = first or 0, max(n or 0, 0)
         if low < 0 or (n or 0) < -1 or whole is not None and low + more > whole:
-            raise ValueError(f"A slice of {n} elements from {first} leaves dimension {i} of {show(tuple(shape))}.")
+            raise ValueError(
+                f"Slice index out of range: {n} elements from {first} leave dimension {i} of {show(tuple(shape))}."
+            )
 
 
 @op("Slice", shape=_sliced, types={"begin": INDEX, "size": INDEX}, view=True, work=0)
@@ -145,7 +147,7 @@ def sliced_shape(
         else:
             step, first, last = strides[i], begin[i], end[i]
             if step == 0:
-                raise ValueError("The stride of a slice can't be 0.")
+                raise ValueError(f"strides[{i}] must be non-zero.")
             if has("shrink_axis_mask", i):
                 _check_single(first, step, source[dimension], dimension)
             else:
@@ -171,7 +173,7 @@ def _check_single(index: int | None, step: int | None, whole: int | None, dimens
     if step is not None and step < 0:
         raise ValueError("A single index can't have a negative stride.")
     if index is not None and whole is not None and not -whole <= index < whole:
-        raise ValueError(f"Index {index} is outside dimension {dimension}, which has {whole} elements.")
+        raise ValueError(f"slice index {index} of dimension {dimension} out of bounds: it has {whole} elements.")
 
 
 @op("StridedSlice", shape=_strided, types=_BOUNDS, view=True, work=0)

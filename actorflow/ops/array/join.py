@@ -31,7 +31,7 @@ def _concatenated(c: Inference) -> Shape:
         return None
     known = ranks.pop()
     if known == 0:
-        raise ValueError("Scalars can't be concatenated; af.stack makes a vector of them.")
+        raise ValueError("Can't concatenate scalars (use tf.stack instead): af.stack makes a vector of them.")
     if axis is None:
         return (None,) * known
     at = normalize_axis(int(axis), known)
@@ -88,7 +88,10 @@ def _split_evenly(c: Inference) -> list[Shape]:
     at = normalize_axis(int(axis), len(source))
     whole = source[at]
     if whole is not None and whole % count:
-        raise ValueError(f"Dimension {at} of {show(source)} can't be split into {count} equal parts.")
+        raise ValueError(
+            f"Dimension size must be evenly divisible by {count} but is {whole}: the number of parts should evenly divide "
+            f"dimension {at} of {show(source)}."
+        )
     return [(*source[:at], None if whole is None else whole // count, *source[at + 1 :])] * count
 
 
@@ -198,7 +201,7 @@ def _stacked(c: Inference) -> Shape:
         shape = merge(shape, other)
     if shape is None:
         return None
-    at = normalize_axis(c.attrs["axis"], len(shape) + 1)
+    at = normalize_axis(c.attrs["axis"], len(shape) + 1, says="axis = {axis} not in [{low}, {high})")
     return (*shape[:at], len(c.shapes), *shape[at:])
 
 
@@ -254,7 +257,7 @@ def _unstacked(c: Inference) -> list[Shape]:
     source, count = c.shapes[0], c.attrs["num"]
     if source is None:
         return [None] * count
-    at = normalize_axis(c.attrs["axis"], len(source))
+    at = normalize_axis(c.attrs["axis"], len(source), says="axis = {axis} not in [{low}, {high})")
     if source[at] not in (None, count):
         raise ValueError(f"Dimension {at} of {show(source)} is to be unstacked into {count} parts.")
     return [source[:at] + source[at + 1 :]] * count
@@ -293,9 +296,9 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     tensor = convert_to_tensor(value)
     source = tensor.static_shape
     if num is None and source is not None:
-        num = source[normalize_axis(axis, len(source))]
+        num = source[normalize_axis(axis, len(source), says="axis = {axis} not in [{low}, {high})")]
     if num is None:
-        raise ValueError(f"Dimension {axis} of {tensor.name} {show(source)} is not known, so unstack needs `num`.")
+        raise ValueError(f"Cannot infer num from shape {show(source)}: dimension {axis} of {tensor.name} is not known.")
     return outputs_of(unpack_op(tensor, num=num, axis=axis, name=name))
 
 

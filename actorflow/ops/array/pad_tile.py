@@ -21,7 +21,7 @@ from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
 def _padded(c: Inference) -> Shape:
     source, widths, given = c.shapes[0], c.shapes[1], c.value(1)
     if widths is not None and (len(widths) != 2 or widths[1] not in (2, None)):
-        raise ValueError(f"Paddings are a matrix of two columns, but have shape {show(widths)}.")
+        raise ValueError(f"Shape must be rank 2 but is rank {len(widths)}: paddings are a matrix of two columns.")
     if source is None and widths is not None and widths[0] is not None:
         source = (None,) * widths[0]
     if source is None:
@@ -31,7 +31,7 @@ def _padded(c: Inference) -> Shape:
     if given is None:
         return (None,) * len(source)
     if np.any(given < 0):
-        raise ValueError(f"Paddings are zero or more, but {given.tolist()} was given.")
+        raise ValueError(f"Paddings must be non-negative, but {given.tolist()} was given.")
     mode = c.attrs.get("mode")
     if mode is not None:
         check_mirror(source, given, mode)
@@ -44,7 +44,8 @@ def check_mirror(shape: Shape, paddings: np.ndarray[Any, Any], mode: str) -> Non
         longest = None if size is None else size - (mode == "REFLECT")
         if longest is not None and max(before, after) > longest:
             raise ValueError(
-                f"Mode {mode} can pad a dimension of {size} by {longest} at most, not {max(before, after)}."
+                f"Paddings must be no greater than {longest} for mode {mode} and a dimension of {size}, but "
+                f"{max(before, after)} was given."
             )
 
 
@@ -139,7 +140,7 @@ def pad(
     if kind in ("REFLECT", "SYMMETRIC"):
         return mirror_pad_op(tensor, paddings, mode=kind, name=name)
     if kind != "CONSTANT":
-        raise ValueError(f"The mode of pad is CONSTANT, REFLECT or SYMMETRIC, not {mode!r}.")
+        raise ValueError(f"Unknown padding mode: {mode!r} is none of CONSTANT, REFLECT and SYMMETRIC.")
     if not is_symbolic(constant_values) and np.ndim(constant_values) == 0 and constant_values == 0:
         return pad_op(tensor, paddings, name=name)
     return pad_v2_op(tensor, paddings, constant_values, name=name)

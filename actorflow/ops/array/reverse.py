@@ -7,7 +7,7 @@ from typing import Any
 from actorflow.dtypes import INDEX, int32
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.declare import op
-from actorflow.ops.shape_rules import at_least_rank, require_rank
+from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, compatible, normalize_axis, show
@@ -36,9 +36,12 @@ def _reversed_sequence(c: Inference) -> Shape:
     source, lengths = c.shapes[0], require_rank(c, 1, 1)
     if source is None:
         return None
-    at, batch = (normalize_axis(c.attrs[a], len(source), a) for a in ("seq_dim", "batch_dim"))
+    at, batch = (
+        normalize_axis(c.attrs[a], len(source), says=a + " must be < input.dims() ({axis} vs {high})")
+        for a in ("seq_dim", "batch_dim")
+    )
     if at == batch:
-        raise ValueError(f"reverse_sequence: seq_dim and batch_dim are both {at}.")
+        raise ValueError(f"batch_dim == seq_dim: both are {at}.")
     if lengths is not None and not compatible(lengths, source[batch : batch + 1]):
         raise ValueError(f"There are {lengths[0]} lengths for the {source[batch]} entries of dimension {batch}.")
     return source
@@ -94,15 +97,20 @@ def reverse_sequence(
 
 
 def _rolled(c: Inference) -> Shape:
-    source, shift, axis = at_least_rank(c, 0, 1), c.shapes[1], c.shapes[2]
-    if any(s is not None and len(s) > 1 for s in (shift, axis)) or not compatible(shift, axis):
+    source, shift, axis = c.shapes
+    if source == ():
+        raise ValueError("input must be 1-D or higher: a scalar can't be rolled.")
+    for what, given in (("shift", shift), ("axis", axis)):
+        if given is not None and len(given) > 1:
+            raise ValueError(f"{what} must be a scalar or a 1-D vector, but its shape is {show(given)}.")
+    if not compatible(shift, axis):
         raise ValueError(
-            f"roll takes shifts and axes of one shape, scalars or vectors, not {show(shift)} and {show(axis)}."
+            f"shift and axis must have the same size, but their shapes are {show(shift)} and {show(axis)}."
         )
     axes = c.value(2)
     if source is not None and axes is not None:
         for a in axes.reshape(-1).tolist():
-            normalize_axis(a, len(source))
+            normalize_axis(a, len(source), says="dim {axis} is out of range [{low}, {high})")
     return source
 
 

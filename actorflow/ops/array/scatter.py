@@ -181,7 +181,8 @@ def _scattered(c: Inference) -> Shape:
             raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(wanted)}.")
         if not compatible(updates, (*indices[:-1], *wanted[indices[-1] :])):
             raise ValueError(
-                f"Updates of shape {show(updates)} don't fit indices {show(indices)} into a result {show(wanted)}."
+                f"Dimensions must be equal: updates of shape {show(updates)} don't fit indices {show(indices)} into a result "
+                f"{show(wanted)}."
             )
     return wanted
 

@@ -16,7 +16,7 @@ from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import from_value, require_rank, scalar
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, broadcast, is_static, normalize_axis, num_elements, show
+from actorflow.shapes import OUT_OF_RANGE, Shape, broadcast, is_static, normalize_axis, num_elements, show
 
 # ---- the shape as a tensor
 
@@ -112,7 +112,9 @@ def _reshaped(c: Inference) -> Shape:
     known = math.prod(s for s in wanted if s is not None and s != -1)
     open_sizes = wanted.count(-1) + wanted.count(None)
     if open_sizes == 0 and elements not in (None, known):
-        raise ValueError(f"{show(c.shapes[0])} has {elements} elements, but the new shape {list(wanted)} has {known}.")
+        raise ValueError(
+            f"Cannot reshape a tensor with {elements} elements to shape {show(tuple(wanted))} ({known} elements)."
+        )
     rest: int | None = None
     if open_sizes == 1 and elements is not None:
         # The one open size is what the others leave; without elements only -1 says that it is to be found.
@@ -165,7 +167,7 @@ def _expanded(c: Inference) -> Shape:
         return None
     if axis is None:
         return (None,) * (len(source) + 1)
-    at = normalize_axis(int(axis.reshape(())), len(source) + 1)
+    at = normalize_axis(int(axis.reshape(())), len(source) + 1, says="dim {axis} not in the interval [{low}, {last}]")
     return source[:at] + (1,) + source[at:]
 
 
@@ -209,7 +211,9 @@ def _squeezed(c: Inference) -> Shape:
     axes = {normalize_axis(a, len(source)) for a in wanted}
     for a in axes:
         if source[a] not in (1, None):
-            raise ValueError(f"Dimension {a} of {show(source)} is to be squeezed, but its size is not 1.")
+            raise ValueError(
+                f"Can not squeeze dim[{a}], expected a dimension of 1, got {source[a]}: the shape is {show(source)}."
+            )
     return tuple(s for i, s in enumerate(source) if i not in axes)
 
 
@@ -268,7 +272,8 @@ def _transposed(c: Inference) -> Shape:
     axes = [a + len(source) if a < 0 else a for a in axes]
     if order.ndim != 1 or sorted(axes) != list(range(len(source))):
         raise ValueError(
-            f"`perm` {order.tolist()} is no permutation of the {len(source)} dimensions of {show(source)}."
+            f"`perm` {order.tolist()} is no permutation of {len(source)} dimensions: each is named once, and none that is out "
+            f"of range [0, {len(source)})."
         )
     return tuple(source[a] for a in axes)
 
@@ -361,9 +366,9 @@ def _reversed(c: Inference) -> Shape:
     source, axes = c.shapes[0], c.value(1)
     require_rank(c, 1, 1)
     if source is not None and axes is not None:
-        chosen = [normalize_axis(int(a), len(source)) for a in axes.reshape(-1)]
-        if len(set(chosen)) != len(chosen):
-            raise ValueError(f"`axis` {axes.tolist()} names a dimension twice.")
+        chosen = [normalize_axis(int(a), len(source), says=OUT_OF_RANGE) for a in axes.reshape(-1)]
+        if twice := [a for i, a in enumerate(chosen) if a in chosen[:i]]:
+            raise ValueError(f"axis {twice[0]} specified more than once: {axes.tolist()}.")
     return source
 
 
@@ -394,7 +399,8 @@ def _bitcast(c: Inference) -> Shape:
         return (*source, old // new)
     if not source or source[-1] not in (None, new // old):
         raise ValueError(
-            f"The last dimension of {show(source)} has to be {new // old}, the elements of one {new} byte value."
+            f"Cannot bitcast due to shape: the last dimension of {show(source)} has to be {new // old}, the elements of one "
+            f"value of {new} bytes."
         )
     return source[:-1]
 

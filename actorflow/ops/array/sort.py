@@ -222,11 +222,13 @@ def _top_k(c: Inference) -> list[Shape]:
     source, k = at_least_rank(c, 0, 1), c.value(1)
     require_rank(c, 1, 0)
     if k is not None and k < 0:
-        raise ValueError(f"top_k needs k of zero or more, not {int(k)}.")
+        raise ValueError(f"Need k >= 0, got {int(k)}: it must be non-negative.")
     if source is None:
         return [None, None]
     if k is not None and source[-1] is not None and source[-1] < k:
-        raise ValueError(f"top_k: the last dimension of {show(source)} has fewer than k={int(k)} elements.")
+        raise ValueError(
+            f"input must have last dimension >= k = {int(k)} but is {source[-1]}: input must have at least k columns."
+        )
     return [(*source[:-1], None if k is None else int(k))] * 2
 
 

@@ -130,11 +130,9 @@ def _assert_rank(
         wanted = [convert_to_tensor(r, graph=tensor.graph) for r in ranks]
         for r in wanted:
             if r.dtype is not dt.int32:
-                raise TypeError(f"{default}: the rank {r.name} has to be int32, not {r.dtype}.")
+                raise TypeError(f"{default}: {r.name} must be of type <dtype: 'int32'>, not {r.dtype}.")
             if r.static_shape not in ((), None):
-                raise ValueError(
-                    f"{default}: the rank {r.name} has to be a scalar, but has shape {show(r.static_shape)}."
-                )
+                raise ValueError(f"{default}: Rank must be a scalar, but {r.name} has shape {show(r.static_shape)}.")
         known = [known_value(r) for r in wanted]
         shape = tensor.static_shape
         if shape is not None and all(k is not None for k in known):
@@ -142,7 +140,7 @@ def _assert_rank(
             if not _TESTS[what][0](len(shape), numbers):
                 shown = numbers[0] if len(numbers) == 1 else tuple(numbers)
                 raise ValueError(
-                    f"{message + ' ' if message else ''}{tensor.name} has to have {what} {shown}, but its rank is "
+                    f"{message + ' ' if message else ''}{tensor.name} must have {what} {shown}, but its rank is "
                     f"{len(shape)}: its shape is {show(shape)}."
                 )
             return no_op(name="static_checks_determined_all_ok")
@@ -163,7 +161,7 @@ def assert_type(
         >>> af.assert_type(af.constant(3.0), af.int32)
         Traceback (most recent call last):
             ...
-        TypeError: eager_tensor:0 has to be of type int32, but is float32.
+        TypeError: eager_tensor:0 must be of type int32, but is float32.
 
     Args:
         tensor: a tensor of any shape.
@@ -176,9 +174,7 @@ def assert_type(
     with composite(name, "assert_type", tensor):
         found = convert_to_tensor(tensor)
         if found.dtype is not as_dtype(tf_type):
-            raise TypeError(
-                f"{_begin(message)}{found.name} has to be of type {as_dtype(tf_type)}, but is {found.dtype}."
-            )
+            raise TypeError(f"{_begin(message)}{found.name} must be of type {as_dtype(tf_type)}, but is {found.dtype}.")
         return no_op(name="statically_determined_correct_type")
 
 
@@ -191,12 +187,12 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         >>> af.assert_integer(af.constant(1.5))
         Traceback (most recent call last):
             ...
-        TypeError: eager_tensor:0 has to be of an integer type, but is float32.
+        TypeError: Expected an integer type, but eager_tensor:0 is float32.
     """
     with composite(name, "assert_integer", x):
         found = convert_to_tensor(x)
         if not found.dtype.is_integer:
-            raise TypeError(f"{_begin(message)}{found.name} has to be of an integer type, but is {found.dtype}.")
+            raise TypeError(f"{_begin(message)}Expected an integer type, but {found.name} is {found.dtype}.")
         return no_op(name="statically_determined_was_integer")
 
 
@@ -216,7 +212,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
         found = convert_to_tensor(tensor)
         if found.static_shape != ():
             raise ValueError(
-                f"{_begin(message)}{found.name} has to be a scalar, but has shape {show(found.static_shape)}."
+                f"{_begin(message)}Expected scalar shape, but {found.name} has shape {show(found.static_shape)}."
             )
         return found
 
@@ -259,10 +255,12 @@ def assert_proper_iterable(values: Any) -> None:
         >>> af.assert_proper_iterable("ab")
         Traceback (most recent call last):
             ...
-        TypeError: A list or another iterable of values is needed, but a str was given.
+        TypeError: Expected argument to be iterable, and a proper list of values, but a str was given.
     """
     if is_symbolic(values) or isinstance(values, (np.ndarray, bytes, str)) or not isinstance(values, Iterable):
-        raise TypeError(f"A list or another iterable of values is needed, but a {type(values).__name__} was given.")
+        raise TypeError(
+            f"Expected argument to be iterable, and a proper list of values, but a {type(values).__name__} was given."
+        )
 
 
 def _begin(message: str | None) -> str:

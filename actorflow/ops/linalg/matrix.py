@@ -33,7 +33,9 @@ def square_matrices(c: Inference) -> Shape:
     if shape is None:
         return None
     if None not in shape[-2:] and shape[-2] != shape[-1]:
-        raise ValueError(f"The matrices have to be square, but the shape is {show(shape)}.")
+        raise ValueError(
+            f"Dimensions must be equal, but are {shape[-2]} and {shape[-1]}: the matrices have to be square."
+        )
     side = shape[-1] if shape[-2] is None else shape[-2]
     return (*shape[:-2], side, side)
 
@@ -95,7 +97,7 @@ def _solution(c: Inference) -> Shape:
     if matrix is not None and right is not None:
         if None not in (matrix[-1], right[-2]) and matrix[-1] != right[-2]:
             raise ValueError(
-                f"The matrices {show(matrix)} and the right-hand sides {show(right)} differ in their rows."
+                f"Dimensions must be equal: the rows of the matrices {show(matrix)} and the right-hand sides {show(right)}."
             )
         if len(matrix) != len(right):
             raise ValueError(f"Matrices {show(matrix)} and right-hand sides {show(right)} differ in rank.")

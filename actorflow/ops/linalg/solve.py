@@ -25,7 +25,9 @@ def _triangular(c: Inference) -> Shape:
     if matrix is None or right is None:
         return None
     if not compatible(matrix[-1:], right[-2:-1]):
-        raise ValueError(f"The matrices {show(matrix)} and the right-hand sides {show(right)} differ in their rows.")
+        raise ValueError(
+            f"Dimensions must be equal: the matrices {show(matrix)} and the right-hand sides {show(right)} differ in their rows."
+        )
     batch = broadcast(matrix[:-2], right[:-2])
     rows = matrix[-1] if right[-2] is None else right[-2]
     return None if batch is None else (*batch, rows, right[-1])
@@ -98,7 +100,9 @@ def _least_squares(c: Inference) -> Shape:
     if matrix is None or right is None:
         return None
     if len(matrix) != len(right) or not compatible(matrix[:-1], right[:-1]):
-        raise ValueError(f"The matrices {show(matrix)} and the right-hand sides {show(right)} differ in their rows.")
+        raise ValueError(
+            f"Dimensions must be equal: the matrices {show(matrix)} and the right-hand sides {show(right)} differ in their rows."
+        )
     batch = [b if a is None else a for a, b in zip(matrix[:-2], right[:-2], strict=True)]
     return (*batch, matrix[-1], right[-1])
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import INDEX, REAL, DTypeLike
+from actorflow.errors import InvalidArgumentError
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.declare import op
 from actorflow.ops.math.reduction import input_size
@@ -19,11 +20,13 @@ def _without_axis(c: Inference) -> Shape:
     shape = c.shapes[0]
     if shape is None:
         return None
-    axes = axes_of(c, 1, len(shape))
+    axes = axes_of(
+        c, 1, len(shape), "Expected dimension in the range [{low}, {high}), but got {axis}: it must be in the range."
+    )
     if axes is None:
         return (None,) * max(len(shape) - 1, 0)
     if shape[axes[0]] == 0:
-        raise ValueError(f"The axis {axes[0]} of the shape {show(shape)} has no elements.")
+        raise InvalidArgumentError(f"Reduction axis {axes[0]} is empty in shape {show(shape)}.")
     return tuple(size for i, size in enumerate(shape) if i != axes[0])
 
 

@@ -22,7 +22,7 @@ from actorflow.shapes import Shape
 def _with_axis(c: Inference) -> Shape:
     shape = c.shapes[0]
     if shape is not None:
-        axes_of(c, 1, len(shape))
+        axes_of(c, 1, len(shape), "Expected scan axis in the range [{low}, {high}), but got {axis}.")
     return shape
 
 
@@ -162,9 +162,11 @@ def _range(c: Inference) -> Shape:
 def range_length(start: Any, limit: Any, delta: Any) -> int:
     """How many numbers a Range gives. Raises ValueError where `delta` is 0 or leads away from `limit`."""
     if delta == 0:
-        raise ValueError("A range needs a `delta` other than 0.")
+        raise ValueError("Requires delta != 0.")
     if start != limit and (limit > start) != (delta > 0):
-        raise ValueError(f"A range from {start} to {limit} can't be walked in steps of {delta}.")
+        raise ValueError(
+            f"Requires start {'<= limit when delta > 0' if delta > 0 else '>= limit when delta < 0'}: {start}/{limit}."
+        )
     if isinstance(start, np.integer):
         return -((int(start) - int(limit)) // int(delta))
     return int(np.ceil(float(abs((limit - start) / delta))))

@@ -141,8 +141,8 @@ def _select_shape(c: Inference) -> Shape:
     if len(condition) == 1 and shape is not None and len(shape) != 1:
         if not shape or not compatible(condition, shape[:1]):
             raise ValueError(
-                f"A vector as the condition selects rows, so it needs as many elements as there are rows; the "
-                f"condition has shape {show(condition)}, x and y have {show(shape)}."
+                f"Dimensions must be equal: a vector as the condition selects rows, so it needs as many elements as there "
+                f"are rows; the condition has shape {show(condition)}, x and y have {show(shape)}."
             )
         return (condition[0] if shape[0] is None else shape[0], *shape[1:])
     return shape if len(condition) == 1 and shape is None else merge(condition, shape)

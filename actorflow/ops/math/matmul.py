@@ -34,7 +34,8 @@ def _sides(c: Inference, first: str, second: str) -> tuple[Shape, Shape]:
     if a is not None and b is not None and None not in (a[1], b[0]) and a[1] != b[0]:
         raise ValueError(
             f"The inner sizes of the matrices differ: {a[1]} columns of {show(left)}{' transposed' * c.attrs[first]}, "
-            f"{b[0]} rows of {show(right)}{' transposed' * c.attrs[second]}."
+            f"{b[0]} rows of {show(right)}{' transposed' * c.attrs[second]}. Dimensions must be equal, but are {a[1]} and "
+            f"{b[0]} (Matrix size-incompatible: In[0]: {show(left)}, In[1]: {show(right)})."
         )
     return a, b
 

@@ -29,7 +29,9 @@ def _segments(c: Inference) -> Shape:
     if data is None:
         return None
     if ids is not None and not compatible(ids, data[:1]):
-        raise ValueError(f"There are {ids[0]} segment ids for {data[0]} rows.")
+        raise ValueError(
+            f"segment_ids should be the same size as dimension 0 of the data, but there are {ids[0]} for {data[0]} rows."
+        )
     known = c.value(1)
     count = None if known is None else int(known[-1]) + 1 if known.size else 0
     return (count, *data[1:])
@@ -158,7 +160,7 @@ def _unsorted(c: Inference) -> Shape:
     data, ids, count = c.shapes[0], c.shapes[1], c.value(2)
     require_rank(c, 2, 0)
     if count is not None and count < 0:
-        raise ValueError(f"The number of segments is zero or more, but is {int(count)}.")
+        raise ValueError(f"Cannot specify a negative value for num_segments, such as {int(count)}.")
     if data is None or ids is None:
         return None
     if len(ids) > len(data) or not compatible(data[: len(ids)], ids):

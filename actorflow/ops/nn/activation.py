@@ -236,7 +236,9 @@ def _biased(c: Inference) -> Shape:
         return None
     at = _channel(c.attrs["data_format"], len(value))
     if bias is not None and not compatible(bias, (value[at],)):
-        raise ValueError(f"A bias of {bias[0]} can't be added to dimension {at} of {show(value)}.")
+        raise ValueError(
+            f"Dimensions must be equal, but are {value[at]} and {bias[0]}: a bias is for dimension {at} of {show(value)}."
+        )
     return value if bias is None else (*value[:at], bias[0] if value[at] is None else value[at], *value[at + 1 :])
 
 

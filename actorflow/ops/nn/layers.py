@@ -126,7 +126,9 @@ def dropout(
             )
         if not is_symbolic(dropped):
             if not 0 <= dropped < 1:
-                raise ValueError(f"The rate of dropout is in [0, 1), but {dropped} was given.")
+                raise ValueError(
+                    f"`rate` must be a scalar tensor or a float in the range [0, 1), but {dropped} was given."
+                )
             if dropped == 0:
                 return identity(tensor, name=scope)
         chance = convert_to_tensor(dropped, tensor.dtype)

@@ -171,7 +171,7 @@ def softmax_cross_entropy_with_logits_v2(
         if known is not None:
             along = normalize_axis(along or 0, len(known), "dim") if known else 0
             if not known:
-                raise ValueError("Logits have rank 1 or more, but a scalar was given.")
+                raise ValueError("Logits cannot be scalars: each row has a number for each class.")
         if known is not None and t.static_shape is not None and along == 1 and len(known) == 2 == len(t.static_shape):
             return cast(outputs_of(softmax_cross_entropy_op(x, t, name=scope))[0], kind)
         last_x, last_t = _last(x, along), _last(t, along)
@@ -248,10 +248,11 @@ def sparse_softmax_cross_entropy_with_logits(
         x, t, kind = _precise(logits, convert_to_tensor(labels))
         if x.static_shape is not None and t.static_shape is not None:
             if not x.static_shape:
-                raise ValueError("Logits have rank 1 or more, but a scalar was given.")
+                raise ValueError("Logits cannot be scalars: each row has a number for each class.")
             if len(t.static_shape) != len(x.static_shape) - 1:
                 raise ValueError(
-                    f"Labels {show(t.static_shape)} have to have one dimension less than logits {show(x.static_shape)}."
+                    f"Rank mismatch: Rank of labels (received {len(t.static_shape)}) should equal rank of logits minus 1 "
+                    f"(received {len(x.static_shape)})."
                 )
             if not compatible(t.static_shape, x.static_shape[:-1]):
                 raise ValueError(f"Labels {show(t.static_shape)} don't fit logits {show(x.static_shape)}.")
@@ -297,7 +298,9 @@ def sigmoid_cross_entropy_with_logits(
         x = convert_to_tensor(logits)
         z = convert_to_tensor(labels, x.dtype)
         if not compatible(x.static_shape, z.static_shape):
-            raise ValueError(f"Logits {show(x.static_shape)} and labels {show(z.static_shape)} have to have one shape.")
+            raise ValueError(
+                f"logits and labels must have the same shape ({show(x.static_shape)} vs {show(z.static_shape)})."
+            )
         zeros = zeros_like(x)
         # Chosen rather than computed with max and abs, so that the gradient is right at 0, too.
         positive = x >= zeros
@@ -332,7 +335,9 @@ def weighted_cross_entropy_with_logits(
         x = convert_to_tensor(logits)
         z = convert_to_tensor(labels, x.dtype)
         if not compatible(x.static_shape, z.static_shape):
-            raise ValueError(f"Logits {show(x.static_shape)} and labels {show(z.static_shape)} have to have one shape.")
+            raise ValueError(
+                f"logits and labels must have the same shape ({show(x.static_shape)} vs {show(z.static_shape)})."
+            )
         weight = 1 + (convert_to_tensor(pos_weight, x.dtype) - 1) * z
         return add((1 - z) * x, weight * (log1p(exp(-abs(x))) + relu(-x)), name=scope)
 

@@ -46,7 +46,7 @@ def _given(c: Inference) -> Shape:
     row, count = _rows(c), c.value(3)
     require_rank(c, 3, 0)
     if count is not None and count < 0:
-        raise ValueError(f"The number of segments is zero or more, but is {int(count)}.")
+        raise ValueError(f"Cannot specify a negative value for num_segments, such as {int(count)}.")
     return None if row is None else (None if count is None else int(count), *row)
 
 

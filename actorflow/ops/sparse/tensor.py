@@ -9,6 +9,7 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import INDEX, DType, DTypeLike, as_dtype
+from actorflow.errors import InvalidArgumentError
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -25,7 +26,7 @@ from actorflow.ops.math.logic import not_equal, where
 from actorflow.ops.shape_rules import from_value, require_rank
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, ShapeLike, as_shape, is_static
+from actorflow.shapes import Shape, ShapeLike, as_shape, is_static, show
 
 
 def sparse_of(value: Any, what: str = "sp_input") -> SparseTensor:
@@ -78,7 +79,8 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
 
 def _dense(c: Inference) -> Shape:
     require_rank(c, 1, 1)
-    require_rank(c, 3, 0)
+    if c.shapes[3]:
+        raise InvalidArgumentError(f"default_value should be a scalar, but has the shape {show(c.shapes[3])}.")
     return from_value(1)(c)
 
 

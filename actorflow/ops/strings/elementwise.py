@@ -227,7 +227,7 @@ def _part(c: Inference) -> Shape:
     _check_unit(c)
     source, pos, length = c.shapes
     if not compatible(pos, length):
-        raise ValueError(f"substr: pos {show(pos)} and len {show(length)} have to have one shape.")
+        raise ValueError(f"substr: pos and len must have the same shape, but have {show(pos)} and {show(length)}.")
     where = merge(pos, length)
     return source if where == () else broadcast(source, where)
 

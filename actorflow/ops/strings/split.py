@@ -18,10 +18,10 @@ from actorflow.ops.array.shape import rank, reshape, shape, transpose
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
 from actorflow.ops.math.cumulative import range_
-from actorflow.ops.shape_rules import require_rank, scalar
+from actorflow.ops.shape_rules import NO_AXIS, require_rank, scalar
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
-from actorflow.shapes import Shape, compatible, show
+from actorflow.shapes import Shape, compatible, normalize_axis, show
 
 _PARTS = (dt.int64, dt.string, dt.int64)
 
@@ -136,9 +136,7 @@ def _reduced(c: Inference) -> Shape:
         return (None,) * len(source) if c.attrs["keep_dims"] else None
     gone = set()
     for axis in np.atleast_1d(axes).tolist():
-        if not -len(source) <= axis < len(source):
-            raise ValueError(f"The axis {axis} is none of a tensor of shape {show(source)}.")
-        gone.add(axis % len(source))
+        gone.add(normalize_axis(axis, len(source), says=NO_AXIS))
     keep = c.attrs["keep_dims"]
     return tuple(1 if i in gone else n for i, n in enumerate(source) if keep or i not in gone)
 

@@ -19,6 +19,7 @@ from actorflow.errors import (
 )
 from actorflow.graph.node import Node
 from actorflow.runtime.diagnostics.misfit import Given, given, misfit, translated
+from actorflow.shapes import in_brackets
 from actorflow.tracebacks import is_told
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def located(
         details.extend(explain())
     facts["details"] = details
     if isinstance(error, OpError):
-        found = error.located(**facts)
+        found = error.located(in_brackets(error.message), **facts)
         found.__cause__ = error.__cause__
         return found.with_traceback(None)
     if isinstance(error, MemoryError):
@@ -83,7 +84,8 @@ def located(
 def _told(node: Node, kinds: Sequence[Given] | None, error: BaseException) -> str | None:
     """The fault of the inputs, in a sentence of actorflow's; None if only the kernel knows."""
     found = misfit(node, kinds) if kinds is not None else None
-    return found or (str(error) if is_told(error) else translated(node.op, str(error)))
+    message = found or (str(error) if is_told(error) else translated(node.op, str(error)))
+    return message and in_brackets(message)
 
 
 def wrong_outputs(plan_node: PlanNode, result: Any) -> InternalError:

@@ -11,7 +11,7 @@ from typing import Any
 
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, OutOfRangeError
 
-from .core import Attempt, QueueCore, Take
+from .core import END_OF_INPUT, Attempt, QueueCore, Take
 from .stores import Prioritized
 
 _MISSING = object()
@@ -49,7 +49,7 @@ class BarrierCore(QueueCore):
         if isinstance(attempt, Insert):
             attempt.finish(self._insert(attempt))
             return self._flush()
-        if isinstance(attempt, Take) and self._closing and not self.closed and not attempt.done:
+        if isinstance(attempt, Take) and self._closing and not attempt.done:
             self._refuse_hopeless(attempt)
         return super().submit(attempt)
 
@@ -64,7 +64,8 @@ class BarrierCore(QueueCore):
         if total < take.count:
             take.finish(
                 OutOfRangeError(
-                    f"{self} is closed and has insufficient elements (requested {take.count}, total size {total})."
+                    f"{self} is closed and has insufficient elements (requested {take.count}, total size {total}).",
+                    hint=END_OF_INPUT,
                 )
             )
 
@@ -72,22 +73,25 @@ class BarrierCore(QueueCore):
         at = insert.component
         if not 0 <= at < self._components:
             return InvalidArgumentError(f"The component_index {at} is not in [0, {self._components}), for {self}.")
+        if self._cancelled:
+            return CancelledError(f"{self} is closed.")
         error: OpError | None = None
+        number = next(self._numbers)
         for key, value in zip(insert.keys, insert.values, strict=True):
-            error = self._insert_one(at, key, value)
+            error = self._insert_one(at, number, key, value)
             if error is not None:
                 break
         if self._closing and not self._incomplete:
             self.closed = True
         return error
 
-    def _insert_one(self, at: int, key: bytes, value: Any) -> OpError | None:
+    def _insert_one(self, at: int, number: int, key: bytes, value: Any) -> OpError | None:
         found = self._incomplete.get(key)
         if found is None:
             if self._closing:
                 return CancelledError(f"{self} is closed, but attempted to insert a brand new key: {key!r}.")
-            found = self._incomplete[key] = (next(self._numbers), [_MISSING] * self._components)
-        number, parts = found
+            found = self._incomplete[key] = (number, [_MISSING] * self._components)
+        number, parts = found  # that of the call which named the key first
         if parts[at] is not _MISSING:
             return InvalidArgumentError(f"Key {key!r} already has a value for component {at} in {self}.")
         parts[at] = value

@@ -15,6 +15,8 @@ from actorflow.errors import CancelledError, OpError, OutOfRangeError, with_topi
 
 from .stores import Element, Store
 
+END_OF_INPUT = with_topic("All elements were taken: this is how an input ends.", "end-of-input")
+
 
 class Attempt:
     """One operation on a queue: done, with an error or without, or waiting for its turn.
@@ -104,7 +106,7 @@ class Take(Attempt):
                     OutOfRangeError(
                         f"{queue} is closed and has insufficient elements (requested {self.count}, current size "
                         f"{len(store)}).",
-                        hint=with_topic("All elements were taken: this is how an input ends.", "end-of-input"),
+                        hint=END_OF_INPUT,
                     )
                 )
             self.count = len(store)

@@ -72,10 +72,10 @@ class QueueSpec:
                     f"All input tensors must have the same size in the 0th dimension. Component {i} has "
                     f"{value.shape[0]}, and should have {components[0].shape[0]}."
                 )
-            if self.component_shapes and not compatible(self.component_shapes[i], value.shape[1:]):
+            row = self.component_shapes[i] if self.component_shapes else None
+            if row is not None and not compatible(row, value.shape[1:]):
                 raise InvalidArgumentError(
-                    f"Shape mismatch in tuple component {i}. Expected slices of {show(self.component_shapes[i])}, got "
-                    f"{show(value.shape[1:])}."
+                    f"Shape mismatch in tuple component {i}. Expected {show((len(value), *row))}, got {show(value.shape)}."
                 )
         kept = [_kept(xp, value) for value in components]
         return [tuple(as_arrays(value[row]) for value in kept) for row in range(kept[0].shape[0])]

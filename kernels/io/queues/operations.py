@@ -209,6 +209,10 @@ def barrier_insert_many(
         (spec.component_types[component_index],),
         spec.component_shapes and (spec.component_shapes[component_index],),
     )
+    if len(keys) and values.ndim and len(values) and not values.size:
+        raise InvalidArgumentError(
+            f"Tensors with no elements are not supported, but the values have shape {values.shape}."
+        )
     rows = [row[0] for row in part.elements(xp, [values])]
     if len(rows) != len(keys):
         raise InvalidArgumentError(f"There are {len(keys)} keys, but {len(rows)} values.")

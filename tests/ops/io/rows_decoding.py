@@ -257,7 +257,7 @@ CASES = [
             Reject(ValueError, (BATCH,), features(parsing.parse_example, a=FIXED([None], "float32")), "known shape"),
             Reject(ValueError, (BATCH,), features(parsing.parse_example, a=SEQUENCES([2], "float32")), "allow_missing"),
             Reject(ValueError, (BATCH,), features(parsing.parse_example, b=FIXED([2], "int64", 8)), "default"),
-            Reject(ValueError, (one(EXAMPLE),), match="1 dim"),
+            Reject(ValueError, (one(EXAMPLE),), match="rank 1"),
         ],
     ),
     message(
@@ -305,7 +305,7 @@ CASES = [
                 features(parsing.parse_single_example, b=FIXED([2], "int64")),
             ),
             bad(b"junk", "no Example"),
-            Reject(ValueError, (BATCH,), match="0 dim"),
+            Reject(ValueError, (BATCH,), match="rank 0"),
         ],
     ),
     message(

@@ -83,7 +83,7 @@ def test_what_is_refused(session: af.blocking.Session) -> None:
         (TypeError, "Set element type float32", lambda: af.sets.union([[1.0]], [[2.0]])),
         (TypeError, "Types don't match", lambda: af.sets.union([[1]], af.constant([[2]], af.int64))),
         (TypeError, "Expected `SparseTensor`, got list", lambda: af.sets.size([[1]])),  # type: ignore[arg-type]
-        (ValueError, "two dimensions or more", lambda: af.sets.union([1], [2])),
+        (ValueError, "at least rank 2", lambda: af.sets.union([1], [2])),
         (ValueError, "2.*3|3.*2", lambda: af.sets.union(np.zeros((2, 1), int), np.zeros((3, 1), int))),
     ):
         with pytest.raises(kind, match=words):

@@ -4,4 +4,5 @@ case.py          `TestCase`: a graph of its own and fixed seeds for each test, a
 comparisons.py   what a test case compares: arrays, numbers, messages, errors
 gradients.py     slopes of a graph beside those of differences
 program.py       folders, devices, clusters, equal graphs
+threads.py       threads whose failure is one of the test
 """

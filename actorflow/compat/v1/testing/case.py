@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from actorflow.compat.v1.config import ConfigProto
 from actorflow.compat.v1.sessions import Session, get_default_session
 from actorflow.compat.v1.testing.comparisons import Comparisons
+from actorflow.compat.v1.testing.threads import CheckedThread
 from actorflow.graph.graph import Graph
 from actorflow.ops.random.distributions import DEFAULT_GRAPH_SEED
 from actorflow.public import public
@@ -39,6 +41,7 @@ class TestCase(Comparisons):
         super().__init__(methodName)
         self._folder: str | None = None
         self._cached: Session | None = None
+        self._threads: list[CheckedThread] = []
 
     def setUp(self) -> None:
         """Makes a default graph with a fixed seed, and seeds the generators of Python and numpy."""
@@ -50,7 +53,9 @@ class TestCase(Comparisons):
         self.enterContext(graph.as_default())
 
     def tearDown(self) -> None:
-        """Ends the session of `cached_session` and `test_session`."""
+        """Ends the session of `cached_session` and `test_session`. Fails if a checked thread was not joined."""
+        if left := [thread for thread in self._threads if not thread.joined]:
+            self.fail(f"{len(left)} checked threads of the test were not joined.")
         if self._cached is not None:
             self._cached.close()
             self._cached = None
@@ -137,6 +142,29 @@ class TestCase(Comparisons):
             self.skipTest("Not a test.")  # the name makes it one to those who look for tests
         made = self.cached_session if graph is None else self.session
         return made(graph, config, use_gpu, force_gpu)
+
+    def checkedThread(
+        self, target: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> CheckedThread:
+        """A thread, not started yet, whose failure is one of the test: `join` raises it.
+
+        Example:
+            >>> import actorflow.compat.v1 as tf
+            >>> class Case(tf.test.TestCase):
+            ...     def runTest(self):
+            ...         thread = self.checkedThread(print, args=["done"])
+            ...         thread.start()
+            ...         thread.join()
+            >>> _ = Case().run()
+            done
+
+        Args:
+            target: what the thread calls.
+            args, kwargs: with these arguments.
+        """
+        thread = CheckedThread(self, functools.partial(target, *args, **(kwargs or {})))
+        self._threads.append(thread)
+        return thread
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of tensors, in any structure, in the default session or the cached one.

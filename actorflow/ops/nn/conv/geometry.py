@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from actorflow.errors import InvalidArgumentError
 from actorflow.shapes import Shape, show
 
 FORMATS = {3: ("NWC", "NCW"), 4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
@@ -69,8 +70,9 @@ def output_size(
     room = size + pair[0] + pair[1] - reach
     if room < 0:
         raise ValueError(
-            f"A window of {window} elements{f' with dilation {dilation}' * (dilation > 1)} does not fit in a dimension of "
-            f"{size}{f' padded by {pair[0]} and {pair[1]}' * (padding == 'EXPLICIT')}: negative dimension size."
+            f"Negative dimension size caused by subtracting {reach} from {size + pair[0] + pair[1]}: a window of {window} "
+            f"elements{f' with dilation {dilation}' * (dilation > 1)} does not fit in a dimension of "
+            f"{size}{f' padded by {pair[0]} and {pair[1]}' * (padding == 'EXPLICIT')}."
         )
     return room // stride + 1
 
@@ -129,8 +131,8 @@ def check_attributes(op: str, rank: int, data_format: str, padding: str, **steps
         if any(step < 1 for step in given):
             raise ValueError(f"The {name} of {op} are positive, but {list(given)} was given.")
         if given[0] != 1 or given[channel_axis(data_format, rank)] != 1:
-            raise ValueError(
-                f"The {name} of {op} in the batch and depth dimensions are 1, but {list(given)} was given."
+            raise InvalidArgumentError(
+                f"{op} takes {name} in the batch and depth dimensions of 1, but {list(given)} was given."
             )
 
 
@@ -149,8 +151,8 @@ def groups(channels: int, filters: Sequence[int | None], of: str) -> int:
         return channels // taken
     grouped = "" if not divides else f" In {channels // taken} groups of channels, {outputs} outputs can't be divided."
     raise ValueError(
-        f"The {of} have {channels} channels, but the filters {show(tuple(filters))} take {taken}; filters are [sizes of the "
-        f"window..., channels in, channels out].{grouped}"
+        f"Depth of input ({channels}) is not a multiple of input depth of filter ({taken}): they must be equal for the {of} "
+        f"and filters {show(tuple(filters))}, which are [sizes of the window..., channels in, channels out].{grouped}"
     )
 
 
