@@ -5,6 +5,7 @@
 A file is read by our own reader of Protocol Buffers. Each of its nodes is brought to its newest form, and then built by the
 builder of its op, over public ops. Weights are constants, or variables that can be trained.
 
+files.py       the message of a file, and what a file is that holds none
 protos.py      the messages of files
 types.py       element types and types of values
 tensors.py     tensors of files as arrays, external data
