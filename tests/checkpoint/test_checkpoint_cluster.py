@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +91,45 @@ async def test_f66_what_was_not_taken_can_not_be_saved(tmp_path: Path) -> None:
         for bad in (again, unknown):
             with pytest.raises(errors.FailedPreconditionError, match="has taken no values since the last save"):
                 await session.run(bad)
+
+
+def _updated(step: af.Variable) -> Any:
+    return step.assign_add(1)
+
+
+def _minimized(step: af.Variable) -> Any:
+    weights = af.Variable(np.ones(3, np.float32), name="weights")
+    return af.train.GradientDescentOptimizer(0.1).minimize(af.reduce_sum(weights.value()), global_step=step)
+
+
+def _scattered(step: af.Variable) -> Any:
+    return af.group(step.assign_add(1), step.assign_sub(0))
+
+
+def _colocated(step: af.Variable) -> Any:
+    with af.device(None), af.colocate_with(af.Variable(0.0, name="anchor").op):
+        return step.assign_add(1)
+
+
+@pytest.mark.parametrize("update", [_updated, _minimized, _scattered, _colocated])
+@pytest.mark.parametrize("task", [PS, WORKER, "/job:ps"])
+async def test_a_step_without_a_device_is_saved_where_what_updates_it_lives(
+    update: Callable[[af.Variable], Any], task: str, tmp_path: Path
+) -> None:
+    with af.Graph().as_default() as graph:
+        step = af.train.get_or_create_global_step()
+        with af.device(task):
+            up = af.group(update(step))
+        saver, init = af.train.Saver(), af.global_variables_initializer()
+    async with (
+        servers({"ps": 1, "worker": 1}, file_roots=[tmp_path]) as tasks,
+        af.Session(tasks[1].target, graph) as session,
+    ):
+        await session.run(init)
+        await session.run(up)
+        path = await saver.save(session, tmp_path / "model", global_step=step)
+        assert path.endswith("model-1")
+        await session.run(up)
+        assert await session.run(step) == 2
+        await saver.restore(session, path)
+        assert await session.run(step) == 1

@@ -12,6 +12,7 @@ from actorflow.eager.variable import EagerVariable
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
+from actorflow.placement.groups import UnionFind, required
 from actorflow.shapes import Shape
 from actorflow.variables.collections import GraphKeys
 from actorflow.variables.partitioned import PartitionedVariable
@@ -78,11 +79,36 @@ def in_this_process(variable: Any) -> Any:
 
 
 def by_task(variables: Sequence[Saved]) -> dict[str, list[Saved]]:
-    """The variables by the task that they ask for; "" where they ask for none."""
-    found: dict[str, list[Saved]] = {}
+    """The variables by the task on which the placer puts them; "" for those that may be on any.
+
+    A variable without a device goes to the device of what refers to it: of an update on a parameter server, say.
+    """
+    tasks: dict[str, list[Saved]] = {}
+    pulled: Mapping[str, str] | None = None
     for saved in variables:
-        found.setdefault(str(DeviceSpec.parse(saved.variable.device).task_of()), []).append(saved)
-    return found
+        task = str(DeviceSpec.parse(saved.variable.device).task_of())
+        if not task:
+            if pulled is None:
+                pulled = _tasks_by_reference(saved.variable.graph)
+            task = pulled.get(saved.variable.op.name, "")
+        tasks.setdefault(task, []).append(saved)
+    return tasks
+
+
+def _tasks_by_reference(graph: Graph) -> dict[str, str]:
+    """For each node that shares its device with nodes that ask for a task: that task."""
+    nodes = graph.nodes
+    asking = {node.name: str(DeviceSpec.parse(node.device).task_of()) for node in nodes.values() if node.device}
+    asking = {name: task for name, task in asking.items() if task}
+    if not asking:
+        return {}
+    groups = UnionFind()
+    for name, other, _ in required(nodes, nodes.values()):
+        groups.join(name, other)
+    tasks: dict[str, str] = {}
+    for name, task in asking.items():
+        tasks.setdefault(groups.find(name), task)
+    return {name: tasks[root] for name in nodes if (root := groups.find(name)) in tasks}
 
 
 def tasks_with_state(graph: Graph) -> list[str]:
