@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+import numpy as np
 import pytest
 from channels import until
 from clusters import servers
@@ -48,3 +49,31 @@ async def test_f65_a_new_epoch_has_ended_all_steps_of_the_former_one_when_it_is_
             await found[2].set_epoch(1)
             assert not running
             group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("lost", range(3))
+@pytest.mark.parametrize("target", range(3))
+async def test_f65_a_task_that_is_lost_after_its_part_is_done_ends_the_step(lost: int, target: int) -> None:
+    """Its update is lost with it, so the step must not succeed when what the others wait for comes."""
+    last = next(number for number in range(3) if number not in (lost, target))
+    with af.Graph().as_default() as graph:
+        with af.device(TASKS[lost]):
+            v = af.Variable(np.ones(4, np.float32))
+            update = v.assign_add(af.ones([4]))
+        with af.device(TASKS[last]):
+            joined = af.reduce_sum(update) + af.FIFOQueue(1, [af.float32], shapes=[[]], name="empty").dequeue()
+        init = af.global_variables_initializer()
+    async with servers({"ps": 1, "worker": 2}) as tasks, af.Session(tasks[target].target, graph=graph) as session:
+        await session.run(init)
+        await session.warmup(joined)
+
+        async def run() -> None:
+            with pytest.raises((af.errors.UnavailableError, af.errors.AbortedError), match=TASKS[lost]):
+                await session.run(joined)
+
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as group:
+                group.start_soon(run)
+                await until(lambda: bool(tasks[last].worker.steps.running) and not tasks[lost].worker.steps.running)
+                tasks[lost].links.close()
+        assert not tasks[last].worker.steps.running

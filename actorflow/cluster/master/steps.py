@@ -157,16 +157,29 @@ class MasterSteps:
         waited: list[Sequence[str]] = []
         waits: list[str] = []
 
+        over = anyio.Event()
+        """Set when all parts are done, when a part has failed, or when a link has ended."""
+        unfinished = set(range(len(members)))
+
         async def take_part(index: int, group: TaskGroup) -> None:
+            member = members[index]
             try:
                 with noting(waits):
-                    results[index] = await run(members[index])
+                    results[index] = await run(member)
+                unfinished.discard(index)
+                if not unfinished:
+                    over.set()
+                elif member.link is not None:  # what it did is lost with its task, as long as the step lasts
+                    await over.wait()
+                    if not member.link.alive:
+                        raise member.link.rpc.gone()
             except Exception as error:
+                over.set()
                 failures.append(error)
                 waits.extend(getattr(error, "details", ()))
                 if len(failures) == 1:
                     for other in members:
-                        if other is not members[index]:
+                        if other is not member:
                             group.start_soon(self._abort, other, step, error, waited)
 
         try:
@@ -175,11 +188,16 @@ class MasterSteps:
             else:
                 with noted_by(waits):
                     async with anyio.create_task_group() as group:
-                        for index in range(len(members)):
+                        for index, member in enumerate(members):
+                            if member.link is not None:
+                                member.link.watchers.add(over)
                             group.start_soon(take_part, index, group)
                 if failures:
                     raise _with_all_waits(failures, waited)
         finally:
+            for member in members:
+                if member.link is not None:
+                    member.link.watchers.discard(over)
             self._worker.finish(step)
         return results
 

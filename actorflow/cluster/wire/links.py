@@ -43,6 +43,13 @@ class Link:
         self.rpc = Rpc(channel)
         self.spans: dict[int, str] = {}
         """The contexts of spans that the peer has told for steps which it is about to ask for."""
+        self.watchers: set[anyio.Event] = set()
+        """Events that are set when the link ends."""
+        channel.on_end(self._tell_watchers)
+
+    def _tell_watchers(self, error: BaseException) -> None:
+        for event in self.watchers:
+            event.set()
 
     def told_span(self, step: int, context: str) -> None:
         """The peer asks for a step next, which is in a span of that context."""

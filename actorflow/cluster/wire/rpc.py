@@ -123,7 +123,7 @@ class Rpc:
             Exception: what the peer replied, or the call was interrupted with.
         """
         if self.ended is not None:
-            raise self._gone()
+            raise self.gone()
         number = next(self._numbers)
         reply = self._waiting[number] = self._loop.create_future()
         if waiting is not None:
@@ -133,7 +133,7 @@ class Rpc:
         except BaseException as fault:
             del self._waiting[number]
             if isinstance(fault, anyio.ClosedResourceError | anyio.BrokenResourceError):  # this side closes it
-                raise self._gone() from fault
+                raise self.gone() from fault
             raise
         try:
             if timeout is None:
@@ -291,9 +291,9 @@ class Rpc:
             self._drop(number)
         for reply in self._waiting.values():
             if not reply.done():
-                reply.set_result((None, self._gone()))
+                reply.set_result((None, self.gone()))
 
-    def _gone(self) -> UnavailableError:
+    def gone(self) -> UnavailableError:
         if isinstance(self.ended, anyio.EndOfStream):
             why = "it has closed the connection."
         else:
