@@ -21,7 +21,7 @@ from actorflow.graph.tensor import Tensor
 from actorflow.onnx.nodes import BUILDERS, ENLARGING, IMPURE, Node, attribute_value
 from actorflow.onnx.tensors import DataFolders, array_of
 from actorflow.onnx.upgrade import upgraded
-from actorflow.onnx.values import Listed, Optional_, Value, shape_of, static
+from actorflow.onnx.values import Listed, Mapped, Optional_, Value, shape_of, static
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.flow import lists
 from actorflow.shapes import num_elements
@@ -209,6 +209,8 @@ def _array(value: Value) -> Value:
         return value if value.items is None else Listed(value.dtype, value.shape, items=[*map(_array, value.items)])
     if isinstance(value, Optional_):
         return Optional_(value.present, _array(value.value))
+    if isinstance(value, Mapped):
+        return Mapped(_array(value.keys), _array(value.values), value.rows)
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
@@ -266,6 +268,8 @@ def stand_in(value: Value) -> Value:
     if isinstance(value, Optional_):
         present = value.present if isinstance(value.present, (bool, np.bool_)) else stand_in(value.present)
         return Optional_(present, stand_in(value.value))
+    if isinstance(value, Mapped):
+        return Mapped(stand_in(value.keys), stand_in(value.values), value.rows)
     return value
 
 

@@ -1,4 +1,4 @@
-"""The inputs and outputs of a model: tensors, and composites for sequences and optionals.
+"""The inputs and outputs of a model: tensors, and composites for sequences, optionals and maps.
 
 A sequence crosses the border of the graph as a vector of strings, each of which is a tensor in its serialised form. So it is fed
 and fetched wherever tensors are, on a cluster too.
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
+from actorflow.errors import UnimplementedError
 from actorflow.onnx.types import ValueType
-from actorflow.onnx.values import Listed, Optional_, Value, flatten
+from actorflow.onnx.values import Listed, Mapped, Optional_, Value, flatten
 from actorflow.ops.flow import lists
 from actorflow.records.proto_tensor import read_tensor, write_tensor
 
@@ -66,6 +67,30 @@ class OptionalPort:
         return f"<optional {self.content!r}>"
 
 
+class MapPort:
+    """A map that is fed or fetched as a dictionary, or a list of dictionaries."""
+
+    def __init__(self, keys: Any, values: Any, rows: bool) -> None:
+        self.keys = keys
+        self.values = values
+        self._rows = rows
+
+    def __tensor_components__(self) -> list[Any]:
+        return [self.keys, self.values]
+
+    def __from_components__(self, *values: Any) -> Any:
+        keys = [key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else key for key in values[0].tolist()]
+        return [dict(zip(keys, row)) for row in values[1]] if self._rows else dict(zip(keys, values[1]))
+
+    def __to_components__(self, value: Any) -> list[Any]:
+        given = dict(value)
+        return [_array(list(part), tensor.dtype.numpy_dtype) for part, tensor in
+                ((given.keys(), self.keys), (given.values(), self.values))]  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<map of {self.keys.dtype} to {self.values.dtype}>"
+
+
 def _array(value: Any, kind: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind in "SU":
@@ -81,6 +106,12 @@ def port_of(kind: ValueType, name: str) -> tuple[Any, Value]:
     if kind.kind == "tensor":
         made = af.placeholder(dtype, kind.shape, name=name)
         return made, made
+    if kind.kind == "map":
+        keys = af.placeholder(kind.key or af.string, [None], name=f"{name}_keys")
+        values = af.placeholder(dtype, [None], name=name)
+        return MapPort(keys, values, False), Mapped(keys, values)
+    if kind.inside == "map":
+        raise UnimplementedError(f"The input {name!r} is a sequence of maps, which no op takes.")
     if kind.kind == "sequence":
         return _sequence(kind, name)
     present = af.placeholder(af.bool, [], name=f"{name}_present")
@@ -111,6 +142,8 @@ def fetch_of(value: Value, kind: ValueType) -> Any:
         value = value.value
     if isinstance(value, Listed):
         return _fetched(value)
+    if isinstance(value, Mapped):
+        return MapPort(af.convert_to_tensor(value.keys), af.convert_to_tensor(value.values), value.rows)
     if isinstance(value, Optional_):
         present, *inner = flatten(value, kind)
         listed = isinstance(value.value, Listed) or kind.inside == "sequence"

@@ -44,11 +44,12 @@ class ValueType:
     """The type of a value.
 
     Args:
-        kind: `tensor`, `sequence` or `optional`.
+        kind: `tensor`, `sequence`, `optional` or `map`.
         dtype: the element type of the tensors in it; None where the file does not say.
         shape: their shape.
-        inside: the kind of an optional's content: `tensor` or `sequence`.
+        inside: the kind of the content of an optional or a sequence: `tensor`, `sequence` or `map`.
         names: the names of the sizes that the file leaves open, by their positions.
+        key: the type of the keys of a map.
     """
 
     kind: str = "tensor"
@@ -56,10 +57,11 @@ class ValueType:
     shape: Shape = None
     inside: str = "tensor"
     names: tuple[str, ...] = ()
+    key: DType | None = None
 
 
 def value_type(proto: Any, name: str) -> ValueType:
-    """The type that a `TypeProto` says. Raises UnimplementedError for maps, sparse tensors and lists of lists."""
+    """The type that a `TypeProto` says. Raises UnimplementedError for sparse tensors and lists of lists."""
     kind = proto.WhichOneof("value")
     if kind in (None, "tensor_type"):
         tensor = proto.tensor_type
@@ -71,9 +73,18 @@ def value_type(proto: Any, name: str) -> ValueType:
             known = dimension.WhichOneof("value") == "dim_value" and dimension.dim_value >= 0
             sizes.append(dimension.dim_value if known else None)
         return ValueType("tensor", dtype, tuple(sizes), names=tuple(d.dim_param for d in tensor.shape.dim))
+    if kind == "map_type":
+        inner = value_type(proto.map_type.value_type, name)
+        return ValueType(
+            "map", inner.dtype, inner.shape, key=dtype_of(proto.map_type.key_type, f"key_type of {name!r}")
+        )
     if kind in ("sequence_type", "optional_type"):
         inner = value_type(getattr(proto, kind).elem_type, name)
-        if inner.kind == "tensor" or (kind == "optional_type" and inner.kind == "sequence"):
+        if (
+            inner.kind == "tensor"
+            or (kind == "sequence_type" and inner.kind == "map")
+            or (kind == "optional_type" and inner.kind == "sequence")
+        ):
             return ValueType(kind.removesuffix("_type"), inner.dtype, inner.shape, inner.kind)
     raise UnimplementedError(f"The value {name!r} is a {kind.removesuffix('_type')}, which actorflow does not read.")
 

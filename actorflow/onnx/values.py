@@ -57,6 +57,21 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """A map, or a map for each row.
+
+    Args:
+        keys: a vector of strings or whole numbers.
+        values: a vector, or a matrix with a row for each map.
+        rows: whether it is a sequence of maps.
+    """
+
+    keys: Value
+    values: Value
+    rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Optional_:
     """A value that may be missing: `present` is a truth value, or a tensor of one."""
 

@@ -9,9 +9,10 @@ gathers.py      elements by their places: gathers, scatters, one-hot vectors
 products.py     products of matrices, normalisations, losses
 signals.py      Fourier transforms, windows
 texts.py        strings
-learned.py      trees and tables of `ai.onnx.ml`, steps of optimizers
+training.py     steps of optimizers, gradients
 control.py      branches and loops
 sequences.py    sequences and optionals
+ml/             the models of `ai.onnx.ml`: linear ones, trees, support vector machines, encoders
 nn/             what networks are made of: convolutions, pools, attention, recurrent layers, images, whole numbers
 """
 
@@ -21,7 +22,7 @@ from actorflow.onnx.builders import (
     control,
     elementwise,
     gathers,
-    learned,
+    ml,
     nn,
     products,
     reductions,
@@ -30,9 +31,10 @@ from actorflow.onnx.builders import (
     signals,
     slices,
     texts,
+    training,
 )
 
 __all__ = [
-    "control", "elementwise", "gathers", "learned", "nn", "products", "reductions", "sequences", "shapes", "signals", "slices",
-    "texts",
+    "control", "elementwise", "gathers", "ml", "nn", "products", "reductions", "sequences", "shapes", "signals", "slices",
+    "texts", "training",
 ]  # fmt: skip
