@@ -32,7 +32,7 @@ _FACTS: Mapping[str, Any] = {
     "node_def": None,
     "error_code": None,
 }
-"""What an error may be told, and what it knows otherwise."""
+"""The attributes that an error takes, with their defaults."""
 
 
 @public("tf", "tf.errors")

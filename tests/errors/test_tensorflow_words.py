@@ -1,4 +1,4 @@
-"""What errors say of a mistake that TensorFlow's programs and tests look for: the class, and the words.
+"""Errors have the class and the words that TensorFlow's programs and tests look for.
 
 Each row raises its class in TensorFlow too, with a text in which the pattern is found: shapes as `[2,3]`, the number of
 dimensions, the axis, the index.

@@ -1,6 +1,6 @@
 """`tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only.
 
-Paths are text, bytes or path objects. What the system refuses raises an error of `tf.errors`.
+Paths are text, bytes or path objects. A refusal of the system raises an error of `tf.errors`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class GFile:
             self._opened.flush()
 
     def close(self) -> None:
-        """Closes the file; a later use opens it anew."""
+        """Closes the file; a later use opens it again."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -147,7 +147,7 @@ FastGFile = Open = GFile
 
 @dataclass(frozen=True, slots=True)
 class FileStatistics:
-    """What `Stat` says of a file: its size in bytes, when it was changed, and whether it is a folder."""
+    """The facts about a file: its size in bytes, when it was changed, and whether it is a folder."""
 
     length: int
     mtime_nsec: int
@@ -155,7 +155,7 @@ class FileStatistics:
 
 
 def Stat(filename: Path) -> FileStatistics:
-    """What the system says of a file or folder. Raises NotFoundError where there is none."""
+    """The system's facts about a file or folder. Raises NotFoundError where there is none."""
     with _translated(filename):
         status = os.stat(filename)
     return FileStatistics(status.st_size, status.st_mtime_ns, os.path.isdir(filename))

@@ -80,7 +80,7 @@ def rmtree(path: Path) -> None:
 
 
 def stat(path: Path) -> FileStatistics:
-    """What the system says of a file or folder. Raises NotFoundError where there is none."""
+    """The system's facts about a file or folder. Raises NotFoundError where there is none."""
     return gfile.Stat(path)
 
 
