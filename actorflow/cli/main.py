@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
-from actorflow import __version__
+from actorflow import __version__, tracebacks
 from actorflow.errors import OpError
 from actorflow.registry import plugins
 
@@ -28,9 +31,18 @@ def commands(words: Sequence[str] = ()) -> dict[str, Command]:
     return {name: entries[name].load() for name in wanted}
 
 
+class _Parser(argparse.ArgumentParser):
+    """A reader of command lines that names the nearest command where there is none of a name."""
+
+    def error(self, message: str) -> NoReturn:
+        match = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        nearest = difflib.get_close_matches(match[1], commands(), 1) if match else []
+        super().error(f"{message}. Did you mean {nearest[0]!r}?" if nearest else message)
+
+
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Makes the reader of command lines; with the words of one, only the command that they name is imported."""
-    made = argparse.ArgumentParser(prog="actorflow", description="Run and inspect actorflow clusters.")
+    made = _Parser(prog="actorflow", description="Run and inspect actorflow clusters.")
     made.add_argument("--version", action="version", version=f"actorflow {__version__}")
     below = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in commands(words).items():
@@ -42,17 +54,30 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line (that of the process unless given) and gives the exit status: 0, 1 for a failure, 2 for an
-    invalid command line."""
+    invalid command line. A failure is a sentence; with `ACTORFLOW_TRACEBACK=full` it is a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parsed = parser(words).parse_args(words)
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
         return run(parsed)
-    except OpError as error:
-        print(f"actorflow {parsed.command}: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has closed it, so there is no place for a message
         return 1
+    except Exception as error:
+        if tracebacks.full():
+            raise
+        print(f"actorflow {parsed.command}: {failure(error)}", file=sys.stderr)
+        return 1
+
+
+def failure(error: BaseException) -> str:
+    """The sentence for an error that ended a command. Of a group it is that of the first error."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, OpError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename is not None else error.strerror
+    return f"{error}" if isinstance(error, ValueError) and str(error) else f"{type(error).__name__}: {error}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -45,6 +46,9 @@ def _run(arguments: argparse.Namespace) -> int:
         raise InvalidArgumentError("--last is more than 0 seconds, such as 10s.")
     if arguments.every < 1 or not 0 < arguments.seconds < math.inf:
         raise InvalidArgumentError("--every is 1 or more, and --seconds more than 0.")
+    folder = os.path.dirname(arguments.output) or "."
+    if not os.path.isdir(folder):  # said before the cluster is asked
+        raise InvalidArgumentError(f"There is no folder {folder!r} for the trace {arguments.output!r}.")
     return anyio.run(
         _write,
         queries.targets(arguments),

@@ -71,6 +71,7 @@ def _scalars(path: Path) -> dict[str, deque[tuple[int, float]]]:
     for event in read_events(path):
         for value in event.summary.value:
             number = value.simple_value
-            if number is not None and math.isfinite(number) and value.tag:
+            is_scalar = value.WhichOneof("value") == "simple_value"  # an image or a histogram has a number of 0 too
+            if is_scalar and math.isfinite(number) and value.tag:
                 found.setdefault(value.tag, deque(maxlen=MOST_POINTS)).append((int(event.step), float(number)))
     return found

@@ -17,7 +17,7 @@ MOST_SLICES = 3000
 
 
 def steps_of(trace: Trace) -> list[dict[str, Any]]:
-    """The steps of a trace, in JSON's types, the newest first; those with events are traced."""
+    """The steps of a trace, in JSON's types: the traced ones first, which can be opened, and the newest first among equals."""
     found: defaultdict[str, dict[str, Any]] = defaultdict(lambda: {"tasks": 0, "error": "", "traced": False})
     for span in trace.spans:
         if span.category != "step":
@@ -30,7 +30,7 @@ def steps_of(trace: Trace) -> list[dict[str, Any]]:
         row["tasks"] += 1
         row["traced"] = row["traced"] or span.about == TRACED
         row["error"] = row["error"] or ("" if span.about == TRACED else span.about)
-    rows = sorted(found.values(), key=lambda row: -row["ended"])[:MOST_STEPS]
+    rows = sorted(found.values(), key=lambda row: (not row["traced"], -row["ended"]))[:MOST_STEPS]
     return [{**row, "begun": str(row["begun"]), "ended": str(row["ended"]), "seconds": _seconds(row)} for row in rows]
 
 

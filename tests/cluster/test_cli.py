@@ -24,6 +24,7 @@ from clusters import free_port
 import actorflow as af
 from actorflow import errors
 from actorflow.cli import local, worker
+from actorflow.cli import main as cli
 from actorflow.cli.main import main, parser
 from actorflow.cluster.config.credentials import Credentials, Target, read_keys, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
@@ -342,6 +343,41 @@ def test_whom_to_ask_must_be_said(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["no-such-command"])
     assert caught.value.code == 2
+
+
+FAILURES = {
+    "error of actorflow": (errors.InvalidArgumentError("the port is taken"), "the port is taken"),
+    "file": (FileNotFoundError(2, "No such file or directory", "/nosuch/x"), "No such file or directory: /nosuch/x"),
+    "value": (ValueError("'aes' is no seal"), "'aes' is no seal"),
+    "other": (KeyError("job"), "KeyError: 'job'"),
+    "group": (ExceptionGroup("two", [ExceptionGroup("one", [ValueError("first")]), ValueError("second")]), "first"),
+}
+
+
+@pytest.mark.parametrize(("error", "sentence"), FAILURES.values(), ids=FAILURES)
+def test_a_command_that_fails_says_a_sentence(
+    error: Exception, sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "commands", lambda words=(): {"up": cli.Command("fails", lambda parser: None, fail)})
+    assert main(["up"]) == 1 and capsys.readouterr().err == f"actorflow up: {sentence}\n"
+    monkeypatch.setenv("ACTORFLOW_TRACEBACK", "full")
+    with pytest.raises(type(error)):
+        main(["up"])
+
+
+@pytest.mark.parametrize(("word", "nearest"), [("stauts", "status"), ("wroker", "worker"), ("exlpain", "explain")])
+def test_a_misspelt_command_names_the_nearest(word: str, nearest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([word])
+    assert f"Did you mean '{nearest}'?" in capsys.readouterr().err
+
+
+def test_a_trace_needs_a_folder_before_it_asks_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "127.0.0.1:9", "-o", "/nosuch/x"]) == 1
+    assert "There is no folder '/nosuch'" in capsys.readouterr().err
 
 
 def test_a_command_imports_no_other(tmp_path: Path) -> None:

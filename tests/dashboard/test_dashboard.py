@@ -35,7 +35,11 @@ from actorflow.dashboard.sampler import (
     problems,
 )
 from actorflow.dashboard.serving import check_address
+from actorflow.dashboard.steps import steps_of
 from actorflow.errors import InvalidArgumentError
+from actorflow.runtime.diagnostics.recorder import TRACED, UNDER_WAY
+from actorflow.runtime.diagnostics.trace import Span, Trace
+from actorflow.summary import protos
 
 
 def client(page: Any, **headers: str) -> httpx.AsyncClient:
@@ -361,6 +365,13 @@ async def test_curves_are_those_of_the_event_files(tmp_path: Path) -> None:
                 writer.scalar("loss", 1.0 / (number + 1), number)
             writer.scalar("nan", float("nan"), 0)
     (tmp_path / "b" / "events.out.tfevents.9.foreign").write_bytes(b"no event file")
+    values = [
+        protos.Value(tag="weights", histo=protos.HistogramProto(max=1.0)),
+        protos.Value(tag="picture", image=protos.Image(height=1)),
+        protos.Value(tag="sound", audio=protos.Audio(sample_rate=8000.0)),
+    ]
+    with af.summary.FileWriter(tmp_path / "c") as writer:
+        writer.add_summary(protos.Summary(value=values), 1)
     async with client(Dashboard(Told(), token="", logdir=tmp_path)) as script:
         told = (await script.get("/curves.json")).json()
         assert [(one["run"], one["tag"], len(one["points"])) for one in told["curves"]] == [
@@ -373,6 +384,13 @@ async def test_curves_are_those_of_the_event_files(tmp_path: Path) -> None:
         assert (await script.get("/curves.json")).json()["curves"][0]["points"][-1] == [3, 9.0]
     async with client(Dashboard(Told(), token="")) as script:
         assert (await script.get("/curves.json")).status_code == 404
+
+
+def test_the_steps_that_can_be_opened_come_first() -> None:
+    trace = Trace()
+    for number, about in ((1, ""), (2, TRACED), (3, ""), (4, TRACED), (5, UNDER_WAY)):
+        trace._spans.append(Span(f"step {number}", "step", "/job:worker/task:0", number, number + 1, about))
+    assert [row["number"] for row in steps_of(trace)] == ["4", "2", "5", "3", "1"]
 
 
 async def test_pages_get_the_links_that_waited_longest_and_how_many_there_are() -> None:

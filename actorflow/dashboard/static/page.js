@@ -121,6 +121,14 @@ function curve(points, label, from) {
   return drawing("svg", {class: "curve", viewBox: "0 0 1000 100", preserveAspectRatio: "none", role: "img", "aria-label": label}, drawing("path", {d: path}));
 }
 
+// The curve of steps a second, and its axes in words.
+function rates(history) {
+  const most = Math.max(0, ...history.map(([, rate]) => rate));
+  const span = history.length ? history[history.length - 1][0] - history[0][0] : 0;
+  const axes = `From 0 to ${number(most)} steps a second, over the last ${seconds(span)}.`;
+  return [curve(history, `Steps a second over time. ${axes}`, 0), element("p", {class: "quiet"}, axes)];
+}
+
 views.Overview = () => {
   const all = tasks().map(([, told]) => told);
   const sum = (field) => all.reduce((total, told) => total + (told[field] || 0), 0);
@@ -131,7 +139,7 @@ views.Overview = () => {
       card("tasks live", `${live} of ${all.length}`), card("steps a second", number(snapshot.steps_per_second)),
       card("steps in flight", number(sum("steps_in_flight"))), card("steps failed", number(sum("steps_failed"))),
       card("held by tensors", bytes(held)), card("memory of processes", bytes(sum("resident_bytes")))),
-    element("h2", {}, "Steps a second"), curve(snapshot.history, `Steps a second over time; the most was ${number(Math.max(0, ...snapshot.history.map(([, rate]) => rate)))}.`, 0),
+    element("h2", {}, "Steps a second"), ...rates(snapshot.history),
     element("h2", {}, "To look at"),
     snapshot.problems.length ? element("ul", {class: "problems"}, snapshot.problems.map((text) => element("li", {}, text))) : element("p", {class: "good"}, "Nothing is lost, starved or full."),
   ];
@@ -153,12 +161,15 @@ views.Steps = () => {
   return parts;
 };
 
+// A step that was not traced has nothing to show, and no link.
+const stepName = (one) => one.traced ? element("button", {class: "link", "data-key": `step ${one.number}`, onclick: () => openStep(one.number)}, one.number) : [one.number, "quiet"];
+
 function recordedSteps() {
   if (recorded === null) return element("p", {class: "quiet"}, "The tasks are being asked …");
   if (recorded.error) return element("p", {class: "quiet"}, recorded.error);
   const spent = Object.entries(recorded.busy || {});
-  return element("div", {}, table("Those that were traced, failed, or took longer than a millisecond", ["step", "took#", "tasks#", "traced", "error"],
-    recorded.steps.map((one) => [element("button", {class: "link", "data-key": `step ${one.number}`, onclick: () => openStep(one.number)}, one.number), seconds(one.seconds), one.tasks, one.traced ? "yes" : "", [one.error.split("\n")[0].slice(0, 200), "text bad"]]), "The tasks remember none."),
+  return element("div", {}, table("Those that were traced, failed, or took longer than a millisecond", ["step", "took#", "tasks#", "traced", "state"],
+    recorded.steps.map((one) => [stepName(one), seconds(one.seconds), one.tasks, one.traced ? "yes" : "", [one.error.split("\n")[0].slice(0, 200), one.error === "under way" ? "text" : "text bad"]]), "The tasks remember none."),
     spent.length ? table("The devices of the placement: the time of their kernels in a traced step", ["device", "time#"], spent.map(([device, time]) => [device, seconds(time)]), "") : null);
 }
 
