@@ -34,6 +34,7 @@ FAMILIES = (
     "concurrency",
     "clients",
     "serving",
+    "serving_bodies",
     "memory",
 )
 

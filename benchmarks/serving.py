@@ -174,13 +174,13 @@ def run(work: Coroutine[Any, Any, list[float]]) -> list[float]:
         return runner.run(work)
 
 
-def serve(command: list[str], port: int, core: int) -> subprocess.Popen[bytes]:
-    """A server on one core, when it listens."""
+def serve(command: list[str], port: int, core: int | None) -> subprocess.Popen[bytes]:
+    """A server on one core, or on any, when it listens."""
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-        env={**os.environ, **ONE},
+        preexec_fn=None if core is None else lambda: os.sched_setaffinity(0, {core}),
+        env={**os.environ, **({} if core is None else ONE)},
     )
     while process.poll() is None:
         try:

@@ -131,6 +131,7 @@ TARGETS: Mapping[str, Target] = {
     "clients/resnet": Target(0.9),
     **{f"serving/{kind}_64": Target(2, "ratio", "at least") for kind in ("json", "binary")},
     "serving/reload_by_usual": _value(2),
+    "serving_bodies/worst": _value(50),
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -13,23 +14,31 @@ import anyio
 
 from actorflow import machine
 from actorflow.errors import InvalidArgumentError, OpError, PermissionDeniedError
-from actorflow.ext.asgi import ClientDisconnected, Message, Receive, Send
+from actorflow.ext.asgi import Message, Receive, Send
 from actorflow.logs import get_logger
 from actorflow.public import public
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.serving.batching import Batching
 from actorflow.serving.exchange import Exchange
 from actorflow.serving.guard import Guard
+from actorflow.serving.large import SMALL, Large, is_small
 from actorflow.serving.measures import Measures
 from actorflow.serving.model import Model
 from actorflow.serving.protocols.answers import JSON, Answer, internal_error, refused
-from actorflow.serving.protocols.bodies import TooLargeError, dump_json, unpacked
+from actorflow.serving.protocols.bodies import TooLargeError, unpacked
 from actorflow.serving.protocols.inference import Inference, InferenceHead, inference
+from actorflow.serving.protocols.pieces import USUAL, Work
 from actorflow.serving.protocols.questions import HEALTH, index, named, nothing_at, question
 from actorflow.serving.protocols.routes import Route, route
+from actorflow.serving.protocols.writing import dump_json, is_large
+from actorflow.serving.receiving import body_of, too_long, unless_gone
 from actorflow.serving.versions import Served, VersionPolicy, models_in
 
 _LOG = get_logger("serving")
+Body = bytes | list[bytes]
+"""The body of a request, or its parts."""
+_PART = 256 << 10
+"""Bytes of an answer that are sent at a time."""
 
 
 @public("af.serving")
@@ -55,7 +64,9 @@ class Application:
         signatures: for each model, signatures where its files have none.
         poll_seconds: how often folders are looked at for new versions; 0 never looks.
         timeout: after how many seconds an answer has no use any more; a request may ask for less.
-        max_body: the most bytes of a body.
+        max_body: the most bytes of a body, also when it is unpacked.
+        max_bodies: the most bytes of all bodies together that arrive or wait for their answers, beside 64 KiB of each.
+        max_elements: the most elements of the lists in the JSON of a body.
         token: what requests have to bring, as `Authorization: Bearer`; health needs none.
         hosts: the names under which the server is reached; any unless given.
         control: whether requests may load and unload models.
@@ -74,6 +85,8 @@ class Application:
         poll_seconds: float = 1.0,
         timeout: float | None = 30.0,
         max_body: int = 64 << 20,
+        max_bodies: int = 256 << 20,
+        max_elements: int = 1 << 24,
         token: str | None = None,
         hosts: Iterable[str] | None = None,
         control: bool = False,
@@ -84,6 +97,8 @@ class Application:
         self._poll, self._timeout = poll_seconds, timeout
         self.max_body = max_body
         """The most bytes of a body."""
+        self.large = Large(max_bodies, max_elements)
+        """Counts large bodies, and works for them."""
         self._guard, self._control = Guard(token, hosts), control
         self._folder = None if isinstance(models, Mapping) else os.fspath(models)
         self._target, self._options = target, dict(session_options or {})
@@ -191,16 +206,19 @@ class Application:
         status, kind, body, more = await self.respond(scope["method"], path, dict(scope["headers"]), receive)
         told = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
         await send({"type": "http.response.start", "status": status, "headers": told})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        body = b"" if scope["method"] == "HEAD" else body
+        for at in range(0, len(body) - _PART, _PART):
+            await send({"type": "http.response.body", "body": body[at : at + _PART], "more_body": True})
+        await send({"type": "http.response.body", "body": body[-(len(body) % _PART or _PART) :]})
 
-    async def respond(self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes | Receive) -> Answer:
+    async def respond(self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive) -> Answer:
         """The answer to a request.
 
         Args:
             method: the method of HTTP.
             path: the path, decoded, without what the application is mounted under.
             headers: the headers; names in lower case.
-            body: the body, or where its parts come from.
+            body: the body, its parts, or where they come from.
         """
         try:
             return await self._answer(method, path, headers, body)
@@ -216,7 +234,7 @@ class Application:
             headers: the headers; names in lower case.
         """
         error = None if path in HEALTH else self._guard.refusal(headers, method)
-        error = error or _too_long(headers, self.most_body(path))
+        error = error or too_long(headers, self.most_body(path))
         return None if error is None else refused(path, error)
 
     def most_body(self, path: str) -> int:
@@ -234,7 +252,7 @@ class Application:
         _LOG.error("a request failed", path=path[:200], exc_info=error)
         return internal_error()
 
-    async def _answer(self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes | Receive) -> Answer:
+    async def _answer(self, method: str, path: str, headers: Mapping[bytes, bytes], body: Body | Receive) -> Answer:
         if path in HEALTH:
             return question(path, {}, self.measures, 0)
         if (refusal := self._guard.refusal(headers, method)) is not None:
@@ -252,7 +270,7 @@ class Application:
         return question(path, self.served, self.measures, self._batching.max_size)
 
     async def _control_models(
-        self, asked: Route | None, path: str, headers: Mapping[bytes, bytes], given: bytes | Receive
+        self, asked: Route | None, path: str, headers: Mapping[bytes, bytes], given: Body | Receive
     ) -> Answer:
         """Lists, loads and unloads models."""
         if asked is None or asked.protocol != "repository":
@@ -262,7 +280,8 @@ class Application:
                 "Models are not loaded or unloaded on request here.",
                 hint="Start the server with --allow-unload, or make the application with control=True.",
             )
-        await self._body(headers, given)
+        if not isinstance(given, (bytes, list)):
+            await body_of(given, SMALL, lambda size: None)
         if not asked.model:
             return index(self.served)
         served = named(self.served, asked.model)
@@ -288,7 +307,7 @@ class Application:
             return None
         return InferenceHead.of(path, asked, headers, self._timeout)
 
-    def begin(self, head: InferenceHead, body: bytes, done: Callable[[Answer], None]) -> Exchange:
+    def begin(self, head: InferenceHead, body: Body, done: Callable[[Answer], None]) -> Exchange:
         """Begins to answer a request for inference that has not been refused. There is no task for it.
 
         Args:
@@ -300,34 +319,81 @@ class Application:
         exchange.begin(body)
         return exchange
 
-    def inference(self, head: InferenceHead, body: bytes) -> Inference:
+    def inference(self, head: InferenceHead, body: Body, work: Work = USUAL) -> Inference:
         """The call of a model that a request asks for.
 
         Args:
             head: its path and headers.
             body: its body.
+            work: the bounds of the work for it.
 
         Raises:
             OpError: see `protocols.inference.inference`; or the body can't be unpacked.
         """
+        whole = body if isinstance(body, bytes) else b"".join(body)
         if head.encoding:
-            body = unpacked(body, head.encoding, self.max_body)
-        return inference(head, named(self.served, head.route.model), body)
+            whole = unpacked(whole, head.encoding, self.max_body, work.check)
+        return inference(head, named(self.served, head.route.model), whole, work)
 
-    async def _infer(self, head: InferenceHead, headers: Mapping[bytes, bytes], given: bytes | Receive) -> Answer:
-        begun, status = time.perf_counter(), 499
+    async def _infer(self, head: InferenceHead, headers: Mapping[bytes, bytes], given: Body | Receive) -> Answer:
+        begun, status, held = time.perf_counter(), 499, 0
+
+        def take(size: int) -> None:
+            nonlocal held
+            self.large.take(size)
+            held += size
+
+        async def answer(body: Body) -> Answer:
+            deadline = None if head.seconds is None else begun + head.seconds
+            if is_small(head, body):
+                found = self.inference(head, body)
+            else:
+                found = await self.large.run(partial(self.inference, head, body), deadline)
+                take(sum([array.nbytes for array in found.call.arrays]))
+            timeout = None if found.timeout is None else begun + found.timeout - time.perf_counter()
+            outputs = await found.model.run(found.call, timeout)
+            if is_large(outputs):
+                return await self.large.run(lambda work: found.answer(outputs))
+            return found.answer(outputs)
+
         try:
-            found = self.inference(head, await self._body(headers, given))
-            work = found.model.run(found.call, found.timeout)
-            answer = found.answer(await (work if isinstance(given, bytes) else self._unless_gone(given, work)))
-            status = answer[0]
-            return answer
+            if isinstance(given, (bytes, list)):
+                reply = await answer(given)
+            else:
+                if (error := too_long(headers, self.max_body)) is not None:
+                    raise error
+                body = await body_of(given, self.max_body, take)
+                assert self._tasks is not None
+                reply = await unless_gone(given, answer(body), self._tasks)
+            status = reply[0]
+            return reply
         except Exception as error:
-            answer = self.failure(head.path, error)
-            status = answer[0]
-            return answer
+            reply = self.failure(head.path, error)
+            status = reply[0]
+            return reply
         finally:
+            self.large.give(held)
             self.count(head, status, time.perf_counter() - begun)
+
+    def answer_later(
+        self, answer: Callable[[], Answer], done: Callable[[Answer | None, Exception | None], None]
+    ) -> bool:
+        """Lets a thread make an answer, because it is large. Whether it will: the application may have ended.
+
+        Args:
+            answer: makes it.
+            done: is called with it, or with the error.
+        """
+
+        async def make() -> None:
+            try:
+                reply = await self.large.run(lambda work: answer())
+            except Exception as error:
+                done(None, error)
+            else:
+                done(reply, None)
+
+        return self._tasks is not None and self._tasks.start(make()) is not None
 
     def count(self, head: InferenceHead, status: int, seconds: float) -> None:
         """Counts an answer of a model that there is.
@@ -340,60 +406,6 @@ class Application:
         asked = head.route
         if asked.model in self.served:
             self.measures.request(asked.model, asked.protocol, status, seconds)
-
-    async def _body(self, headers: Mapping[bytes, bytes], given: bytes | Receive) -> bytes:
-        """The body of a request, as it was sent.
-
-        Raises:
-            TooLargeError: it is larger than allowed; the rest of it is not read.
-        """
-        if isinstance(given, bytes):
-            return given
-        if (error := _too_long(headers, self.max_body)) is not None:
-            raise error
-        parts, size = [], 0
-        while True:
-            message = await given()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnected("The client has gone away before its request was there.")
-            part = message.get("body", b"")
-            size += len(part)
-            if size > self.max_body:
-                raise TooLargeError(f"The body has more than {self.max_body} bytes.")
-            parts.append(part)
-            if not message.get("more_body"):
-                break
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    async def _unless_gone(self, receive: Receive, work: Awaitable[Sequence[Any]]) -> Sequence[Any]:
-        """The outputs that `work` gives. It is cancelled when the client goes away."""
-        tasks = self._tasks
-        assert tasks is not None
-        with anyio.CancelScope() as scope:
-            watch = tasks.start(_watch(receive, scope))
-            try:
-                return await work
-            finally:
-                if watch is not None:
-                    watch.cancel()
-        raise ClientDisconnected("The client has gone away, so its request was given up.")
-
-
-def _too_long(headers: Mapping[bytes, bytes], most: int) -> TooLargeError | None:
-    """The error of a body that its header says to have more than `most` bytes; None for others."""
-    length = headers.get(b"content-length", b"0")
-    if length.isdigit() and (len(length) > 18 or int(length) > most):
-        return TooLargeError(f"The body has {length[:20].decode()} bytes; {most} are the most.")
-    return None
-
-
-async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:
-    try:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-    except Exception:  # the connection broke
-        _LOG.debug("a connection broke while its request was answered", exc_info=True)
-    scope.cancel()
 
 
 @public("af.serving")

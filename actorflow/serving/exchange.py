@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from actorflow.errors import UnavailableError
 from actorflow.serving.batcher import Pending
 from actorflow.serving.protocols.answers import Answer
 from actorflow.serving.protocols.inference import Inference, InferenceHead
+from actorflow.serving.protocols.writing import is_large
 
 if TYPE_CHECKING:
     from actorflow.serving.application import Application
@@ -31,7 +34,7 @@ class Exchange:
         self._inference: Inference | None = None
         self._pending: Pending | None = None
 
-    def begin(self, body: bytes) -> None:
+    def begin(self, body: bytes | list[bytes]) -> None:
         """Puts it into the queue of its model, or answers with the reason why not."""
         try:
             found = self._inference = self._application.inference(self._head, body)
@@ -40,12 +43,24 @@ class Exchange:
             self._ended(None, error)
 
     def _ended(self, outputs: Sequence[Any] | None, error: Exception | None) -> None:
-        try:
-            if error is not None:
-                raise error.with_traceback(None)  # the requests of one step may share it
-            answer = self._inference.answer(outputs)  # type: ignore[union-attr,arg-type]
-        except Exception as failed:
-            answer = self._application.failure(self._head.path, failed)
+        if error is not None:
+            self._finish(
+                None, error if self._inference is None else error.with_traceback(None)
+            )  # a step's requests share it
+            return
+        answer = partial(self._inference.answer, outputs)  # type: ignore[union-attr,arg-type]
+        if not is_large(outputs):
+            try:
+                reply = answer()
+            except Exception as failed:
+                self._finish(None, failed)
+            else:
+                self._finish(reply, None)
+        elif not self._application.answer_later(answer, self._finish):
+            self._finish(None, UnavailableError("The model was closed."))
+
+    def _finish(self, reply: Answer | None, error: Exception | None) -> None:
+        answer = reply if reply is not None else self._application.failure(self._head.path, error)  # type: ignore[arg-type]
         self._application.count(self._head, answer[0], time.perf_counter() - self._begun)
         self._done(answer)
 

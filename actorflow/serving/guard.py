@@ -54,7 +54,7 @@ class Guard:
     def refusal(self, headers: Mapping[bytes, bytes], method: str = "GET") -> OpError | None:
         """Why a request is refused; None where it is not. No other site may send a POST, under whatever name."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if self._hosts is not None:
+        if self._hosts is not None and b"host" in headers:  # a browser sends one; probes of HTTP/1.0 do not
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name not in self._hosts:
                 return PermissionDeniedError(f"This server is not {host[:100]!r}; it answers as {sorted(self._hosts)}.")

@@ -20,6 +20,8 @@ from actorflow.serving.sources import is_model
 _LOG = get_logger("serving")
 _SHARE = 0.25
 """Of a processor's time, for the reading of a version while others answer."""
+_MOST_GONE = 16
+"""Versions of a model that have ended and whose files are gone, of which the status still tells."""
 State = Literal["START", "LOADING", "AVAILABLE", "UNLOADING", "END"]
 
 
@@ -143,6 +145,9 @@ class Served:
             for number in sorted(loaded - set(wanted)):
                 if loaded & set(wanted):
                     self._end(self.versions[number])
+            gone = [n for n, version in self.versions.items() if version.state == "END" and n not in there]
+            for number in sorted(gone)[:-_MOST_GONE]:
+                del self.versions[number]
 
     async def _load_older(self, there: dict[int, str], wanted: list[int]) -> None:
         """Loads the highest version below those that can't be loaded, where the latest ones are wanted: an old answer is better

@@ -8,78 +8,18 @@ import itertools
 import json
 import random
 import shutil
-import socket
 import ssl
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
 import anyio.lowlevel
 import pytest
 from patience import PATIENCE
-from served import application, outputs, write_line
+from served import outputs
 
 pytest.importorskip("httptools")
-from actorflow.serving.http.server import Server
-
-ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
-PREDICT = "/v1/models/line:predict"
-CHUNKED = f"POST {PREDICT} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-
-
-class Running:
-    """A server, and connections to it."""
-
-    def __init__(self, server: Server, port: int, tls: Any = None) -> None:
-        self.server, self.port, self.tls = server, port, tls
-
-    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls)
-
-    async def say(self, data: bytes, answers: int = 1) -> list[tuple[int, dict[str, str], bytes]]:
-        """The answers to bytes on a new connection."""
-        reader, writer = await self.open()
-        try:
-            writer.write(data)
-            with anyio.fail_after(PATIENCE):
-                return [await read(reader) for _ in range(answers)]
-        finally:
-            await left(writer)
-
-
-async def read(reader: asyncio.StreamReader, head_only: bool = False) -> tuple[int, dict[str, str], bytes]:
-    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
-    headers = dict(line.lower().split(": ", 1) for line in lines)
-    return int(first.split()[1]), headers, await reader.readexactly(0 if head_only else int(headers["content-length"]))
-
-
-async def left(writer: asyncio.StreamWriter) -> None:
-    writer.close()
-    with contextlib.suppress(ConnectionError, ssl.SSLError):
-        await writer.wait_closed()
-
-
-def asked(body: bytes = ASK, path: str = PREDICT, *more: str, method: str = "POST") -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}", *more]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
-
-
-@contextlib.asynccontextmanager
-async def running(folder: Path, tls: Any = None, **options: Any) -> AsyncIterator[Running]:
-    write_line(folder / "line" / "1", 2)
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(100)
-    end = asyncio.Event()
-    async with application(folder, **options) as app, anyio.create_task_group() as group:
-        server = Server(app)
-        group.start_soon(server.serve, [listening], tls, end)
-        try:
-            yield Running(server, listening.getsockname()[1])
-        finally:
-            end.set()
-    assert not server.connections and not server.tasks.is_busy
+from served_http import ASK, CHUNKED, PREDICT, asked, left, read, running
 
 
 async def test_requests_behind_each_other_are_answered_in_order(tmp_path: Path) -> None:
@@ -280,19 +220,26 @@ async def test_bodies_that_wait_are_bounded(tmp_path: Path) -> None:
         await left(writer)
 
 
-async def test_one_connection_more_than_there_may_be_is_closed(tmp_path: Path) -> None:
+async def test_for_one_connection_more_than_there_may_be_the_longest_idle_one_is_closed(tmp_path: Path) -> None:
     async with running(tmp_path) as at:
-        at.server.most_connections = 1
-        reader, writer = await at.open()
-        writer.write(asked())
-        assert (await read(reader))[0] == 200
-        other, other_writer = await at.open()
-        with contextlib.suppress(ConnectionResetError):
-            assert await other.read() == b""
-        writer.write(asked())
-        assert (await read(reader))[0] == 200
-        await left(other_writer)
-        await left(writer)
+        at.server.most_connections = 3
+        silent, silent_writer = await at.open()
+        begun, begun_writer = await at.open()
+        begun_writer.write(asked()[:20])
+        busy, busy_writer = await at.open()
+        writers = [silent_writer, begun_writer, busy_writer]
+        for closed in (silent, begun):  # in the order in which they came, also while a head arrives
+            reader, writer = await at.open()
+            writers.append(writer)
+            writer.write(asked())
+            assert (await read(reader))[0] == 200
+            with contextlib.suppress(ConnectionResetError):
+                assert await closed.read() == b""
+        busy_writer.write(asked())
+        assert (await read(busy))[0] == 200
+        assert len(at.server.connections) == 3
+        for writer in writers:
+            await left(writer)
 
 
 async def test_an_offer_of_another_protocol_is_not_taken(tmp_path: Path) -> None:

@@ -77,7 +77,8 @@ class Client:
 
         await self._app(scope, receive, send)
         start = sent[0]
-        return start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, sent[1]["body"]
+        whole = b"".join(message["body"] for message in sent[1:])
+        return start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, whole
 
     async def post(self, path: str, body: Any, **headers: str) -> tuple[int, Any]:
         """The status and the JSON of an answer."""

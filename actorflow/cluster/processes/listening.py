@@ -101,16 +101,20 @@ def check_listen(address: str) -> None:
     raise UnavailableError(f"Cannot listen on {address}: {failed.strerror}.")
 
 
-def check_files(cluster: ClusterSpec) -> None:
-    """Lets this process open as many files as it may, and raises ResourceExhaustedError where a cluster needs more."""
+def open_more_files() -> int:
+    """Lets this process open as many files as it may, and gives their number. The limit that it starts with is lower."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = _FILES_BASE + _FILES_EACH * len(cluster)
-    if hard == resource.RLIM_INFINITY or hard > soft:
+    if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    if soft != resource.RLIM_INFINITY and soft < needed:
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
+def check_files(cluster: ClusterSpec) -> None:
+    """Lets this process open as many files as it may, and raises ResourceExhaustedError where a cluster needs more."""
+    soft, needed = open_more_files(), _FILES_BASE + _FILES_EACH * len(cluster)
+    if soft < needed:
         raise ResourceExhaustedError(
             f"This process may open {soft} files, but a task of a cluster of {len(cluster)} needs up to {needed}.",
             hint=f"Raise the limit before it starts: ulimit -n {needed}",

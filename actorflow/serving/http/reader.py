@@ -7,17 +7,27 @@ found then.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import urllib.parse
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from actorflow.errors import Overloaded
 from actorflow.serving.application import Application
+from actorflow.serving.large import SMALL
 from actorflow.serving.protocols.answers import JSON, Answer
 from actorflow.serving.protocols.inference import InferenceHead
 
 _MOST_HEAD = 64 << 10
 _LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
+_SINGLE = frozenset(
+    (b"authorization", b"content-encoding", b"content-length", b"expect", b"inference-header-content-length", b"origin")
+    + (b"sec-fetch-site", b"timeout-ms", b"x-request-timeout")
+)
+"""Headers that a request has once: of two, another program might take the other one."""
+_FREE_CHUNKS, _LEAST_CHUNK = 1 << 15, 64
+"""Parts of a body that may be small, and the bytes that all of them have in the mean beyond that number."""
 _MOST_KNOWN = 4 << 10
 """Bytes of a head that is remembered."""
 
@@ -41,8 +51,11 @@ class Head(NamedTuple):
 class Listener(Protocol):
     """The connection that a reader reads for."""
 
-    def take(self, head: Head, body: bytes) -> None:
-        """A request is there."""
+    def take(self, head: Head, body: bytes | list[bytes]) -> None:
+        """A request is there: its body, or the parts of a large one."""
+
+    def hold(self, size: int) -> None:
+        """Bytes of a large body are there, or gone. Raises Overloaded where there are too many."""
 
     def refuse(self, method: str, answer: Answer) -> None:
         """A request is refused, and nothing behind it will be read."""
@@ -84,6 +97,7 @@ class Reader:
         """Begins a request."""
         self._url, self._headers, self._parts, self._size = b"", {}, [], 0  # type: ignore[var-annotated]
         self._method, self._path, self._hosts = "GET", "/", 0
+        self._double, self._chunks, self._trailers, self._held = "", 0, 0, 0
         self.in_body = self.expects = False
 
     def feed(self, data: bytes) -> None:
@@ -147,10 +161,19 @@ class Reader:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.in_body:  # a trailer may not change what has been checked
-            name = name.lower()
-            self._hosts += name == b"host"
-            self._headers[name] = value
+        if self.in_body:  # a trailer may not change what has been checked
+            self._trailers += len(name) + len(value)
+            if self._trailers > _MOST_HEAD:
+                self._refuse(431, _LONG_HEAD)
+            return
+        name = name.lower()
+        self._hosts += name == b"host"
+        if name in self._headers:
+            if name in _SINGLE:
+                self._double = name.decode("latin-1")
+            elif name == b"transfer-encoding":
+                value = self._headers[name] + b", " + value
+        self._headers[name] = value
 
     def on_headers_complete(self) -> None:
         self.in_body, self.head_bytes = True, 0
@@ -159,13 +182,23 @@ class Reader:
         headers = self._headers
         self._method = self._parser.get_method().decode("latin-1")
         path = self._url.partition(b"?")[0].decode("latin-1")
-        if not path.startswith("/"):
-            path = urllib.parse.urlsplit(path).path or "/"
+        if not path.startswith("/") and self._method != "CONNECT":
+            with contextlib.suppress(ValueError):
+                whole = urllib.parse.urlsplit(path)
+                path = whole.path or "/"
+                if whole.netloc:  # it counts, whatever the header says
+                    headers[b"host"] = whole.netloc.encode("latin-1")
         self._path = urllib.parse.unquote(path) if "%" in path else path
         if self._method == "CONNECT":
             self._refuse(400, "No other protocol than HTTP/1.1 is known here.")
         elif sum(map(len, headers)) + sum(map(len, headers.values())) + len(self._url) > _MOST_HEAD:
             self._refuse(431, _LONG_HEAD)
+        elif self._parser.get_http_version() not in ("1.0", "1.1"):
+            self._refuse(505, "HTTP/1.1 and HTTP/1.0 are known here.")
+        elif headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+            self._refuse(501, "Of transfer encodings chunked alone is known here.")
+        elif self._double:
+            self._refuse(400, f"A request has one header {self._double}.")
         elif self._hosts != 1 and (self._hosts or self._parser.get_http_version() != "1.0"):
             self._refuse(400, f"A request has one header Host, not {self._hosts}.")
         elif self._parser.should_upgrade():
@@ -178,10 +211,24 @@ class Reader:
 
     def on_body(self, body: bytes) -> None:
         self.head_bytes, self.expects = 0, False
+        if self.is_ended:
+            return
+        before = self._size
         self._size += len(body)
-        if self._size > self._application.most_body(self._path) and not self.is_ended:
+        self._chunks += 1
+        if self._size > self._application.most_body(self._path):
             self._give_up(self._application.too_large(self._path))
-        elif not self.is_ended:
+        elif self._chunks > _FREE_CHUNKS + self._size // _LEAST_CHUNK:
+            self._refuse(400, f"The body comes in more than {_FREE_CHUNKS} chunks, which have few bytes each.")
+        else:
+            if self._size > SMALL:
+                more = self._size - max(before, SMALL)
+                try:
+                    self._listener.hold(more)
+                    self._held += more
+                except Overloaded as error:
+                    self._give_up(self._application.failure(self._path, error))
+                    return
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
@@ -189,14 +236,14 @@ class Reader:
             return
         self.in_body = self.arrives = self.expects = False
         self.head_bytes = 0
-        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        self._parts = []
+        parts, self._parts, self._held = self._parts, [], 0
+        body = parts if self._size > SMALL and len(parts) > 1 else b"".join(parts)
         keeps = self._parser.should_keep_alive()
         self.is_ended = not keeps  # what comes behind it is not read
         asks = self._method == "POST"
         inference = self._application.inference_head(self._path, self._headers) if asks else None
         head = Head(self._method, self._path, self._headers, keeps, inference)
-        self._last = head, body
+        self._last = (head, body) if isinstance(body, bytes) else None
         self._listener.take(head, body)
 
     # ---- the end
@@ -209,6 +256,8 @@ class Reader:
         """Reads no more; the answer follows those to the requests before."""
         self.end()
         self._parts = []
+        if self._held:
+            self._listener.hold(-self._held)
         self._listener.refuse(self._method, answer)
 
     def _refuse(self, status: int, text: str) -> None:

@@ -14,12 +14,15 @@ from typing import Any
 
 import anyio
 
+from actorflow.cluster.processes.listening import open_more_files
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.serving.application import Application
 from actorflow.serving.http.connection import Connection
 
 _LOOKS = 5.0
 _HANDSHAKE = 10.0
+_OTHER_FILES = 128
+"""Files beside connections: those of models that are loaded, of logs, of the event loop."""
 _SWITCH_INTERVAL = 0.0005
 """Seconds for which a thread of Python, such as one that reads a graph, may hold the event loop up."""
 
@@ -31,7 +34,8 @@ class Server:
         application: what answers; its models are loaded.
         idle_seconds: after how long a connection without a request is closed.
         arrival_seconds: how long a request may take to arrive, and an answer to be taken.
-        most_connections: how many there may be; one more is closed at once.
+        most_connections: how many there may be, where the system lets the process open as many files. For one more, the one
+            that has been idle for longest is closed.
     """
 
     def __init__(
@@ -44,12 +48,14 @@ class Server:
     ) -> None:
         self.application = application
         self.idle_seconds, self.arrival_seconds = idle_seconds, arrival_seconds
-        self.most_connections = most_connections
+        self.most_connections = min(most_connections, max(1, open_more_files() - _OTHER_FILES))
         self.loop = asyncio.get_running_loop()
         self.now = self.loop.time
         self.connections: set[Connection] = set()
+        self.idle: dict[Connection, None] = {}
+        """Those of which no request is there, those that have said nothing for longest first."""
         self.tasks = BackgroundTasks()
-        self.handshakes: set[asyncio.Task[Any]] = set()
+        self.handshakes: dict[asyncio.Task[Any], None] = {}
         """Clients that have not shaken hands for TLS: a loop's server would not know them, nor close them at the end."""
         self.is_ending = False
         self.has_lost = asyncio.Event()
@@ -97,16 +103,41 @@ class Server:
                     await anyio.sleep(0.1)
                     continue
                 if len(self.connections) + len(self.handshakes) >= self.most_connections:
-                    accepted.close()
-                elif (task := self.tasks.start(self._shake_hands(accepted, tls))) is not None:
-                    self.handshakes.add(task)
-                    task.add_done_callback(self.handshakes.discard)
+                    if len(self.handshakes) > self.most_connections // 4:
+                        next(iter(self.handshakes)).cancel()
+                    else:
+                        self.give_up_idle()
+                if (task := self.tasks.start(self._shake_hands(accepted, tls))) is not None:
+                    self.handshakes[task] = None
+                    task.add_done_callback(self.handshakes.pop)
 
     async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
         with contextlib.suppress(OSError):  # a client that speaks no TLS, or says nothing
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: Connection(self), accepted, ssl=tls, ssl_handshake_timeout=_HANDSHAKE
             )
+
+    def joined(self, connection: Connection) -> None:
+        """A connection is there. The longest idle one goes for it where there are too many; without one, it goes itself."""
+        self.connections.add(connection)
+        self.idle[connection] = None
+        if self.is_ending:
+            connection.transport.close()
+        elif len(self.connections) > self.most_connections:
+            self.give_up_idle()
+
+    def give_up_idle(self) -> None:
+        """Closes the connection that has been idle for longest."""
+        longest = next(iter(self.idle), None)
+        if longest is not None:
+            del self.idle[longest]
+            longest.transport.abort()
+
+    def left(self, connection: Connection) -> None:
+        """A connection has ended."""
+        self.connections.discard(connection)
+        self.idle.pop(connection, None)
+        self.has_lost.set()
 
     def _sweep(self, now: float) -> None:
         for connection in list(self.connections):

@@ -1,11 +1,13 @@
 """The two protocols: from a request to the call of a model, and from its outputs to an answer. Functions, without I/O.
 
 answers.py     `Answer`, and the answers to errors
-bodies.py      bodies of requests and answers: bounds, compression, JSON
+bodies.py      bodies of requests: bounds, compression, JSON
 forms.py       `Form`: requests that differ in ids and tensors alone are checked once
 inference.py   `Inference`: what a request asks a model, and how its outputs become the answer
 kserve.py      the Open Inference Protocol
+pieces.py      `load`: the JSON of a large body in pieces
 questions.py   status, metadata, statistics
 rest.py        TensorFlow Serving's REST interface
 routes.py      `Route`: what a path asks for
+writing.py     answers as JSON, large ones in pieces
 """

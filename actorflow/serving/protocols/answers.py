@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from actorflow.errors import OpError, Overloaded
-from actorflow.serving.protocols.bodies import TooLargeError, dump_json
+from actorflow.serving.protocols.bodies import TooLargeError
+from actorflow.serving.protocols.writing import dump_json
 
 JSON = b"application/json"
 

@@ -12,7 +12,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.serving.model import Call, Model
 from actorflow.serving.protocols import forms, kserve, rest
 from actorflow.serving.protocols.answers import JSON, Answer, ok
-from actorflow.serving.protocols.bodies import load_json
+from actorflow.serving.protocols.pieces import USUAL, Work, load
 from actorflow.serving.protocols.routes import Route
 from actorflow.serving.versions import Served
 
@@ -77,13 +77,14 @@ class Inference(NamedTuple):
     answer: Callable[[Sequence[Any]], Answer]
 
 
-def inference(head: InferenceHead, served: Served, body: bytes) -> Inference:
+def inference(head: InferenceHead, served: Served, body: bytes, work: Work = USUAL) -> Inference:
     """The call of a model that a request asks for.
 
     Args:
         head: its path and headers.
         served: the model that it names.
         body: its body, without compression.
+        work: the bounds of the work for it.
 
     Raises:
         OpError: the request does not fit, or there is no such version, signature or output.
@@ -93,8 +94,8 @@ def inference(head: InferenceHead, served: Served, body: bytes) -> Inference:
     if head.error is not None:
         raise head.error.with_traceback(None)
     if route.protocol == "kserve":
-        return _of_kserve(head, served.name, version, model, body)
-    content, limit = load_json(body), head.seconds
+        return _of_kserve(head, served.name, version, model, body, work)
+    content, limit = load(body, work), head.seconds
     signature = model.signature(rest.signature_name(content))
     if route.view == ":predict":
         inputs, by_rows = rest.predict_inputs(content, signature)
@@ -106,7 +107,7 @@ def inference(head: InferenceHead, served: Served, body: bytes) -> Inference:
     return Inference(model, call, limit, lambda found: ok(rest.results(call.named(found), method, rows)))
 
 
-def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body: bytes) -> Inference:
+def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body: bytes, work: Work) -> Inference:
     size = head.json_size
     if size is not None:
         content, identifier = forms.without_id(body[:size])
@@ -117,7 +118,7 @@ def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body:
                 model, form.call(body, size), timeout, partial(_answer, form.answers, form.order, identifier)
             )
     content, at = kserve.split(body, head.json_length)
-    request = kserve.read(content, body, at)
+    request = kserve.read(content, body, at, work)
     asked = request.parameters.get("signature_name", "")
     signature = model.signature(asked) if asked and isinstance(asked, str) else model.default
     micros = request.parameters.get("timeout")

@@ -16,7 +16,8 @@ import numpy as np
 from actorflow import __version__, dtypes
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
-from actorflow.serving.protocols.bodies import dump_json, load_json
+from actorflow.serving.protocols.pieces import Work, array_of, load
+from actorflow.serving.protocols.writing import dump_json
 from actorflow.serving.signature import Port, Signature
 
 _NAMES: dict[str, DType] = {
@@ -60,7 +61,7 @@ class _Input:
     size: Any
     data: Any
 
-    def array(self, data: memoryview, at: int) -> tuple[Any, int]:
+    def array(self, data: memoryview, at: int, work: Work) -> tuple[Any, int]:
         """The array, and the place behind its bytes."""
         what, size = f"The input {self.name!r}", self.size
         if size is None:
@@ -69,7 +70,7 @@ class _Input:
             raise InvalidArgumentError(
                 f"{what} has binary_data_size {size!r:.40}, but {len(data) - at} bytes are left."
             )
-        return _of_bytes(what, self.kind, self.shape, self.count, data[at : at + size]), at + size
+        return _of_bytes(what, self.kind, self.shape, self.count, data[at : at + size], work), at + size
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +113,31 @@ def split(body: bytes, json_length: str | None) -> tuple[bytes, int]:
     return body[:at], at
 
 
-def read(head: bytes, body: bytes, at: int) -> Request:
+def read(head: bytes, body: bytes, at: int, work: Work) -> Request:
     """A request.
 
     Args:
         head: its JSON.
         body: the body, without compression.
         at: where the bytes of tensors begin.
+        work: its bounds.
 
     Raises:
         InvalidArgumentError: it has another form; the message names the field.
     """
-    form, data = _form(head), memoryview(body)
+    form, data = _form(load(head, work)), memoryview(body)
     inputs: dict[str, Any] = {}
     for entry in form.inputs:
-        array, at = entry.array(data, at)
+        work.check()
+        array, at = entry.array(data, at, work)
         inputs[entry.name] = array
     if at != len(data):
         raise InvalidArgumentError(f"{len(data) - at} bytes behind the last tensor belong to no input.")
     return Request(inputs, form.outputs, form.binary, form.all_binary, form.id, form.parameters)
 
 
-def _form(head: bytes) -> _Form:
+def _form(content: Mapping[str, Any]) -> _Form:
     """The JSON of a request."""
-    content = load_json(head)
     inputs = [_input(index, entry) for index, entry in enumerate(_list(content, "inputs"))]
     names = [entry.name for entry in inputs]
     if len(set(names)) < len(names):
@@ -179,7 +181,7 @@ def _input(index: int, entry: Any) -> _Input:
         raise InvalidArgumentError(f"inputs[{index}] has to be an object with a name.")
     name, kind, shape = entry["name"], entry.get("datatype"), entry.get("shape")
     what = f"The input {name!r}"
-    if kind not in _NAMES and kind != "BF16":
+    if not isinstance(kind, str) or kind not in _NAMES and kind != "BF16":
         raise InvalidArgumentError(f"{what} has the datatype {kind!r:.40}, which is not known.")
     if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape) or len(shape) > 32:
         raise InvalidArgumentError(f"{what} has the shape {shape!r:.80}; it has to be a list of sizes.")
@@ -193,9 +195,9 @@ def _input(index: int, entry: Any) -> _Input:
 def _of_json(what: str, kind: str, shape: list[int], count: int, values: Any) -> Any:
     if kind in _BINARY_ONLY:
         raise InvalidArgumentError(f"{what}: {kind} has no form in JSON; send it as binary data.")
-    if not isinstance(values, list):
+    if not isinstance(values, (list, np.ndarray)):
         raise InvalidArgumentError(f"{what} has no 'data', which has to be a list.")
-    if kind == "BYTES":
+    if kind == "BYTES" and isinstance(values, list):
         flat: list[Any] = []
         _flatten(what, values, flat, 0)
         made = np.empty(len(flat), object)
@@ -204,8 +206,12 @@ def _of_json(what: str, kind: str, shape: list[int], count: int, values: Any) ->
             raise InvalidArgumentError(f"{what} has data that is no text.")
     else:
         try:
-            made = np.asarray(values)
-            if made.dtype.kind not in "biuf" or (made.dtype.kind == "b") != (kind == "BOOL") and made.size:
+            made = array_of(values)
+            if made.dtype.hasobject and any(item is None for item in made.flat):
+                raise ValueError("a null is no value")
+            if kind == "BYTES" or made.dtype.kind not in "biuf":
+                raise ValueError("they are of another type")
+            if made.size and (made.dtype.kind == "b") != (kind == "BOOL"):
                 raise ValueError("they are of another type")
             found = made.astype(_NAMES[kind].numpy_dtype)
             if _NAMES[kind].is_integer and made.size and not np.array_equal(found, made):
@@ -228,9 +234,9 @@ def _flatten(what: str, values: list[Any], out: list[Any], depth: int) -> None:
             out.append(value)
 
 
-def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryview) -> Any:
+def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryview, work: Work) -> Any:
     if kind == "BYTES":
-        return _strings(what, shape, count, bytes(data))
+        return _strings(what, shape, count, data, work)
     if kind == "BF16":
         if len(data) != 2 * count:
             raise InvalidArgumentError(f"{what} has {len(data)} bytes, but its shape {shape} has {2 * count}.")
@@ -243,7 +249,8 @@ def _of_bytes(what: str, kind: str, shape: list[int], count: int, data: memoryvi
     return np.frombuffer(data, dtype).astype(_NAMES[kind].numpy_dtype, copy=False).reshape(shape)
 
 
-def _strings(what: str, shape: list[int], count: int, data: bytes) -> Any:
+def _strings(what: str, shape: list[int], count: int, data: memoryview, work: Work) -> Any:
+    work.check_others(count)
     if count * 4 > len(data):
         raise InvalidArgumentError(f"{what} has {len(data)} bytes, too few for {count} elements.")
     made = np.empty(count, object)
@@ -255,7 +262,9 @@ def _strings(what: str, shape: list[int], count: int, data: bytes) -> Any:
         at += 4
         if at + size > len(data):
             raise InvalidArgumentError(f"{what} is cut off in the element {index}.")
-        made[index] = data[at : at + size]
+        made[index] = bytes(data[at : at + size])
+        if not index % 4096:
+            work.check()
         at += size
     if at != len(data):
         raise InvalidArgumentError(f"{what} has {len(data) - at} bytes behind its last element.")
@@ -326,14 +335,20 @@ def _output(key: str, kind: str, array: Any, tail: bytes | None) -> dict[str, An
     if tail is not None:
         entry["parameters"] = {"binary_data_size": len(tail)}
     elif kind == "BYTES":
-        entry["data"] = [_decoded(item) for item in array.ravel().tolist()]
+        entry["data"] = [_decoded(key, item) for item in array.ravel().tolist()]
     else:
         entry["data"] = array.ravel()
     return entry
 
 
-def _decoded(item: Any) -> str:
-    return item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+def _decoded(key: str, item: Any) -> str:
+    try:
+        return item.decode() if isinstance(item, bytes) else str(item)
+    except UnicodeDecodeError:
+        raise InvalidArgumentError(
+            f"The output {key!r} has bytes that are no text in UTF-8, so they have no form in JSON. Ask for "
+            'them as bytes: "parameters": {"binary_data": true}.'
+        ) from None
 
 
 def _to_bytes(array: Any, kind: str) -> bytes:

@@ -9,8 +9,8 @@ from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.serving.measures import Measures
 from actorflow.serving.protocols import kserve, rest
 from actorflow.serving.protocols.answers import JSON, Answer, ok
-from actorflow.serving.protocols.bodies import dump_json
 from actorflow.serving.protocols.routes import Route, route
+from actorflow.serving.protocols.writing import dump_json
 from actorflow.serving.versions import Served
 
 HEALTH = ("/health", "/healthz", "/v2/health/live")

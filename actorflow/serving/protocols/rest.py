@@ -17,6 +17,8 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.graphdef.attributes import shape_proto
 from actorflow.graphdef.protos import DATA_TYPES
 from actorflow.records.example import Example
+from actorflow.serving.protocols.pieces import array_of
+from actorflow.serving.protocols.writing import PIECE, Rows
 from actorflow.serving.signature import CLASSIFY, REGRESS, Port, Signature
 from actorflow.serving.sources import DEFAULT
 from actorflow.serving.versions import Version
@@ -29,6 +31,7 @@ _CODES = (
 )
 
 _TYPES = dict(DATA_TYPES)
+_BASE64_PIECE = 256 << 10
 
 
 def signature_name(body: Mapping[str, Any]) -> str:
@@ -59,9 +62,9 @@ def predict_inputs(body: Mapping[str, Any], signature: Signature) -> tuple[dict[
 
 
 def _rows(instances: Any, signature: Signature) -> dict[str, Any]:
-    if not isinstance(instances, list):
+    if not isinstance(instances, (list, np.ndarray)):
         raise InvalidArgumentError("Expecting 'instances' value to be a list/array")
-    if not instances:
+    if not len(instances):
         raise InvalidArgumentError("No values in the value list: 'instances' is empty.")
     names = signature.inputs
     first = instances[0]
@@ -118,9 +121,16 @@ def _value(name: str, port: Port | None, value: Any) -> Any:
         made[:] = flat
         return made.reshape(shape)
     try:
-        return np.asarray(value)
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise InvalidArgumentError(f"Tensor name: {name} has inconsistent batch size or shape: {error}") from None
+        array = array_of(value)
+    except (ValueError, OverflowError, RecursionError):
+        raise InvalidArgumentError(
+            f"Tensor name: {name} has inconsistent batch size or shape: lists of one level have different sizes"
+        ) from None
+    if array.dtype.hasobject and any(item is None for item in array.flat):
+        raise InvalidArgumentError(
+            f"The input {name!r} has a null, which is no number. Missing values are sent as NaN."
+        )
+    return array
 
 
 def _flatten(name: str, value: Any, shape: Sequence[int], depth: int, out: list[bytes]) -> None:
@@ -130,7 +140,7 @@ def _flatten(name: str, value: Any, shape: Sequence[int], depth: int, out: list[
             return
         if _is_bytes(value) and isinstance(value["b64"], str):
             try:
-                out.append(base64.b64decode(value["b64"], validate=True))
+                out.append(_decoded(value["b64"]))
                 return
             except (binascii.Error, ValueError):
                 raise InvalidArgumentError(f"Unable to base64 decode a value of the input {name!r}.") from None
@@ -141,6 +151,18 @@ def _flatten(name: str, value: Any, shape: Sequence[int], depth: int, out: list[
         raise InvalidArgumentError(f"Tensor name: {name} has inconsistent batch size or shape")
     for item in value:
         _flatten(name, item, shape, depth + 1, out)
+
+
+def _decoded(text: str) -> bytes:
+    """Bytes that were sent as base64; in pieces where there are many."""
+    data = text.encode("ascii")
+    parts = [
+        binascii.a2b_base64(data[at : at + _BASE64_PIECE], strict_mode=True)
+        for at in range(0, len(data), _BASE64_PIECE)
+    ]
+    if any(len(part) < _BASE64_PIECE // 4 * 3 for part in parts[:-1]):
+        raise ValueError("The end is in the middle.")
+    return b"".join(parts)
 
 
 def predict_answer(outputs: Mapping[str, Any], by_rows: bool) -> dict[str, Any]:
@@ -157,13 +179,28 @@ def predict_answer(outputs: Mapping[str, Any], by_rows: bool) -> dict[str, Any]:
         return {"predictions" if by_rows else "outputs": value}
     if not by_rows:
         return {"outputs": values}
-    sizes = {name: value.shape[0] if np.ndim(value) else None for name, value in outputs.items()}
-    first = next(iter(sizes.values()))
-    for name, size in sizes.items():
-        if size is None or size != first:
-            raise InvalidArgumentError(f"Tensor name: {name} has inconsistent batch size: {size} expecting: {first}")
-    lists = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-    return {"predictions": [dict(zip(lists, row)) for row in zip(*lists.values())]}
+    arrays = {name: np.asarray(value) for name, value in outputs.items()}
+    for name, array in arrays.items():
+        if not array.ndim:
+            raise InvalidArgumentError(f"The output {name!r} has no rows; ask with 'inputs' instead of 'instances'.")
+    first: int = next(iter(arrays.values())).shape[0]
+    for name, array in arrays.items():
+        if len(array) != first:
+            raise InvalidArgumentError(
+                f"Tensor name: {name} has inconsistent batch size: {len(array)} expecting: {first}"
+            )
+    width = sum(array.size for array in arrays.values()) // max(1, first)
+
+    def part(begin: int, end: int) -> list[dict[str, Any]]:
+        columns = [_listed(value[begin:end], width) for value in values.values()]
+        return [dict(zip(values, row)) for row in zip(*columns)]
+
+    return {"predictions": part(0, first) if first * width <= PIECE else Rows(first, width, part)}
+
+
+def _listed(rows: Any, width: int) -> Any:
+    """Rows of an output as a list; of wide rows, which are written one by one, as arrays."""
+    return rows.tolist() if isinstance(rows, np.ndarray) and (width <= PIECE or rows.ndim == 1) else rows
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -220,7 +257,7 @@ def examples(body: Mapping[str, Any], signature: Signature, method: str) -> dict
 def _example(features: Mapping[str, Any]) -> bytes:
     example = Example()
     for name, value in features.items():
-        values = value if isinstance(value, list) else [value]
+        values = value.tolist() if isinstance(value, np.ndarray) else value if isinstance(value, list) else [value]
         feature = example.features.feature[name]
         if any(isinstance(item, bool) for item in values):
             raise InvalidArgumentError(f"The feature {name!r} has a bool; numbers, text and b64 are taken.")
@@ -266,9 +303,14 @@ def results(outputs: Mapping[str, Any], method: str, rows: int) -> dict[str, Any
             f"A classification gives a row of classes for each example, but the shape is {list(shapes[0])}."
         )
     count = shapes[0][1]
-    labels = [[""] * count] * rows if classes is None else _text(np.asarray(classes).tolist(), False)
-    numbers = [[0.0] * count] * rows if scores is None else np.asarray(scores).tolist()
-    return {"results": [[list(pair) for pair in zip(a, b)] for a, b in zip(labels, numbers)]}
+
+    def part(begin: int, end: int) -> list[Any]:
+        some = min(end, rows) - begin
+        labels = [[""] * count] * some if classes is None else _text(np.asarray(classes[begin:end]).tolist(), False)
+        numbers = [[0.0] * count] * some if scores is None else np.asarray(scores[begin:end]).tolist()
+        return [[list(pair) for pair in zip(a, b)] for a, b in zip(labels, numbers)]
+
+    return {"results": part(0, rows) if rows * count <= PIECE else Rows(rows, count, part)}
 
 
 def status(versions: Sequence[Version]) -> dict[str, Any]:
