@@ -117,7 +117,7 @@ def send(port: int, file: str) -> None:
             connection.request("POST", path, body, headers)
             connection.getresponse().read()
         except (OSError, http.client.HTTPException):
-            time.sleep(0.01)  # refused amid the body
+            time.sleep(0.01)  # refused before all of the body was sent
         finally:
             connection.close()
 

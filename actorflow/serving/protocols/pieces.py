@@ -1,7 +1,7 @@
 """`load`: the JSON of a large body in pieces, on a thread, so that the event loop goes on beside it.
 
-A parser in C keeps the interpreter's lock until it ends, so other requests would wait for as long, and a thread alone helps
-nobody. Here the text is cut at commas into pieces of some ten thousand bytes. Each is parsed alone, in a millisecond at most, and
+A parser in C keeps the interpreter's lock until it ends, so other requests would wait for as long, and a thread alone is no
+help. Here the text is cut at commas into pieces of some ten thousand bytes. Each is parsed alone, in a millisecond at most, and
 its numbers become an array at once: a large body costs little more memory than its numbers do.
 """
 
@@ -59,7 +59,7 @@ USUAL = Work()
 
 
 def load(body: bytes, work: Work) -> dict[str, Any]:
-    """The object that a body is. Where it is large, lists of numbers that have enough elements are arrays.
+    """The object that a body is. Long lists of numbers in a large one are arrays.
 
     Args:
         body: the body.
@@ -151,7 +151,7 @@ class _Reader:
         return values
 
     def _packed(self, value: Any, least: int = _LEAST_ARRAY) -> Any:
-        """A value whose lists of numbers are arrays. What is in none is counted."""
+        """A value whose lists of numbers are arrays. It counts the other values."""
         if isinstance(value, dict):
             self._count(len(value))
             return {key: self._packed(item) if isinstance(item, (list, dict)) else item for key, item in value.items()}

@@ -1,4 +1,4 @@
-"""Answers as JSON: `dump_json`. Large ones are written in pieces, so that a thread which writes one holds nobody up."""
+"""Answers as JSON: `dump_json`. Large ones are written in pieces, so that a thread which writes one holds no other up."""
 
 from __future__ import annotations
 
