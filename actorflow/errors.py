@@ -32,7 +32,7 @@ _FACTS: Mapping[str, Any] = {
     "node_def": None,
     "error_code": None,
 }
-"""The attributes that an error takes, with their defaults."""
+"""The facts that an error may be told, and their values otherwise."""
 
 
 @public("tf", "tf.errors")

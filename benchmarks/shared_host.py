@@ -1,6 +1,6 @@
 """Training steps on a host that others use too: beside 2, 8 and 20 busy processes, each in a session of its own.
 
-One thread gets the same share of the processors as many if sessions are scheduling groups (`sched_autogroup_enabled`).
+One thread gets the same share of the processors as many where sessions are scheduling groups (`sched_autogroup_enabled`).
 A runtime loses more than that share if a piece of work waits for a thread without a core.
 """
 

@@ -89,7 +89,7 @@ def _hard_sigmoid(x: Tensor) -> Tensor:
     return clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
 
 
-# Other arguments that may be given by name. The names and the numbers are those of TensorFlow's layers.
+# Other things that may be given by their names. The names and the numbers are those of TensorFlow's layers.
 
 
 def _weighed(l1: float = 0.0, l2: float = 0.0) -> Callable[[Any], Any]:
@@ -102,7 +102,7 @@ def _weighed(l1: float = 0.0, l2: float = 0.0) -> Callable[[Any], Any]:
 
 
 _TINY = 1e-7
-"""The number that keeps a division by a norm of zero finite."""
+"""A number that keeps a division by a norm of zero finite."""
 
 
 def _norms(w: Any, axis: int | Sequence[int]) -> Tensor:
@@ -183,7 +183,7 @@ def constraint_of(value: Constraint) -> Callable[[Any], Any] | None:
 
 
 def _of_table(value: Any, what: str, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | None:
-    """The object that `value` stands for: a name of the table in either spelling, or {"class_name": name, "config": arguments}.
+    """The thing that `value` stands for: a name of the table in either spelling, or {"class_name": name, "config": arguments}.
 
     Raises ValueError for a name that the table lacks.
     """

@@ -17,7 +17,7 @@ from .library import function
 
 
 def _python(draw: philox.Fill) -> Callable[..., Any]:
-    """Draws without the library: shape, key, run, kind of the stream, and where the numbers go."""
+    """The arguments of a draw without the library: shape, key, run, kind of the stream, and where the numbers go."""
 
     def drawn(shape: Any, key: Any, run: int, kind: int, out: Any = None) -> Any:
         stream = philox.Stream(key.tolist(), run, kind)

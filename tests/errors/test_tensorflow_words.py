@@ -1,4 +1,4 @@
-"""Errors have the class and the words that TensorFlow's programs and tests look for.
+"""The words of errors about a mistake that TensorFlow's programs and tests look for: the class, and the words.
 
 Each row raises its class in TensorFlow too, with a text in which the pattern is found: shapes as `[2,3]`, the number of
 dimensions, the axis, the index.

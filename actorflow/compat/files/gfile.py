@@ -1,6 +1,6 @@
 """`tf.gfile`: files by TensorFlow's names, over Python's own; of this machine only.
 
-Paths are text, bytes or path objects. A refusal of the system raises an error of `tf.errors`.
+Paths are text, bytes or path objects. A refusal of the system is an error of `tf.errors`.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ FastGFile = Open = GFile
 
 @dataclass(frozen=True, slots=True)
 class FileStatistics:
-    """The facts about a file: its size in bytes, when it was changed, and whether it is a folder."""
+    """The answer of `Stat` about a file: its size in bytes, when it was changed, and whether it is a folder."""
 
     length: int
     mtime_nsec: int
@@ -155,7 +155,7 @@ class FileStatistics:
 
 
 def Stat(filename: Path) -> FileStatistics:
-    """The system's facts about a file or folder. Raises NotFoundError where there is none."""
+    """The state of a file or folder. Raises NotFoundError where there is none."""
     with _translated(filename):
         status = os.stat(filename)
     return FileStatistics(status.st_size, status.st_mtime_ns, os.path.isdir(filename))

@@ -80,7 +80,7 @@ def rmtree(path: Path) -> None:
 
 
 def stat(path: Path) -> FileStatistics:
-    """The system's facts about a file or folder. Raises NotFoundError where there is none."""
+    """The state of a file or folder. Raises NotFoundError where there is none."""
     return gfile.Stat(path)
 
 

@@ -15,7 +15,7 @@ from actorflow.public import public
 from actorflow.user_line import user_line
 
 SESSION = {"writable": True, "exact_feeds": True}
-"""The options of sessions of TensorFlow's programs: arrays that may be written, and feeds that numpy converts."""
+"""Options of the sessions of TensorFlow's programs: arrays that may be written, and feeds that numpy converts."""
 
 
 @public("tf")

@@ -130,7 +130,7 @@ class MapOf(dict[Any, Any]):
 
 
 def entry_of(field: Field, value: Any) -> Any:
-    """The value that a list or map keeps: a message is copied. Raises TypeError for another type of value."""
+    """The thing that a list or map keeps of a value: a message is copied. Raises TypeError for another type of value."""
     if not field.is_message:
         return checked(field, value)
     if type(value) is not field.kind and not isinstance(value, Mapping):

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class CheckedThread:
-    """The thread of `tf.test.TestCase.checkedThread`. A test starts it and has to join it.
+    """The thread that `tf.test.TestCase.checkedThread` gives. A test starts it and has to join it.
 
     Args:
         case: the test that fails with the thread.
