@@ -9,5 +9,6 @@ functional.py      `map_fn`, `scan`, `foldl` and `foldr`: loops over the rows of
 lifting.py         values of branches outside of them, for gradients that are made elsewhere
 loop_context.py    the context of a while loop: its variables, each a circle of primitives (paper section 4.4)
 tensor_array.py    `TensorArray`: an array of tensors for loops (`tf.TensorArray`)
+variable_reads.py  reads of variables where a program names them: in loops, branches and functions
 while_loop.py      `while_loop` (`tf.while_loop`)
 """

@@ -32,6 +32,12 @@ class Context:
         self.pivot: Operation | None = None
         self.captured: dict[TensorId, Tensor] = {}
         """The tensors that were brought in, by the outside tensor."""
+        self.controls = scopes.of(graph).controls
+        """The control dependencies under which it was made."""
+        self.reads: dict[TensorId, Tensor] = {}
+        """The reads of variables that wait for these, by the variable's handle."""
+        self.named: dict[TensorId, Tensor] = {}
+        """The handles of the variables that its nodes take, by the read of each."""
 
     @contextmanager
     def entered(self) -> Iterator[None]:

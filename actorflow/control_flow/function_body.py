@@ -9,6 +9,7 @@ from typing import Any
 from actorflow.analysis.prune import prune
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.control_flow.context import Context
+from actorflow.control_flow.variable_reads import read_here
 from actorflow.dtypes import DType
 from actorflow.errors import describe
 from actorflow.graph import scopes
@@ -27,6 +28,7 @@ class FunctionContext(Context):
 
     def __init__(self, graph: Graph, name: str) -> None:
         super().__init__(graph, name, None)
+        self.controls = ()  # a call waits, not the body
         self.tracing: Function | None = None
 
     def bring(self, outer: Tensor) -> Tensor:
@@ -200,7 +202,9 @@ def make_call(function: Function, given: Sequence[Tensor], *, of: str = "", name
     from actorflow.analysis.specialise import output_shapes
 
     graph = function.context.graph
-    inputs = [*given, *function.captured()]
+    named = function.context.named
+    captured = [read_here(named[t.tensor_id], t) if t.tensor_id in named else t for t in function.captured()]
+    inputs = [*given, *captured]
     attrs = {"function": function.name, "types": function.types, "of": of}
     assert function.returned is not None
     shapes = output_shapes(graph.nodes, function.returned.node, [t.static_shape for t in inputs])

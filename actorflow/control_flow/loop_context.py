@@ -75,6 +75,10 @@ class WhileContext(Context):
     def is_invariant(self, tensor: Tensor) -> bool:
         return tensor.tensor_id in self._entered
 
+    def is_no_invariant(self, tensor: Tensor) -> None:
+        """Takes note that a node that brought a tensor in does something else in each iteration."""
+        del self._entered[tensor.tensor_id]
+
     def source_of(self, tensor: Tensor) -> Tensor | None:
         """The tensor of the parent that was brought in as `tensor`, or None."""
         return self._entered.get(tensor.tensor_id)

@@ -8,6 +8,7 @@ from typing import Any
 from actorflow import nest
 from actorflow.control_flow.context import current
 from actorflow.control_flow.loop_context import LoopVariable, WhileContext
+from actorflow.control_flow.variable_reads import read_in_each_iteration
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor, graph_of
@@ -104,6 +105,7 @@ def while_loop(
                 updated.insert(0, _value(counter) + 1)
         for variable, tensor in zip([counter, *variables] if counter is not None else variables, updated):
             context.close(variable, tensor)
+        read_in_each_iteration(context)
         exits = nest.pack_sequence_as(result, [v.exit for v in variables])
         if not return_same_structure and isinstance(exits, (list, tuple)) and len(exits) == 1:
             return exits[0]

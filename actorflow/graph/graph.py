@@ -270,10 +270,17 @@ class Graph(Interchange):
 
     def close_loop(self, merge: Operation, value: Tensor) -> None:
         """Makes `value`, of a NextIteration, the second input of a loop's Merge."""
+        self.rewrite(merge, inputs=(merge.node.inputs[0], value.tensor_id))
+
+    def rewrite(self, operation: Operation, **changes: Any) -> None:
+        """Changes fields of a node that no run has used yet. Its outputs keep their types and shapes."""
         self._check_open()
-        node = self._nodes[merge.name]
-        self._nodes[merge.name] = replace(node, inputs=(node.inputs[0], value.tensor_id))
-        self._consumers.setdefault(value.tensor_id, []).append(merge.name)
+        before = self._nodes[operation.name]
+        after = self._nodes[operation.name] = replace(before, **changes)
+        for tensor_id in set(before.inputs) - set(after.inputs):
+            self._consumers[tensor_id].remove(operation.name)
+        for tensor_id in set(after.inputs) - set(before.inputs):
+            self._consumers.setdefault(tensor_id, []).append(operation.name)
         self._edits += 1
 
     def refine_shape(self, tensor: Tensor, shape: shapes.Shape) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorflow import markup
+from actorflow.control_flow.variable_reads import read_here
 from actorflow.dtypes import DType, DTypeLike
 from actorflow.errors import describe, with_topic
 from actorflow.graph import scopes
@@ -283,7 +284,7 @@ class Variable(Assignments):
             ...     print(v.value() is v.value())
             True
         """
-        return self.read_value() if scopes.of(self.graph).controls else self._snapshot
+        return read_here(self.handle, self._snapshot)
 
     def read_value(self) -> Tensor:
         """A new read, under the control dependencies in force here.

@@ -1,0 +1,72 @@
+"""Reads of variables where a program names them: in loops, branches and functions.
+
+All uses of a variable outside of `control_dependencies` share one read. Inside of a loop that changes the variable, each
+iteration reads it, when all values of the loop's variables are there. Whether a loop does so shows at its end: until then
+its nodes take the shared read as it was before the loop.
+"""
+
+from __future__ import annotations
+
+from actorflow.control_flow.context import current
+from actorflow.control_flow.loop_context import WhileContext
+from actorflow.graph import scopes
+from actorflow.graph.tensor import Tensor
+from actorflow.ops.state.variable import read_variable
+
+_PASSING = {"Enter", "Identity", "Switch"}
+
+
+def read_here(handle: Tensor, shared: Tensor) -> Tensor:
+    """The tensor that a use of a variable takes in this place.
+
+    Args:
+        handle: the reference of the variable.
+        shared: the read that its uses at the root share.
+    """
+    graph = handle.graph
+    if scopes.of(graph).controls:
+        return read_variable(handle, name="read")
+    flow = current(graph)
+    if flow is None:
+        return shared
+    around = flow.chain()
+    waiting = next((context for context in around if context.controls), None)
+    if waiting is not None:  # what is around it was made under control dependencies, and this use belongs to it
+        if handle.tensor_id not in waiting.reads:
+            with scopes.changed(graph, flow=waiting.parent, controls=waiting.controls):
+                waiting.reads[handle.tensor_id] = read_variable(handle, name="read")
+        shared = waiting.reads[handle.tensor_id]
+    for context in around:
+        context.named[shared.tensor_id] = handle
+    return shared
+
+
+def read_in_each_iteration(loop: WhileContext) -> None:
+    """Lets a finished loop read the variables that it names and changes anew in each iteration."""
+    for shared, handle in loop.named.items():
+        inside = loop.captured.get(shared)
+        if inside is not None and loop.is_invariant(inside) and _is_written(loop, handle):
+            reference = loop.capture(handle)
+            loop.graph.rewrite(
+                inside.op,
+                op=read_variable.definition.type,
+                inputs=(reference.tensor_id,),
+                controls=tuple(variable.merged.op.name for variable in loop.variables),
+                attrs={},
+            )
+            loop.is_no_invariant(inside)
+
+
+def _is_written(loop: WhileContext, handle: Tensor) -> bool:
+    """Whether a node of the loop, or of a loop or branch in it, changes a variable."""
+    graph = loop.graph
+    passed = [handle]
+    for tensor in passed:
+        for operation in graph.consumers(tensor.tensor_id):
+            if operation.type in _PASSING:
+                passed.extend(output for output in operation.outputs if output.dtype.is_ref)
+            elif operation.definition.writes or operation.type == "Call":
+                flow = graph.flow_of(operation.name)
+                if flow is not None and loop in flow.chain():
+                    return True
+    return False
