@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from actorflow.errors import describe
 from actorflow.graph.tensor import Operation
+from actorflow.ops.arriving import QUOTIENT, quotient_gradient
 from actorflow.public import public
 from actorflow.registry import opdef
 from actorflow.registry.opdef import MISSING_GRADIENT, GradientRule
@@ -20,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 OVERRIDE = "_gradient_op_type"
 """The attribute of a node that names its rule."""
 
-_rules: dict[str, GradientRule | None] = {}
+_rules: dict[str, GradientRule | None] = {QUOTIENT: quotient_gradient}
 
 
 @public("af")

@@ -1,6 +1,7 @@
 """The declarations of all ops, and the public functions over them, in TensorFlow's families.
 
 arguments.py        the arguments of an op's call: inputs become tensors, and attributes what nodes keep
+arriving.py         products and quotients for gradients: where no gradient arrives, none goes on
 building.py         what functions that build several nodes share: their name scope, constants, and a look at values known early
 declare.py          `@op`: a typed function without a body is the declaration of an op, and calling it adds a node
 indexed_slices.py   `IndexedSlices`: a gradient that is zero except in some rows, such as that of a gather from a large table

@@ -7,8 +7,10 @@ import importlib
 import math
 from typing import Any
 
+from actorflow.dtypes import FLOATING
 from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import ELEMENTWISE, Loop
 
 
 @functools.cache
@@ -167,12 +169,12 @@ def xlog1py(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _unless_zero(xp, x, x * xp.log1p(y), out)
 
 
-@kernel("Xdivy")
+@kernel("Xdivy", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x, y: x.equals(0).choose(0, x / y), FLOATING))
 def xdivy(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _unless_zero(xp, x, xp.true_divide(x, y), out)
 
 
-@kernel("MulNoNan")
+@kernel("MulNoNan", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x, y: y.equals(0).choose(0, x * y), FLOATING))
 def multiply_no_nan(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _unless_zero(xp, y, x * y, out)
 

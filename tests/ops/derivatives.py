@@ -14,7 +14,7 @@ from actorflow.dtypes import DType
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.array.constant import ones_like, placeholder
+from actorflow.ops.array.constant import ones_like, placeholder, zeros_like
 
 STEP = 1e-5  # of central differences at float64; their error is about STEP**2, and 1e-11 / STEP by rounding
 
@@ -101,3 +101,29 @@ def _check_direction(
 
 def _inner(left: Any, right: Any) -> float:
     return float(np.real(np.vdot(left, right)))
+
+
+def check_zeros_where_no_gradient_arrives(case: Case, dtype: DType, seed: int) -> None:
+    """The gradient is 0 where that of the output is, at 0, 1 and -1 too, where slopes are infinite or no numbers."""
+    for what, arrays, drawn in case.examples(dtype, seed):
+        for value in (0.0, 1.0, -1.0):
+            entries = [np.full_like(a, value) if d and _is_of(a, dtype) else a for a, d in zip(arrays, drawn)]
+            built = Built(case.build, entries, "shape", [not d for d in drawn])
+            xs = [x for x, d in zip(built.inputs, drawn) if d and x.dtype is dtype]
+            with built.graph.as_default():
+                ys = [y for y in built.outputs if y.dtype.is_floating or y.dtype.is_complex]
+                found = [g for g in _dense(gradients(ys, xs, [zeros_like(y) for y in ys])) if g is not None]
+            for slope in run(built.graph, found, built.feeds, "interpreter"):
+                message = f"{what} of {value}: a gradient where none arrives (ACTORFLOW_TEST_SEED={seed})"
+                np.testing.assert_array_equal(slope, np.zeros_like(slope), err_msg=message)
+
+
+def is_one_op(case: Case) -> bool:
+    """Whether a row builds one node, and not a function of several."""
+    _, arrays, drawn = next(case.examples(case.types()[-1], 0), ("", [], []))
+    nodes = Built(case.build, arrays, "shape", [not d for d in drawn]).graph.nodes.values()
+    return sum(node.op not in ("Const", "Placeholder") for node in nodes) == 1
+
+
+def _is_of(array: Any, dtype: DType) -> bool:
+    return np.asarray(array).dtype == dtype.numpy_dtype

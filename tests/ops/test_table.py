@@ -14,6 +14,22 @@ from ops.table import Case, Reject, all_cases
 from actorflow.registry import opdef, plugins
 
 plugins.import_ops()
+# The gradients of these are solved for, and a singular matrix is refused, as TensorFlow does.
+NEEDS_AN_INVERSE = {
+    "Cholesky",
+    "MatrixInverse",
+    "MatrixSolve",
+    "MatrixTriangularSolve",
+    "MatrixSquareRoot",
+    "Qr",
+    "Svd",
+} | {
+    "LogMatrixDeterminant",
+    "Lu",
+    "MatrixSolveLs",
+    "MatrixDeterminant",
+    "SelfAdjointEigV2",
+}
 HERE = Path(__file__).parent
 CASES: list[Case] = all_cases()
 
@@ -49,6 +65,21 @@ def test_gradients(case: Case, seed: int) -> None:
     for dtype in case.types():
         if dtype.name in ("float64", "complex128"):
             derivatives.check_gradients(case, dtype, seed)
+
+
+@cases(
+    lambda case: (
+        case.gradient
+        and case.ops
+        and {"float64", "complex128"} & set(case.dtypes.split())
+        and case.ops.split()[0] not in NEEDS_AN_INVERSE
+        and derivatives.is_one_op(case)
+    )
+)
+def test_zeros_where_no_gradient_arrives(case: Case, seed: int) -> None:
+    for dtype in case.types():
+        if dtype.name in ("float64", "complex128"):
+            derivatives.check_zeros_where_no_gradient_arrives(case, dtype, seed)
 
 
 @cases()

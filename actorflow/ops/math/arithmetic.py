@@ -12,6 +12,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL
 from actorflow.graph.convert import convert_alike, convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.arriving import divided, scaled
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
 from actorflow.ops.math.cast import cast, conj
@@ -92,7 +93,7 @@ def realdiv(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
 @realdiv.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = map(conj, node.inputs)
-    return [dy / y, dy * (-x / y / y)]
+    return [divided(dy, y), scaled(dy, -x / y / y)]
 
 
 @public("af", "af.math:divide_no_nan")
@@ -109,7 +110,7 @@ def div_no_nan(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tens
 @div_no_nan.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = map(conj, node.inputs)
-    return [div_no_nan(dy, y), dy * div_no_nan(div_no_nan(-x, y), y)]
+    return [div_no_nan(dy, y), scaled(dy, div_no_nan(div_no_nan(-x, y), y))]
 
 
 @public("af")
@@ -141,7 +142,7 @@ def floormod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor
 @floormod.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = node.inputs
-    return [dy, dy * -floor_div(x, y)]
+    return [dy, scaled(dy, -floor_div(x, y))]
 
 
 @public("af")
@@ -173,7 +174,7 @@ def truncatemod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Ten
 @truncatemod.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = node.inputs
-    return [dy, dy * ((node.outputs[0] - x) / y)]  # minus the quotient, which is a whole number
+    return [dy, scaled(dy, (node.outputs[0] - x) / y)]  # minus the quotient, which is a whole number
 
 
 def _quotient_type(dtype: dt.DType) -> dt.DType:
@@ -260,7 +261,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     # log(x) counts where it is a number only; the inner choice keeps its own derivative from spoiling the others.
     defined = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
     log_x = where_v2(defined, log(where_v2(defined, x, 1)), 0)
-    return [dy * y * pow(x, y - 1), dy * z * log_x]
+    return [scaled(dy * y, pow(x, y - 1)), scaled(scaled(dy, z), log_x)]
 
 
 @public("af", "af.math")
@@ -333,8 +334,8 @@ def atan2(y: TensorLike, x: TensorLike, *, name: str | None = None) -> Tensor:
 @atan2.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     y, x = node.inputs
-    scaled = dy / (x * x + y * y)
-    return [x * scaled, -y * scaled]
+    arriving = divided(dy, x * x + y * y)
+    return [x * arriving, -y * arriving]
 
 
 # ---- sums of several

@@ -8,6 +8,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, COMPLEX, STRING, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.arriving import divided
 from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.public import public
@@ -231,7 +232,7 @@ def angle_op(input: TensorLike, *, name: str | None = None) -> Tensor:
 @angle_op.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x = node.inputs[0]
-    return [complex_op(0, dy) / conj(x)]
+    return [divided(complex_op(0, dy), conj(x))]
 
 
 @public("af", "tf.dtypes")

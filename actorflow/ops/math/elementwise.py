@@ -8,6 +8,7 @@ from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INEXACT, NUMERIC, REAL, SIGNED
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.arriving import divided, scaled
 from actorflow.ops.declare import op
 from actorflow.ops.math.cast import complex_abs, conj
 from actorflow.ops.shape_rules import merged, unchanged
@@ -102,7 +103,7 @@ def sqrt(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @sqrt.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * 0.5 / conj(node.outputs[0])]
+    return [divided(dy * 0.5, conj(node.outputs[0]))]
 
 
 @public("af", "af.math")
@@ -119,7 +120,7 @@ def rsqrt(x: TensorLike, *, name: str | None = None) -> Tensor:
 @rsqrt.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     y = conj(node.outputs[0])
-    return [dy * -0.5 * (y * square(y))]
+    return [scaled(scaled(scaled(dy * -0.5, y), y), y)]
 
 
 @public("af", "af.math")
@@ -135,7 +136,8 @@ def reciprocal(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @reciprocal.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [-dy * square(conj(node.outputs[0]))]
+    y = conj(node.outputs[0])
+    return [scaled(scaled(-dy, y), y)]
 
 
 # ---- exponentials and logarithms
@@ -154,7 +156,7 @@ def exp(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @exp.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * conj(node.outputs[0])]
+    return [scaled(dy, conj(node.outputs[0]))]
 
 
 @public("af", "af.math")
@@ -170,7 +172,7 @@ def expm1(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @expm1.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * exp(conj(node.inputs[0]))]
+    return [scaled(dy, exp(conj(node.inputs[0])))]
 
 
 @public("af", "af.math")
@@ -186,7 +188,7 @@ def log(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @log.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy / conj(node.inputs[0])]
+    return [divided(dy, conj(node.inputs[0]))]
 
 
 @public("af", "af.math")
@@ -202,7 +204,7 @@ def log1p(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @log1p.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy / (1 + conj(node.inputs[0]))]
+    return [divided(dy, 1 + conj(node.inputs[0]))]
 
 
 @public("af", "af.math", "af.nn")
@@ -366,7 +368,7 @@ def tan(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @tan.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * (1 + square(conj(node.outputs[0])))]
+    return [scaled(dy, 1 + square(conj(node.outputs[0])))]
 
 
 @public("af", "af.math")
@@ -382,7 +384,7 @@ def asin(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @asin.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy / sqrt(1 - square(conj(node.inputs[0])))]
+    return [divided(dy, sqrt(1 - square(conj(node.inputs[0]))))]
 
 
 @public("af", "af.math")
@@ -398,7 +400,7 @@ def acos(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @acos.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [-dy / sqrt(1 - square(conj(node.inputs[0])))]
+    return [divided(-dy, sqrt(1 - square(conj(node.inputs[0]))))]
 
 
 @public("af", "af.math")
@@ -433,7 +435,7 @@ def sinh(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @sinh.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * cosh(conj(node.inputs[0]))]
+    return [scaled(dy, cosh(conj(node.inputs[0])))]
 
 
 @public("af", "af.math")
@@ -449,7 +451,7 @@ def cosh(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @cosh.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * sinh(conj(node.inputs[0]))]
+    return [scaled(dy, sinh(conj(node.inputs[0])))]
 
 
 @public("af", "af.math", "af.nn")
@@ -492,7 +494,7 @@ def asinh(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @asinh.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy / cosh(conj(node.outputs[0]))]
+    return [divided(dy, cosh(conj(node.outputs[0])))]
 
 
 @public("af", "af.math")
@@ -508,7 +510,7 @@ def acosh(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @acosh.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy / sinh(conj(node.outputs[0]))]
+    return [divided(dy, sinh(conj(node.outputs[0])))]
 
 
 @public("af", "af.math")
@@ -524,4 +526,4 @@ def atanh(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @atanh.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy / (1 - square(conj(node.inputs[0])))]
+    return [divided(dy, 1 - square(conj(node.inputs[0])))]

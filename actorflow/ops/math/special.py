@@ -9,6 +9,7 @@ from actorflow.dtypes import FLOATING, INEXACT, float32, float64
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like, zeros_like
+from actorflow.ops.arriving import scaled
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
 from actorflow.ops.math.arithmetic import div_no_nan, subtract
@@ -73,7 +74,7 @@ def erfinv(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @erfinv.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * (exp(square(node.outputs[0])) / _SLOPE)]
+    return [scaled(dy, exp(square(node.outputs[0])) / _SLOPE)]
 
 
 @public("af.math")
@@ -89,7 +90,7 @@ def ndtri(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @ndtri.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * (_ROOT_TWO_PI * exp(square(node.outputs[0]) / 2))]
+    return [scaled(dy, _ROOT_TWO_PI * exp(square(node.outputs[0]) / 2))]
 
 
 @public("af.math")
@@ -174,7 +175,7 @@ def lgamma(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @lgamma.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * digamma(node.inputs[0])]
+    return [scaled(dy, digamma(node.inputs[0]))]
 
 
 @public("af", "af.math")
@@ -190,7 +191,7 @@ def digamma(x: TensorLike, *, name: str | None = None) -> Tensor:
 
 @digamma.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
-    return [dy * polygamma(1, node.inputs[0])]
+    return [scaled(dy, polygamma(1, node.inputs[0]))]
 
 
 @public("af", "af.math")
@@ -207,7 +208,7 @@ def polygamma(a: TensorLike, x: TensorLike, *, name: str | None = None) -> Tenso
 @polygamma.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     a, x = node.inputs
-    return [None, dy * polygamma(a + 1, x)]
+    return [None, scaled(dy, polygamma(a + 1, x))]
 
 
 @public("af", "af.math")
@@ -271,13 +272,13 @@ def _density(a: Tensor, x: Tensor) -> Tensor:
 @igamma.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     a, x = node.inputs
-    return [dy * igamma_grad_a(a, x), dy * _density(a, x)]
+    return [scaled(dy, igamma_grad_a(a, x)), scaled(dy, _density(a, x))]
 
 
 @igammac.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     a, x = node.inputs
-    return [-dy * igamma_grad_a(a, x), -dy * _density(a, x)]
+    return [scaled(-dy, igamma_grad_a(a, x)), scaled(-dy, _density(a, x))]
 
 
 @igamma_grad_a.gradient
@@ -318,7 +319,7 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, *, name: str | None = N
 def _(node: Operation, dy: Tensor) -> list[Any]:
     a, b, x = node.inputs
     log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
-    return [None, None, dy * exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)]
+    return [None, None, scaled(dy, exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta))]
 
 
 @public("af", "af.math")
@@ -337,7 +338,7 @@ def zeta(x: TensorLike, q: TensorLike, *, name: str | None = None) -> Tensor:
 @zeta.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, q = node.inputs
-    return [None, dy * -x * zeta(x + 1, q)]
+    return [None, scaled(dy * -x, zeta(x + 1, q))]
 
 
 @public("af", "af.math")
@@ -382,7 +383,7 @@ def xlogy(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
 @xlogy.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = map(conj, node.inputs)
-    return [dy * xlogy(_is_nonzero(x), y), dy * xdivy(x, y)]
+    return [scaled(dy, xlogy(_is_nonzero(x), y)), scaled(dy, xdivy(x, y))]
 
 
 @public("af.math")
@@ -399,7 +400,7 @@ def xlog1py(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
 @xlog1py.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = map(conj, node.inputs)
-    return [dy * xlog1py(_is_nonzero(x), y), dy * xdivy(x, y + 1)]
+    return [scaled(dy, xlog1py(_is_nonzero(x), y)), scaled(dy, xdivy(x, y + 1))]
 
 
 @public("af.math")
@@ -416,7 +417,7 @@ def xdivy(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
 @xdivy.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = map(conj, node.inputs)
-    return [dy * xdivy(_is_nonzero(x), y), dy * xdivy(-x, square(y))]
+    return [scaled(dy, xdivy(_is_nonzero(x), y)), scaled(dy, xdivy(-x, square(y)))]
 
 
 @public("af.math")

@@ -15,6 +15,7 @@ from actorflow.ops.array.gather import gather, gather_nd
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import reshape, shape, size
+from actorflow.ops.arriving import divided, scaled
 from actorflow.ops.building import composite
 from actorflow.ops.declare import T, op
 from actorflow.ops.linalg.matrix import matrix_transpose
@@ -170,8 +171,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def _(node: Operation, dy: Tensor) -> list[Any]:
     full, places, divisors = _met(node)
     _, values, _, dense = node.inputs
-    of_values = dy / conj(divisors)
-    of_dense = scatter_nd(places, -of_values * conj(values / divisors), full)
+    of_values = divided(dy, conj(divisors))
+    of_dense = scatter_nd(places, scaled(-of_values, conj(values / divisors)), full)
     return [None, of_values, None, reshape(of_dense, shape(dense))]
 
 
