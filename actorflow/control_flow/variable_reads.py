@@ -42,7 +42,7 @@ def read_here(handle: Tensor, shared: Tensor) -> Tensor:
 
 
 def read_in_each_iteration(loop: WhileContext) -> None:
-    """Lets a finished loop read the variables that it names and changes anew in each iteration."""
+    """Lets a finished loop read the variables that it names and changes again in each iteration."""
     for shared, handle in loop.named.items():
         inside = loop.captured.get(shared)
         if inside is not None and loop.is_invariant(inside) and _is_written(loop, handle):

@@ -5,6 +5,7 @@ Halves are summed and multiplied in float32. Without a type numpy would give int
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import Gpu
 
 from ..shared.elementwise import scalar
-from ..shared.reducing import largest, smallest, sum_over
+from ..shared.reducing import largest, mean_of_integers, smallest, sum_over
 
 _HALVES = frozenset((dt.float16, dt.bfloat16))
 
@@ -61,9 +62,11 @@ def mean_halves(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
 
 @kernel("Mean", dtypes=INTEGER, gpu=Gpu(host=(1,), follows=True, recorded=True))
 def mean_integers(xp: Any, x: Any, axis: Any, *, keep_dims: bool) -> Any:
-    total = x.sum(_axes(axis), x.dtype, None, keep_dims)
-    count = x.dtype.type(max(_count(x, total), 1))
-    return (total - xp.fmod(total, count)) // count
+    def add(values: Any, kind: Any) -> Any:
+        return values.sum(_axes(axis), kind, None, keep_dims)
+
+    count = math.prod(x.shape[along] for along in axis.reshape(-1).tolist())
+    return mean_of_integers(xp, x, add, max(count, 1))
 
 
 @kernel("Mean", gpu=Gpu(host=(1,), follows=True, recorded=True))
@@ -141,12 +144,25 @@ def _nonempty(x: Any, axis: Any) -> int:
 
 @kernel("ArgMax", gpu=Gpu(host=(1,)))
 def argmax(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
-    return _typed(x.argmax(_nonempty(x, axis)), output_type)
+    return _typed(_places(xp, x, _nonempty(x, axis), "argmax"), output_type)
 
 
 @kernel("ArgMin", gpu=Gpu(host=(1,)))
 def argmin(xp: Any, x: Any, axis: Any, *, output_type: DType) -> Any:
-    return _typed(x.argmin(_nonempty(x, axis)), output_type)
+    return _typed(_places(xp, x, _nonempty(x, axis), "argmin"), output_type)
+
+
+def _places(xp: Any, x: Any, axis: int, name: str) -> Any:
+    """The first places of the extremes. A NaN is none where another value is there, unlike in numpy."""
+    places = getattr(x, name)(axis)
+    if x.dtype.kind in "iub":
+        return places
+    if xp is np and x.dtype.kind == "f":
+        at = np.take_along_axis(x, np.expand_dims(places, axis), axis)
+        if not np.isnan(at).any():
+            return places
+    worst = x.dtype.type("-inf" if name == "argmax" else "inf")
+    return getattr(xp.where(xp.isnan(x), worst, x), name)(axis)
 
 
 def _typed(places: Any, dtype: DType) -> Any:

@@ -12,6 +12,7 @@ from actorflow.registry.kernel import kernel
 
 from ..array.constant import filled
 from ..array.gather import WORTH_SCIPY, accumulate, add_rows
+from ..shared.reducing import mean_of_integers
 
 _FEW = 64
 _SPARSE = 2 * _FEW  # an id up to which few are missing
@@ -109,6 +110,13 @@ def segment_mean(xp: Any, data: Any, ids: Any) -> Any:
     result, found, starts = _sorted(xp, xp.add, data, ids, 0)
     lengths = np.diff(starts, append=ids.size)
     counts = lengths.reshape((-1,) + (1,) * (data.ndim - 1))
+    if data.dtype.kind in "iu":
+
+        def add(values: Any, kind: Any) -> Any:
+            return _sorted(xp, xp.add, values.astype(kind), ids, 0)[0][found]
+
+        result[found] = mean_of_integers(xp, data, add, counts)
+        return result
     result[found] = (result[found] / counts).astype(data.dtype)
     return result
 

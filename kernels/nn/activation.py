@@ -144,6 +144,8 @@ def bias_add_grad(xp: Any, dy: Any, *, data_format: str) -> Any:
 @kernel("L2Loss", gpu=APART)
 def l2_loss(xp: Any, t: Any) -> Any:
     flat = t.reshape(-1)
+    if t.dtype.itemsize == 2:  # the sum of halves may be beyond them where half of it is not
+        flat = flat.astype(xp.float32)
     return (xp.dot(flat, flat) / 2).astype(t.dtype)
 
 

@@ -7,6 +7,7 @@ after the other in a row before it adds what it has pairwise. Sums of columns ad
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -32,6 +33,26 @@ def sum_over(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = No
         return xp.add.reduce(x, axis, x.dtype, out, keep_dims)
     flat = x.reshape(split.rows, -1)
     return split.given(blas.column_sums(flat) if split.columns else _row_sums(flat), out)
+
+
+def mean_of_integers(xp: Any, x: Any, add: Callable[[Any, Any], Any], counts: Any) -> Any:
+    """The means of groups of integers, rounded towards zero, whose sums may be beyond the type of `x`.
+
+    Args:
+        add: `add(values, kind)` sums the groups in the type `kind`.
+        counts: how many elements each group has.
+    """
+    kind = np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64)
+    counts = kind.type(counts) if np.ndim(counts) == 0 else xp.asarray(counts).astype(kind)
+    if x.dtype.itemsize < 8:
+        total = add(x, kind)
+        return ((total - xp.fmod(total, counts)) // counts).astype(x.dtype)
+    # The upper and the lower half of each number have sums of their own, which 64 bits hold.
+    upper, lower = add(x >> 32, kind), add(x & 0xFFFFFFFF, kind)
+    rest = ((upper % counts).astype(np.uint64) << np.uint64(32)) + (lower % counts).astype(np.uint64)
+    parts = counts.astype(np.uint64)
+    floor = ((upper // counts) << 32) + lower // counts + (rest // parts).astype(kind)
+    return floor + ((floor < 0) & (rest % parts != 0)).astype(kind)
 
 
 def largest(xp: Any, x: Any, axis: Axis, keep_dims: bool = False, out: Any = None) -> Any:

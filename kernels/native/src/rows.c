@@ -133,10 +133,10 @@ static PyObject *k_argmax(const Call *call) {
 #define FIND(T)                                                                                                                    \
     for (int64_t row = 0; row < rows; row++) {                                                                                     \
         const T *line = (const T *)PyArray_DATA(x) + row * width;                                                                  \
-        T best = line[0];                                                                                                          \
+        T best = line[0] == line[0] ? line[0] : (T)-INFINITY; /* a NaN is the largest of none */                                   \
         int64_t at = 0;                                                                                                            \
         for (int64_t i = 1; i < width; i++)                                                                                        \
-            if (line[i] > best || (line[i] != line[i] && best == best)) best = line[i], at = i;                                    \
+            if (line[i] > best) best = line[i], at = i;                                                                            \
         ((int64_t *)PyArray_DATA(made))[row] = at;                                                                                 \
     }
     if (PyArray_TYPE(x) == NPY_FLOAT32) FIND(float) else FIND(double)
