@@ -137,14 +137,15 @@ def branch_gradients(
     with scopes.changed(graph, flow=taken, controls=()):
         live = identity(convert_to_tensor(gradient))
     with scopes.changed(graph, flow=other, controls=()):
-        zeros = identity(_zeros(tensor))
+        zeros = identity(zeros_of(tensor))
     sides = [zeros, live] if flow.branch else [live, zeros]
     made = join(graph, mirror.of(flow.parent), sides)
     made.set_shape(tensor.static_shape)
     yield tensor, made
 
 
-def _zeros(tensor: Tensor) -> Tensor:
+def zeros_of(tensor: Tensor) -> Tensor:
+    """Zeros in the form of a gradient of `tensor`."""
     if tensor.dtype is variant:
         return list_zeros_like(tensor)
     if tensor.dtype.is_ref:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.analysis.frames import is_free
-from actorflow.autodiff.branches import Mirror
+from actorflow.autodiff.branches import Mirror, zeros_of
 from actorflow.autodiff.reasons import NoneGradient
 from actorflow.autodiff.walk import Gradient, Walk, differentiable
 from actorflow.control_flow.context import CondContext, current
@@ -19,9 +19,9 @@ from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import ones_like
-from actorflow.ops.array.shape import broadcast_to, shape
+from actorflow.ops.array.shape import broadcast_to, reshape, shape
 from actorflow.public import public
-from actorflow.shapes import broadcast, compatible, show
+from actorflow.shapes import broadcast, compatible, num_elements, show
 from actorflow.user_line import user_line
 
 
@@ -50,6 +50,7 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
+    unconnected_gradients: str = "none",
 ) -> list[Gradient | None]:
     """The derivatives of the sum of `ys` with respect to each of `xs` (paper section 4.1; `tf.gradients`).
 
@@ -67,19 +68,21 @@ def gradients(
     Args:
         ys: a tensor or a list of them.
         xs: a tensor, a variable (for which all its reads count), or a list of them.
-        grad_ys: weights of the ys, of their types and of shapes that broadcast to theirs; None, or None entries, stand for
-            ones.
+        grad_ys: weights of the ys, of their types and of shapes that broadcast to theirs or have as many elements; None, or None
+            entries, stand for ones.
         name: the scope of the nodes made; those for node `a/b` are named `gradients/a/b_grad/...`.
         colocate_gradients_with_ops: put them on the devices of their forward nodes.
         gate_gradients: make all gradients of a node's inputs wait for each other.
         aggregation_method: one of `AggregationMethod`.
         stop_gradients: tensors (or one) that count as constants for all xs; an x among them still gets its own
             gradient.
+        unconnected_gradients: one of `UnconnectedGradients`: whether an x on which no y depends gets None, or zeros.
 
     Raises:
         LookupError: an op on the way has no gradient registered, nor is declared to have none.
         TypeError: an x or y is no tensor, a complex y has no grad_y, or a type does not fit.
-        ValueError: the lengths of ys and grad_ys differ, a shape does not fit, or a tensor is of another graph.
+        ValueError: the lengths of ys and grad_ys differ, a shape does not fit, a tensor is of another graph or inside of
+            another loop, or `unconnected_gradients` is unknown.
     """
     if get_default_graph().eager:
         raise RuntimeError(
@@ -89,6 +92,8 @@ def gradients(
                 hint="Use a tape: with af.GradientTape() as tape: ... and then tape.gradient(y, x).",
             )
         )
+    if unconnected_gradients not in ("none", "zero"):
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}.")
     y_list = [_as_tensor(y, f"ys[{i}]") for i, y in enumerate(_as_list(ys))]
     x_list = [_endpoint_owner(x, f"xs[{i}]") for i, x in enumerate(_as_list(xs))]
     stops = [_endpoint_owner(s, f"stop_gradients[{i}]") for i, s in enumerate(_as_list(stop_gradients))]
@@ -111,6 +116,8 @@ def gradients(
         walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, mirror)
         walk.run(y_list, seeds)
         found = [walk.total(x.tensor_id) for x in x_list]
+        if unconnected_gradients == "zero":
+            return [zeros_of(x) if gradient is None else gradient for x, gradient in zip(x_list, found)]
     for x, gradient in zip(x_list, found):
         if gradient is None:
             graph.none_gradients.append(NoneGradient(x, tuple(y_list), tuple(stops), user_line()))
@@ -172,6 +179,8 @@ def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:
         fits = compatible(broadcast(mine, wanted), wanted)
     except ValueError:
         fits = False
+    if not fits and num_elements(mine) == num_elements(wanted) is not None:
+        return reshape(tensor, shape(y))
     if not fits:
         shapes = f"{show(tensor.static_shape)}, but ys[{index}], {y.name}, has {show(y.static_shape)}"
         raise ValueError(describe(f"grad_ys[{index}] has shape {shapes}.", **facts))

@@ -252,7 +252,9 @@ def _check_state(part: GraphDef) -> None:
             describe(
                 f"The outputs can't be frozen, because {len(writers)} of the nodes that they need keep or write state: "
                 f"{', '.join(writers[:8])}{' and others' if len(writers) > 8 else ''}.",
-                hint="Name tensors behind them as inputs=, or build the graph for inference: training=False.",
+                hint="Build the graph for inference: training=False. If a tensor chooses between training and inference, give "
+                "it its value for good: af.export.freeze(..., given={training: False}). Or name tensors behind these nodes as "
+                "inputs=.",
             )
         )
 

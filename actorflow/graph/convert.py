@@ -110,7 +110,8 @@ def convert_to_tensor(
 ) -> Tensor:
     """`value` as a tensor: itself, a variable's read, or a constant.
 
-    Python numbers become float32, int32, complex128, bool; numpy arrays keep their type, unless `dtype` asks for
+    Python numbers become float32, int32 (int64 beyond 32 bits), complex128, bool; numpy arrays keep their type, unless
+    `dtype` asks for
     another. The same holds for arrays of other libraries: all that has `__array__` or `__dlpack__` (pandas, Arrow,
     torch), and buffers. A list that holds tensors is stacked.
 
@@ -235,7 +236,9 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
             return natural
         target = np.dtype(defaults[kind])
         if kind in "iu" and natural.size and not (-(2**31) <= natural.min() and natural.max() < 2**31):
-            raise TypeError(f"{_short(value)} does not fit int32; say af.constant(..., dtype=af.int64).")
+            if natural.max() >= 2**63:
+                raise TypeError(f"{_short(value)} does not fit int64; say af.constant(..., dtype=af.uint64).")
+            target = np.dtype(np.int64)  # times in milliseconds, and identities
         return natural.astype(target)
     if natural.size == 0 and not _typed_parts(value):
         return np.empty(natural.shape, dtype.numpy_dtype)

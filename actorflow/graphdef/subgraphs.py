@@ -114,7 +114,9 @@ def with_constants(graph_def: GraphDef, values: Mapping[str, Any]) -> GraphDef:
             others.append(f"{node.name} ({node.op})")
     if others:
         raise InvalidArgumentError(
-            f"Variables can't become constants, because nodes need their state: {', '.join(others)}."
+            f"Variables can't become constants, because nodes need their state: {', '.join(others)}.",
+            hint="Build the graph for inference: training=False. If a tensor chooses between training and inference, give it its "
+            "value for good: af.export.freeze(..., given={training: False}).",
         )
     return _with_nodes(graph_def, made)
 

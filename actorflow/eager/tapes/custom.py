@@ -25,7 +25,7 @@ def with_gradient(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     """
     xs: list[Any] = [convert_to_tensor(x) for x in args]
     finder = tapes.Tape(watch_variables=True)
-    with tapes.only((finder,)):
+    with tapes.only((*tapes.recording(), finder)):  # what grad_fn uses of it has derivatives too, for second orders
         results, grad_fn = values_and_rule(f, f(*xs, **kwargs))
     several = isinstance(results, (list, tuple))
     values: list[Any] = [convert_to_tensor(y) for y in (results if several else [results])]

@@ -49,7 +49,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @relu_grad.gradient
 def _(node: Operation, ddy: Tensor) -> list[Any]:
-    return [relu_grad(ddy, node.inputs[1]), None]
+    return [relu_grad(ddy, node.inputs[1]), zeros_like(node.inputs[1])]
 
 
 @public("af.nn")
@@ -75,7 +75,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @relu6_grad.gradient
 def _(node: Operation, ddy: Tensor) -> list[Any]:
-    return [relu6_grad(ddy, node.inputs[1]), None]
+    return [relu6_grad(ddy, node.inputs[1]), zeros_like(node.inputs[1])]
 
 
 @op("LeakyRelu", shape=unchanged, dtypes=FLOATING, work=2)
@@ -97,7 +97,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @leaky_relu_grad.gradient
 def _(node: Operation, ddy: Tensor) -> list[Any]:
-    return [leaky_relu_grad(ddy, node.inputs[1], alpha=node.get_attr("alpha")), None]
+    features = node.inputs[1]
+    return [leaky_relu_grad(ddy, features, alpha=node.get_attr("alpha")), zeros_like(features)]
 
 
 @public("af.nn")

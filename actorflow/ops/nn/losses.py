@@ -189,7 +189,7 @@ def _precise(logits: TensorLike, labels: TensorLike | None) -> tuple[Tensor, Ten
     kind = x.dtype
     precise = cast(x, float32) if kind in (float16, bfloat16) else x
     t = convert_to_tensor(labels, preferred_dtype=precise.dtype)
-    return precise, cast(t, precise.dtype) if t.dtype.is_floating else t, kind
+    return precise, cast(t, precise.dtype) if t.dtype.is_floating or t.dtype.is_integer else t, kind
 
 
 def _last(tensor: Tensor, axis: Any) -> Tensor:
