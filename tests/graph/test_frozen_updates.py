@@ -1,4 +1,4 @@
-"""What a graph is told whose outputs need updates of variables, when these are to become constants."""
+"""The refusal of graphs whose outputs need updates of variables, when these are to become constants."""
 
 from __future__ import annotations
 
