@@ -6,6 +6,8 @@ known. Inside this module such a value is an array of objects with None for what
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -173,14 +175,78 @@ def _of_range(nodes: Nodes, node: Node, depth: int) -> Array | None:
     return np.asarray(start + np.arange(length).astype(delta.dtype) * delta)
 
 
+def _each(function: Callable[..., Any]) -> Callable[[Nodes, Node, int], Array | None]:
+    """The rule of an elementwise op of integers: sizes that a program computes from others."""
+
+    def rule(nodes: Nodes, node: Node, depth: int) -> Array | None:
+        parts = _parts(nodes, node, node.inputs, depth) if node.dtypes[0].is_integer else None
+        if parts is None or max(part.size for part in parts) > _LONGEST_RANGE:
+            return None
+        try:
+            spread = np.broadcast_arrays(*parts)
+        except ValueError:  # the shape rule of the op says what is wrong
+            return None
+        found = np.empty(spread[0].shape, object)
+        for place in np.ndindex(*found.shape):
+            numbers = [part[place] for part in spread]
+            try:
+                found[place] = None if None in numbers else function(*map(int, numbers))
+            except ZeroDivisionError:
+                return None
+        return found
+
+    return rule
+
+
+def _over_all(function: Callable[[list[int]], int]) -> Callable[[Nodes, Node, int], Array | None]:
+    """The rule of a reduction of a vector of integers: the number of elements of a shape, and the like."""
+
+    def rule(nodes: Nodes, node: Node, depth: int) -> Array | None:
+        value = _look(nodes, node.inputs[0], depth) if node.dtypes[0].is_integer else None
+        axis = constant_value(nodes, node.inputs[1], depth)
+        if value is None or axis is None or value.ndim != 1 or axis.size != 1 or not value.size:
+            return None
+        numbers = value.tolist()
+        found = _boxed(None if None in numbers else function([int(number) for number in numbers]))
+        return found.reshape(1) if node.attrs["keep_dims"] else found
+
+    return rule
+
+
+def _of_fill(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    sizes, value = constant_value(nodes, node.inputs[0], depth), _look(nodes, node.inputs[1], depth)
+    if sizes is None or value is None or np.prod(sizes) > _LONGEST_RANGE:
+        return None
+    return np.full(sizes.tolist(), value.item(), value.dtype)
+
+
+def _of_tile(nodes: Nodes, node: Node, depth: int) -> Array | None:
+    value, times = _look(nodes, node.inputs[0], depth), constant_value(nodes, node.inputs[1], depth)
+    if value is None or times is None or value.size * np.prod(times) > _LONGEST_RANGE:
+        return None
+    return np.tile(value, times.tolist())
+
+
 _RULES: dict[str, Callable[[Nodes, Node, int], Array | None]] = {
+    "Add": _each(operator.add),
+    "AddV2": _each(operator.add),
     "Cast": _of_cast,
     "ConcatV2": _of_concat,
     "ExpandDims": _of_reshape,
+    "Fill": _of_fill,
+    "FloorDiv": _each(operator.floordiv),
+    "FloorMod": _each(operator.mod),
     "Gather": _of_gather,
     "GatherV2": _of_gather,
     "Identity": _of_identity,
+    "Max": _over_all(max),
+    "Maximum": _each(max),
+    "Min": _over_all(min),
+    "Minimum": _each(min),
+    "Mul": _each(operator.mul),
+    "Neg": _each(operator.neg),
     "Pack": _of_pack,
+    "Prod": _over_all(math.prod),
     "Range": _of_range,
     "Rank": _of_rank,
     "Reshape": _of_reshape,
@@ -188,6 +254,9 @@ _RULES: dict[str, Callable[[Nodes, Node, int], Array | None]] = {
     "Size": _of_size,
     "Squeeze": _of_reshape,
     "StridedSlice": _of_strided_slice,
+    "Sub": _each(operator.sub),
+    "Sum": _over_all(sum),
+    "Tile": _of_tile,
 }
 
 
