@@ -28,7 +28,7 @@ def _itself(size: int | None) -> int | None:
 
 @public("af")
 class TensorShape:
-    """A possibly partial shape, compared by what is known. `dims` is the tuple of sizes, or None for an unknown rank.
+    """A possibly partial shape, compared by what is known. `dims` is the list of sizes, or None for an unknown rank.
 
     Example:
         >>> shape = af.TensorShape([None, 3])
@@ -46,7 +46,7 @@ class TensorShape:
 
     @property
     def dims(self) -> Any:
-        return None if self._sizes is None else tuple(map(self._given, self._sizes))
+        return None if self._sizes is None else list(map(self._given, self._sizes))
 
     @property
     def ndims(self) -> int | None:

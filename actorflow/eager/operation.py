@@ -68,8 +68,8 @@ class EagerOperation(Operation):
         return self._inputs
 
     @property
-    def control_inputs(self) -> tuple[Operation, ...]:
-        return ()
+    def control_inputs(self) -> list[Operation]:
+        return []
 
     @property
     def attrs(self) -> Mapping[str, Any]:

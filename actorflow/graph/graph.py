@@ -211,7 +211,7 @@ class Graph(Interchange):
             ...     first, second = af.no_op(name="first"), af.no_op(name="second")
             >>> graph.add_control_input(second, first)
             >>> second.control_inputs
-            (<actorflow.Operation 'first' type=NoOp>,)
+            [<actorflow.Operation 'first' type=NoOp>]
         """
         self._check_open()
         if other.graph is not self or operation.graph is not self:

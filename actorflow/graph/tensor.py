@@ -86,8 +86,8 @@ class Operation:
         return tuple(self.graph.tensor_at(tensor_id) for tensor_id in self.node.inputs)
 
     @property
-    def control_inputs(self) -> tuple[Operation, ...]:
-        return tuple(self.graph.get_operation_by_name(name) for name in self.node.controls)
+    def control_inputs(self) -> list[Operation]:
+        return [self.graph.get_operation_by_name(name) for name in self.node.controls]
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
@@ -154,7 +154,7 @@ class Operation:
             >>> x = af.placeholder_with_default(1.0, [], name="x")
             >>> check = af.assert_positive(x)
             >>> x.op.control_inputs
-            ()
+            []
             >>> y = af.identity(x)
             >>> y.op.add_control_input(check)
             >>> await session.run(y)

@@ -281,6 +281,8 @@ def component_shapes(
     """
     if shapes is None:
         return ()
+    if isinstance(shapes, TensorShape):
+        shapes = [shapes]
     if not isinstance(shapes, (list, tuple)):
         raise ValueError(f"shapes is a list of shapes, one for each component, but {shapes!r:.60} was given.")
     if len(dtypes) == 1 and all(isinstance(s, int) or s is None for s in shapes) and len(shapes) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 from actorflow.dtypes import DTypeLike, int64
@@ -100,8 +101,10 @@ class PaddingFIFOQueue(QueueBase):
         """
         types = component_types(dtypes)
         kept = component_shapes(shapes, types)
-        if not kept or None in kept:
-            raise ValueError("When providing partial shapes, a list of shapes of known rank must be provided.")
+        if not kept:
+            raise ValueError("When providing partial shapes, a list of shapes must be provided.")
+        if None in kept:
+            raise ValueError("Each shape of a queue that pads must have a defined rank.")
         component_names(names, types)
         handle = queue_ops.padding_fifo_queue(
             component_types=types,
@@ -159,6 +162,8 @@ class RandomShuffleQueue(QueueBase):
         kept = component_shapes(shapes, types, partial=False)
         component_names(names, types)
         first, second = get_seed(seed)
+        if seed is None and shared_name and (first or second):
+            second = zlib.crc32(shared_name.encode())  # nodes that share the queue ask for the same
         handle = queue_ops.random_shuffle_queue(
             component_types=types,
             shapes=kept,

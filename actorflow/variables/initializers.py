@@ -30,8 +30,13 @@ _TRUNCATED = 0.87962566103423978
 class Initializer:
     """The base of all: `initializer(shape, dtype=None)`; a dtype that is given there goes before its own."""
 
+    floating = False
+    """Whether it draws or scales numbers that are no integers."""
+
     def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype = as_dtype(dtype)
+        if self.floating and not self.dtype.is_floating:
+            raise ValueError(f"Expected floating point type, got {self.dtype}: {type(self).__name__} gives no other.")
 
     def __call__(self, shape: Sequence[int], dtype: DTypeLike | None = None, partition_info: Any = None) -> Tensor:
         """The initial value, a tensor of this shape and type.
@@ -150,6 +155,8 @@ class RandomNormal(Initializer):
         dtype: the type of the value where `get_variable` gives none.
     """
 
+    floating = True
+
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
         self.mean = mean
@@ -194,6 +201,8 @@ class UniformUnitScaling(Initializer):
         dtype: the type of the value where `get_variable` gives none.
     """
 
+    floating = True
+
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
         self.factor = factor
@@ -229,6 +238,8 @@ class VarianceScaling(Initializer):
     Raises:
         ValueError: `scale` is not positive, or `mode` or `distribution` is unknown.
     """
+
+    floating = True
 
     def __init__(
         self,
@@ -288,6 +299,8 @@ class Orthogonal(Initializer):
         ValueError: at a use: the shape has fewer than two dimensions.
     """
 
+    floating = True
+
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
         self.gain = gain
@@ -319,6 +332,8 @@ class Identity(Initializer):
         [[2. 0. 0.]
          [0. 2. 0.]]
     """
+
+    floating = True
 
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)

@@ -177,6 +177,9 @@ def _unused(store: Store, outer: VariableScope, name: str) -> str:
 
 
 def _chained(outer: Callable[..., Any] | None, inner: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    for getter in (outer, inner):
+        if getter is not None and not callable(getter):
+            raise ValueError(f"custom_getter is not None and not callable: {getter!r}")
     if outer is None or inner is None:
         return inner or outer
 

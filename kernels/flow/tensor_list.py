@@ -59,7 +59,7 @@ def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
     if not (grows and at >= 0):
         handle.check(at, _WRITTEN)
     if once and handle.has(at):
-        raise InvalidArgumentError(f"Element {at} of the list is written, but was written before.")
+        raise InvalidArgumentError(f"Could not write to TensorArray index {at} because it has already been written to.")
     return max(handle.size, at + 1)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype, string
+from actorflow.dtypes import DType, as_dtype, in_words, string
 from actorflow.errors import DataLossError, InvalidArgumentError
 from actorflow.records import csv
 from actorflow.records.proto_tensor import example_from_json, read_tensor, write_tensor
@@ -91,9 +91,7 @@ def decode_csv(
 def _bad_field(index: int, row: int, field: bytes, default: Any) -> str:
     if not field and not default.size:
         return f"Field {index} is required but missing in record {row}!"
-    return (
-        f"Field {index} in record {row} is not a valid {as_dtype(default.dtype)}: {field.decode(errors='replace')!r}."
-    )
+    return f"Field {index} in record {row} is not a valid {in_words(as_dtype(default.dtype))}: {field.decode(errors='replace')}"
 
 
 def _reader(default: Any) -> Callable[[bytes], Any]:

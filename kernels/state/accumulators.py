@@ -231,10 +231,12 @@ class SparseAccumulator(Accumulator):
 
     def checked(self, *gradient: Any) -> Any:
         indices, values, shape = gradient
-        if indices.ndim != 1 or values.ndim < 1 or len(indices) != len(values):
-            raise InvalidArgumentError(
-                f"Rows have one index each, but there are indices of shape {indices.shape} and values of shape {values.shape}."
-            )
+        if indices.ndim != 1:
+            raise InvalidArgumentError(f"Input indices should be vector but received shape: {show(indices.shape)}")
+        if values.ndim < 1:
+            raise InvalidArgumentError("Values cannot be 0-dimensional.")
+        if len(indices) != len(values):
+            raise InvalidArgumentError(f"Expected {len(indices)} non-empty input values, got {len(values)}.")
         whole = self.shape
         if shape is not None:
             self._check_shape(tuple(shape.tolist()))

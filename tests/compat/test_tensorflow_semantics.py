@@ -371,3 +371,50 @@ async def test_a_dequeue_that_a_closing_session_ends_says_that_it_was_cancelled(
         while "q_Dequeue" not in session.pending():
             await anyio.lowlevel.checkpoint()
         await session.close()
+
+
+def test_lists_are_lists() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant([1.0])
+        with tf.control_dependencies([x]):
+            y = tf.constant(2.0)
+    assert x.op.control_inputs == [] and y.op.control_inputs == [x.op]
+    assert x.shape.dims == [1] and y.shape.dims == []
+
+
+@pytest.mark.parametrize(
+    "name", ["random_normal", "truncated_normal", "uniform_unit_scaling", "variance_scaling", "orthogonal"]
+)
+def test_initializers_that_draw_fractions_refuse_other_types(name: str) -> None:
+    for dtype in (tf.string, tf.int32, tf.bool):
+        with pytest.raises(ValueError, match="Expected floating point type"):
+            getattr(tf, f"{name}_initializer")(dtype=dtype)
+
+
+def test_shuffling_queues_of_one_name_have_the_seeds_of_the_graph() -> None:
+    with tf.Graph().as_default():
+        tf.set_random_seed(7)
+        first, second = (
+            tf.RandomShuffleQueue(10, 0, tf.int32, shapes=tf.TensorShape([2]), shared_name="q") for _ in range(2)
+        )
+        put, size = first.enqueue([[1, 2]]), second.size()
+        with tf.Session() as session:
+            session.run(put)
+            assert session.run(size) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "kinds"),
+    [
+        (1, "integral real complex"),
+        (np.int8(1), "integral real complex"),
+        (1.5, "real complex"),
+        (np.float16(1), "real complex"),
+        (1j, "complex"),
+        ("a", "bytes_or_text"),
+        (b"a", "bytes_or_text"),
+    ],
+)
+def test_types_of_values(value: Any, kinds: str) -> None:
+    for kind in ("integral", "real", "complex", "bytes_or_text"):
+        assert isinstance(value, getattr(tf.compat, f"{kind}_types")) == (kind in kinds.split())

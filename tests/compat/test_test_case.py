@@ -198,3 +198,16 @@ def test_the_failure_of_a_checked_thread_is_one_of_the_test() -> None:
     assert passes(lambda case: body(case, 3))
     assert not passes(lambda case: body(case, 4))
     assert "not joined" in outcome(lambda case: body(case, 3, joins=False)).failures[0][1]
+
+
+def test_slopes_of_rows_and_of_no_elements() -> None:
+    def body(case: Any) -> None:
+        with case.session():
+            table = tf.constant(np.arange(6.0).reshape(3, 2), name="table")
+            rows = tf.gather(table, [0, 2, 0])
+            case.assertLess(tf.test.compute_gradient_error(table, [3, 2], rows, [3, 2]), 1e-6)
+            empty = tf.constant(np.zeros((0, 2)), name="empty")
+            computed, measured = tf.test.compute_gradient(empty, [0, 2], tf.square(empty), [0, 2])
+            case.assertEqual((computed.shape, measured.shape), ((0, 0), (0, 0)))
+
+    assert passes(body)

@@ -281,8 +281,8 @@ def test_a_barrier_joins_components_and_keeps_the_order_of_keys() -> None:
     assert insert(core, 1, y=20) is None
     assert not waiting.done
     assert insert(core, 1, z=30) is None
-    assert [e[1:] for e in waiting.elements] == [(b"y", 2, 20), (b"z", 3, 30)]
-    assert [e[0] for e in waiting.elements] == [-(2**63)] * 2, "one call named both keys first"
+    assert [e[2:] for e in waiting.elements] == [(b"y", 2, 20), (b"z", 3, 30)]
+    assert [e[1] for e in waiting.elements] == [-(2**63)] * 2, "one call named both keys first"
 
 
 def test_a_barrier_refuses_a_component_twice() -> None:

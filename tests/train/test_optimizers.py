@@ -360,7 +360,7 @@ def test_slots(graph: Graph, start: Start) -> None:
     assert first.name == "v/Adam:0" and first.device == "/job:localhost" and first.op.node.colocate == ("v",)
     assert made[0].get_slot(v, "none") is None and made[0].get_slot(first, "m") is None
     assert len(made[0].variables()) == 6 and made[0].get_name() == "Adam"
-    assert all(variable.initializer.control_inputs == () for variable in af.global_variables())
+    assert all(variable.initializer.control_inputs == [] for variable in af.global_variables())
     run = start(graph)
     run(af.global_variables_initializer())
     run(steps)
@@ -400,7 +400,7 @@ def test_compute_then_apply(graph: Graph, start: Start) -> None:
         loss, [v, w, unused], gate_gradients=optimizer.GATE_GRAPH, grad_loss=af.constant([0.5])
     )
     assert [p[1] for p in pairs] == [v, w, unused] and pairs[2][0] is None
-    assert pairs[0][0].op.control_inputs == pairs[1][0].op.control_inputs != ()
+    assert pairs[0][0].op.control_inputs == pairs[1][0].op.control_inputs != []
     step = optimizer.apply_gradients([(None if g is None else g * 0.1, x) for g, x in pairs], name="mine")
     assert step.name == "mine"
     run = start(graph)

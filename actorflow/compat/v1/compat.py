@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, TypeVar
+
+import numpy as np
 
 import actorflow.compat.v1 as v1
 from actorflow.public import public
@@ -10,7 +13,22 @@ from actorflow.public import public
 public("tf:compat")
 
 T = TypeVar("T")
-__all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "v1"]
+bytes_or_text_types = (bytes, str)
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+"""Types of values, for `isinstance`."""
+__all__ = [
+    "as_bytes",
+    "as_str",
+    "as_str_any",
+    "as_text",
+    "bytes_or_text_types",
+    "complex_types",
+    "integral_types",
+    "real_types",
+    "v1",
+]
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:

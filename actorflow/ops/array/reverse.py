@@ -37,7 +37,7 @@ def _reversed_sequence(c: Inference) -> Shape:
     if source is None:
         return None
     at, batch = (
-        normalize_axis(c.attrs[a], len(source), says=a + " must be < input.dims() ({axis} vs {high})")
+        normalize_axis(c.attrs[a], len(source), says=a + " must be < input rank ({axis} vs {high})")
         for a in ("seq_dim", "batch_dim")
     )
     if at == batch:

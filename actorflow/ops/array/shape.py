@@ -121,7 +121,8 @@ def _reshaped(c: Inference) -> Shape:
         if known:
             if elements % known:
                 raise ValueError(
-                    f"The {elements} elements of {show(c.shapes[0])} can't be divided into {list(wanted)}."
+                    f"Dimension size must be evenly divisible by {known} but is {elements}: the elements of "
+                    f"{show(c.shapes[0])} can't be divided into {list(wanted)}."
                 )
             rest = elements // known
         elif -1 in wanted:

@@ -30,13 +30,14 @@ class Insert(Attempt):
 
 
 class BarrierCore(QueueCore):
-    """The state of one barrier: `store` holds the complete elements, as (number, key, components...)."""
+    """The state of one barrier: `store` holds the complete elements, as (order, call, key, components...)."""
 
     def __init__(self, name: str, components: int) -> None:
         super().__init__(name, Prioritized())
         self._components = components
-        self._incomplete: dict[bytes, tuple[int, list[Any]]] = {}
-        self._numbers = itertools.count(-(2**63))
+        self._incomplete: dict[bytes, tuple[int, int, list[Any]]] = {}
+        self._orders = itertools.count()
+        self._calls = itertools.count(-(2**63))
         self._closing = False
         self._cancelled = False
 
@@ -76,28 +77,28 @@ class BarrierCore(QueueCore):
         if self._cancelled:
             return CancelledError(f"{self} is closed.")
         error: OpError | None = None
-        number = next(self._numbers)
+        call = next(self._calls)
         for key, value in zip(insert.keys, insert.values, strict=True):
-            error = self._insert_one(at, number, key, value)
+            error = self._insert_one(at, call, key, value)
             if error is not None:
                 break
         if self._closing and not self._incomplete:
             self.closed = True
         return error
 
-    def _insert_one(self, at: int, number: int, key: bytes, value: Any) -> OpError | None:
+    def _insert_one(self, at: int, call: int, key: bytes, value: Any) -> OpError | None:
         found = self._incomplete.get(key)
         if found is None:
             if self._closing:
                 return CancelledError(f"{self} is closed, but attempted to insert a brand new key: {key!r}.")
-            found = self._incomplete[key] = (number, [_MISSING] * self._components)
-        number, parts = found  # that of the call which named the key first
+            found = self._incomplete[key] = (next(self._orders), call, [_MISSING] * self._components)
+        order, call, parts = found  # of the call that named the key first
         if parts[at] is not _MISSING:
             return InvalidArgumentError(f"Key {key!r} already has a value for component {at} in {self}.")
         parts[at] = value
         if all(part is not _MISSING for part in parts):
             del self._incomplete[key]
-            self.store.add((number, key, *parts))
+            self.store.add((order, call, key, *parts))
         return None
 
     def close(self, cancel: bool) -> list[Attempt]:

@@ -25,7 +25,7 @@ class QueueSpec:
     capacity: int
     component_types: tuple[DType, ...]
     component_shapes: tuple[Shape, ...]
-    order: tuple[tuple[str, int], ...] = ()
+    order: tuple[tuple[str, Any], ...] = ()
 
     def require(self, other: QueueSpec, node: str) -> None:
         """Raises InvalidArgumentError where the node asks for another queue than this one."""

@@ -81,7 +81,7 @@ def random_shuffle_queue(
     shared_name: str,
     ctx: KernelContext,
 ) -> SharedQueue[Any]:
-    order = (("min_after_dequeue", min_after_dequeue), ("seed", seed), ("seed2", seed2))
+    order = (("min_after_dequeue", min_after_dequeue), ("random seeds", (seed, seed2)))
     spec = QueueSpec(ctx.node.op, shared_name or ctx.node.name, capacity, component_types, shapes, order)
 
     def make() -> QueueCore:
@@ -227,14 +227,14 @@ async def barrier_take_many(
         raise InvalidArgumentError(f"{int(num_elements)} elements were requested of {handle.core}.")
     taken = await handle.perform(Take(int(num_elements), allow_small_batch), step)
     elements = taken.elements
-    indices = xp.array([element[0] for element in elements], np.int64)
+    indices = xp.array([element[1] for element in elements], np.int64)
     keys = np.empty(len(elements), object)
-    keys[:] = [element[1] for element in elements]
+    keys[:] = [element[2] for element in elements]
     spec = handle.spec
     if not spec.component_shapes and elements:
-        shapes = tuple(value.shape for value in elements[0][2:])
+        shapes = tuple(value.shape for value in elements[0][3:])
         spec = QueueSpec("Barrier", spec.name, -1, spec.component_types, shapes)
-    return indices, keys, *spec.batch(xp, [element[2:] for element in elements])
+    return indices, keys, *spec.batch(xp, [element[3:] for element in elements])
 
 
 @kernel("BarrierClose")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from actorflow.autodiff.gradients import gradients
 from actorflow.compat.v1.sessions import Session, get_default_session
+from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import placeholder
 from actorflow.public import public
@@ -67,7 +69,7 @@ def compute_gradient(
     ]
     with y.graph.as_default():
         slope = placeholder(y.dtype, tuple(y_shape))
-        made = gradients(y, sources, slope)
+        made = [None if each is None else convert_to_tensor(each) for each in gradients(y, sources, slope)]
     feeds = {**(extra_feed_dict or {}), **dict(zip(sources, values))}
     found = []
     for source, value, slopes in zip(sources, values, made):
@@ -76,7 +78,7 @@ def compute_gradient(
         found.append(
             (
                 _of_graph(session, slopes, slope, value, y_shape, feeds),
-                _of_steps(session, y, source, value, delta, feeds),
+                _of_steps(session, y, math.prod(y_shape), source, value, delta, feeds),
             )
         )
     return found if several else found[0]
@@ -120,7 +122,7 @@ def _of_graph(session: Session, slopes: Any, slope: Tensor, value: Any, shape: S
     return np.stack(columns, 1) if columns else np.zeros((value.size, 0), value.dtype)
 
 
-def _of_steps(session: Session, y: Tensor, source: Tensor, value: Any, delta: float, feeds: Any) -> Any:
+def _of_steps(session: Session, y: Tensor, size: int, source: Tensor, value: Any, delta: float, feeds: Any) -> Any:
     rows = []
     for place in np.ndindex(*value.shape):
         ends = []
@@ -129,4 +131,4 @@ def _of_steps(session: Session, y: Tensor, source: Tensor, value: Any, delta: fl
             moved[place] += step
             ends.append(np.asarray(session.run(y, {**feeds, source: moved}), np.float64).reshape(-1))
         rows.append((ends[0] - ends[1]) / (2 * delta))
-    return np.array(rows).reshape(value.size, -1)
+    return np.array(rows).reshape(value.size, size)
