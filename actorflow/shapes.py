@@ -229,7 +229,9 @@ def show(shape: Shape) -> str:
     )
 
 
-_SHOWN = re.compile(r"(?<![\w\])}])\((?:(?:\d+|\?)(?:, (?:\d+|\?))+|(?:\d+|\?),)\)|(?<=shape )\(\)")
+_SHOWN = re.compile(
+    r"(?<![\w\])}])\((?:(?:\d+|\?)(?:, (?:\d+|\?))+|(?:\d+|\?),)\)|(?<=shape )\(\)|(?<=Expected )\(\)|(?<=shape: )\(\)"
+)
 
 
 def in_brackets(text: str) -> str:

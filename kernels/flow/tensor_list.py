@@ -9,7 +9,7 @@ import numpy as np
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.shapes import Shape
+from actorflow.shapes import Shape, show
 
 from .lists import Items, Stack
 
@@ -149,14 +149,29 @@ def concat_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Sh
     if not items:
         rest = () if element_shape is None else element_shape[1:]
         return xp.zeros((0, *(size or 0 for size in rest)), element_dtype.numpy_dtype)
+    for at, item in enumerate(items):
+        if not item.ndim:
+            raise InvalidArgumentError(f"Concat saw a scalar shape at index {at} but requires at least vectors.")
+        if item.shape[1:] != items[0].shape[1:]:
+            raise InvalidArgumentError(
+                f"TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {show(items[0].shape[1:])} "
+                f"but index {at} has (excepting dimension 0) shape: {show(item.shape[1:])}"
+            )
     return xp.concatenate(items)
 
 
 @kernel("TensorListSplit")
 def split_list(xp: Any, tensor: Any, lengths: Any) -> Any:
+    if np.ndim(lengths) != 1:
+        raise InvalidArgumentError(f"Expected lengths to be a vector, received shape: {show(np.shape(lengths))}")
+    if not tensor.ndim:
+        raise InvalidArgumentError("Expected value to be at least a vector, but received shape: []")
     sizes = np.asarray(lengths).tolist()
     if sum(sizes) != len(tensor):
-        raise InvalidArgumentError(f"The lengths sum to {sum(sizes)}, but there are {len(tensor)} rows.")
+        raise InvalidArgumentError(
+            f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(sizes)} and value's shape is: "
+            f"{show(tensor.shape)}"
+        )
     ends = np.cumsum(sizes).tolist()
     return Items.of(tensor[end - size : end] for size, end in zip(sizes, ends))
 

@@ -30,7 +30,7 @@ def decode_raw(xp: Any, data: Any, *, out_type: DType, little_endian: bool) -> A
     for index, part in enumerate(parts):
         if len(part) != length:
             raise InvalidArgumentError(
-                f"DecodeRaw requires input strings to all be the same size, but element {index} has size {len(part)} != {length}"
+                f"DecodeRaw requires input strings to all be the same size, but element {index} has size {length} != {len(part)}"
             )
     if length % kind.itemsize:
         raise InvalidArgumentError(
@@ -153,7 +153,9 @@ def _example(text: bytes) -> bytes:
     try:
         return example_from_json(text)
     except (ValueError, TypeError, AttributeError) as error:
-        raise InvalidArgumentError(f"{text[:80]!r} is no JSON form of an Example: {error}.") from error
+        raise InvalidArgumentError(
+            f"Error while parsing JSON: {text[:80]!r} is no form of an Example: {error}."
+        ) from error
 
 
 @kernel("SerializeTensor")
@@ -167,7 +169,7 @@ def serialize_tensor(xp: Any, tensor: Any) -> Any:
 def parse_tensor(xp: Any, serialized: Any, *, out_type: DType) -> Any:
     dtype, array = read_tensor(as_arrays(serialized).item())
     if dtype is not out_type:
-        raise InvalidArgumentError(f"The message holds a tensor of {dtype}, but {out_type} is asked for.")
+        raise InvalidArgumentError(f"Type mismatch between parsed tensor ({dtype}) and dtype ({out_type})")
     return array if dtype is string else xp.asarray(array)
 
 

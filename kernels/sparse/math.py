@@ -26,7 +26,9 @@ def sparse_tensor_dense_matmul(
     if adjoint_a:
         size, rows, columns, factors = size[::-1], columns, rows, xp.conjugate(values)
     if size[1] != right.shape[0]:
-        raise ValueError(f"A matrix of {size[1]} columns can't be multiplied with one of {right.shape[0]} rows.")
+        raise ValueError(
+            f"Dimensions must be equal, but are {size[1]} and {right.shape[0]}: the columns of the first, the rows of the second."
+        )
     result = filled(xp.empty((size[0], right.shape[1]), b.dtype) if out is None else out, 0)
     if result.size and len(rows):
         accumulate(xp, xp.add, result, rows, factors[:, None] * right[columns])

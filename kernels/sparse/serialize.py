@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype, int64
+from actorflow.dtypes import DType, as_dtype, in_words, int64
 from actorflow.errors import InvalidArgumentError
 from actorflow.records.proto_tensor import read_tensor, write_tensor
 from actorflow.records.wire import BrokenMessageError
@@ -89,6 +89,11 @@ def _read(number: int, row: list[bytes], dtype: DType) -> tuple[Any, Any, Any]:
             raise InvalidArgumentError(
                 f"The {what} of serialized sparse tensor {number} are no serialized tensor: {error}"
             ) from None
+        if kind is not wanted and what == "values":
+            raise InvalidArgumentError(
+                f"Requested SparseTensor of type {in_words(wanted)} but SparseTensor[{number}].values.dtype() == "
+                f"{in_words(kind)}"
+            )
         if kind is not wanted:
             raise InvalidArgumentError(f"The {what} of serialized sparse tensor {number} are {kind}, not {wanted}.")
         found.append(array)

@@ -55,8 +55,8 @@ def sparse_to_dense(
         if not (first > 0).all():
             bad = int((first > 0).reshape(len(steps), -1).all(axis=1).argmin()) + 1
             raise ValueError(
-                f"indices[{bad}] = {points[bad].tolist()} is repeated or out of order; sort them with sparse_reorder, or say "
-                f"validate_indices=False."
+                f"indices[{bad}] = {points[bad].tolist()} is {'out of order' if steps[bad - 1].any() else 'repeated'}: sort "
+                f"them with sparse_reorder, or say validate_indices=False."
             )
     if out is None:
         out = xp.empty(tuple(shape.tolist()), values.dtype)

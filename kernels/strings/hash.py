@@ -39,7 +39,7 @@ def string_to_hash_bucket_fast(xp: Any, x: Any, *, num_buckets: int) -> Any:
 @kernel("StringToHashBucketStrong")
 def string_to_hash_bucket_strong(xp: Any, x: Any, *, num_buckets: int, key: Sequence[int]) -> Any:
     if len(key) != 2:
-        raise ValueError(f"The key has to have two numbers, but {list(key)} was given.")
+        raise ValueError(f"Key must have 2 elements, but {list(key)} was given.")
     k0, k1 = (int(k) & _MASK for k in key)
     return _buckets(xp, partial(siphash, k0=k0, k1=k1), partial(packed_hash.siphashes, k0=k0, k1=k1), x, num_buckets)
 

@@ -65,8 +65,8 @@ def string_split_v2(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
 @kernel("ReduceJoin")
 def reduce_join(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str) -> Any:
     gone = [axis_in(int(axis), x.ndim) for axis in np.atleast_1d(axes)]
-    if len(set(gone)) < len(gone):
-        raise ValueError(f"The axes {np.atleast_1d(axes).tolist()} have one twice.")
+    if twice := [axis for i, axis in enumerate(gone) if axis in gone[:i]]:
+        raise ValueError(f"Duplicate reduction dimension {twice[0]} in {np.atleast_1d(axes).tolist()}.")
     kept = [i for i in range(x.ndim) if i not in gone]
     shape = [x.shape[i] for i in kept]
     # The first of the axes is joined first, so it is the innermost.

@@ -17,7 +17,7 @@ from actorflow.shapes import Shape, merge, show
 def _diag_shape(c: Inference) -> Shape:
     shape = c.shapes[0]
     if shape == ():
-        raise ValueError("A scalar is no diagonal: at least one dimension is needed.")
+        raise ValueError("Shape must be at least rank 1 but is rank 0: a scalar is no diagonal.")
     return None if shape is None else shape + shape
 
 

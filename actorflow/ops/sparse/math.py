@@ -41,7 +41,9 @@ def _product(c: Inference) -> Shape:
         return (rows, None)
     depth, columns = b[::-1] if c.attrs["adjoint_b"] else b
     if not compatible((inner,), (depth,)):
-        raise ValueError(f"A matrix of {inner} columns can't be multiplied with one of {depth} rows.")
+        raise ValueError(
+            f"Dimensions must be equal, but are {inner} and {depth}: the columns of the first, the rows of the second."
+        )
     return (rows, columns)
 
 

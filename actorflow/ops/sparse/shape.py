@@ -173,14 +173,17 @@ def resolve_shape(before: Any, after: Any) -> Any:
     sizes = np.array(after, np.int64)
     free = np.flatnonzero(sizes == -1)
     if len(free) > 1 or (sizes < -1).any():
-        raise ValueError(f"The new shape {sizes.tolist()} may have one -1, and no other negative size.")
+        raise ValueError(f"only one output dimension may be -1, and no other negative: {sizes.tolist()}.")
     if len(free):
         others = int(np.prod(sizes[sizes != -1], dtype=np.int64))
         if others == 0:
             raise ValueError(f"The -1 of {sizes.tolist()} can't be inferred, because another size is 0.")
         sizes[free] = total // others
     if int(np.prod(sizes, dtype=np.int64)) != total:
-        raise ValueError(f"A tensor of {total} elements can't have the shape {np.asarray(after).tolist()}.")
+        raise ValueError(
+            f"Cannot reshape: Input to reshape is a tensor with {total} dense values, but the requested shape "
+            f"{'requires a multiple of' if len(free) else 'has'} {others if len(free) else int(np.prod(sizes, dtype=np.int64))}."
+        )
     return sizes
 
 
@@ -255,11 +258,15 @@ def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = No
             raise ValueError(f"A new shape of rank {show(wanted.static_shape)} is not one for {source!r}.")
         before, after = source.static_shape, known_value(wanted)
         if before is not None and after is not None and any(a is not None and a > b for a, b in zip(before, after)):
-            raise ValueError(f"The new shape {after.tolist()} has a smaller size than {show(before)}.")
-        same_rank = Assert(equal(size(wanted), size(source.dense_shape)), ["The new shape has another rank."])
+            raise ValueError(f"The new shape {after.tolist()} should have dimension sizes of at least {show(before)}.")
+        same_rank = Assert(
+            equal(size(wanted), size(source.dense_shape)),
+            ["x == y did not hold element-wise: the new shape has another rank."],
+        )
         with wanted.graph.control_dependencies([same_rank]):
             fits = Assert(
-                reduce_all(less_equal(source.dense_shape, wanted)), ["The new shape has a smaller size.", wanted]
+                reduce_all(less_equal(source.dense_shape, wanted)),
+                ["x <= y did not hold element-wise: the new shape has a smaller size.", wanted],
             )
         found = SparseTensor(source.indices, source.values, with_dependencies([fits], wanted))
         return with_shape(found, None if after is None else tuple(int(n) for n in after))

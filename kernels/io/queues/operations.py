@@ -108,7 +108,7 @@ def draws(seed: int, seed2: int) -> Draw:
 def select_queue(xp: Any, otherwise: Any, handle: Any, index: Any, *, position: int, count: int) -> Any:
     at = int(index)
     if not 0 <= at < count:
-        raise InvalidArgumentError(f"The index {at} selects none of {count} queues.")
+        raise InvalidArgumentError(f"Index {at} is not in [0, {count}), the queues to select from.")
     return handle if at == position else otherwise
 
 
