@@ -21,7 +21,7 @@ def sparse_concat(xp: Any, inputs: Any, *, concat_dim: int) -> Any:
     for number, (rows, shape) in enumerate(zip(indices, shapes)):
         if len(shape) != rank or any(shape[i] != shapes[0][i] for i in range(rank) if i != axis):
             raise ValueError(
-                f"Input shapes must match: sparse tensor {number} has {shape.tolist()}, which differs from {shapes[0].tolist()} in "
+                f"Input shapes must match: tensor {number} has {shape.tolist()}, which differs from {shapes[0].tolist()} in "
                 f"another dimension than {axis}."
             )
         step = xp.zeros(rank, xp.int64)
