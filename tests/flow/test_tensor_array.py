@@ -172,7 +172,7 @@ def test_errors_of_a_run(run: Run, words: str, build: Any) -> None:
 
 def test_an_element_written_in_two_iterations(run: Run) -> None:
     _, a = af.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a.write(0, i)), (0, af.TensorArray(af.int32, size=3)))
-    with pytest.raises(errors.InvalidArgumentError, match="Element 0 of the list is written, but was written before"):
+    with pytest.raises(errors.InvalidArgumentError, match="Could not write to TensorArray index 0"):
         run(a.stack())
 
 
