@@ -202,5 +202,5 @@ async def test_elements_are_inserted_and_removed() -> None:
         assert second.tolist() == [5, 1, 2, 3, 6]
         assert third.tolist() == [5, 2, 3, 6]
         for one in beyond:
-            with pytest.raises(af.errors.InvalidArgumentError, match="3 elements|array size is: 3"):
+            with pytest.raises(af.errors.InvalidArgumentError, match=r"3 elements|array size is: 3"):
                 await session.run(one)
