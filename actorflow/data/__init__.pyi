@@ -16,8 +16,9 @@ once for a block. A stage keeps in itself, whenever it waits, all that it has ta
 takes nothing away, and a checkpoint can be made in the midst of a pull: a run that goes on there sees the next element.
 
 dataset.py      `Dataset` and its stages
-experimental.py names that TensorFlow 1.15 keeps in `tf.data.experimental`
+experimental/   names that TensorFlow 1.15 keeps in `tf.data.experimental`
 functions/      functions of elements: traced into graphs, or awaited
+identity.py     a digest of a description: whether a place is one in this input
 iteration.py    how a dataset is gone through: `async for`, `for`, and the iterators of graphs
 iterator.py     `Iterator`: the iterators of graphs
 node.py         `Node`: one stage of a description, and descriptions on the wire

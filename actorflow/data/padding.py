@@ -23,14 +23,15 @@ def padded_shapes(spec: Spec, given: Any) -> list[Any]:
         ValueError: a shape has another rank, or a smaller size, than the component.
         TypeError: it is no vector of integers.
     """
-    leaves = tensor_leaves(spec)
+    shapes = shapes_of_leaves(spec, given)
+    return [_sizes(leaf.static_shape, shape) for leaf, shape in zip(tensor_leaves(spec), shapes)]
+
+
+def shapes_of_leaves(spec: Spec, given: Any) -> list[Any]:
+    """The shape of each leaf in a structure of shapes. Raises TypeError for another structure."""
     if given is None:
-        shapes: list[Any] = [None] * len(leaves)
-    elif isinstance(spec.structure, TensorSpec):
-        shapes = [given]
-    else:
-        shapes = _like(spec.structure, given)
-    return [_sizes(leaf.static_shape, shape) for leaf, shape in zip(leaves, shapes)]
+        return [None] * len(spec.leaves)
+    return [given] if isinstance(spec.structure, TensorSpec) else _like(spec.structure, given)
 
 
 def _sizes(known: Shape, shape: Any) -> Any:

@@ -8,15 +8,19 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from actorflow.data.identity import identity
 from actorflow.data.node import Node
 from actorflow.data.spec import Element, Spec, fits
 from actorflow.data.stage import EndOfSequence, Running, Stage, read_state, write_state
 from actorflow.data.statistics import IteratorStatistics, PullWaits, statistics_of, waiting_of
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
+from actorflow.logs import get_logger
 from actorflow.records.reading.fair_lock import FairLock
 from actorflow.records.roots import FileRoots
 from actorflow.runtime.diagnostics.waits import Wait
 
+_LOG = get_logger("data")
+_PLACE = "place"
 _alive: set[weakref.ref[Pulling]] = set()
 
 
@@ -137,6 +141,7 @@ class IteratorResource:
         self._pulling: Pulling | None = None
         self._saved: bytes | None = None
         """The state that a restore has brought, until an element is taken."""
+        self._identity: bytes | None = None
         self._lock = threading.Lock()
 
     def initialize(self, node: Node, roots: FileRoots) -> None:
@@ -148,9 +153,10 @@ class IteratorResource:
         self._check(node.spec)
         with self._lock:
             before, self._pulling = self._pulling, Pulling(node, roots)
+            self._identity = None
             saved, self._saved = self._saved, None
             if saved:
-                self._pulling.restore(saved, again=True)
+                self._take_up(saved)
         if before is not None:
             before.abort()
 
@@ -200,14 +206,39 @@ class IteratorResource:
 
     def state(self) -> bytes:
         """Its place, with all that its stages hold. At its end that of a fresh one, so that a later run has input again."""
-        return b"" if self._pulling is None or self._pulling.ended else self._pulling.state()
+        if self._pulling is None or self._pulling.ended:
+            return b""
+        return write_state([_PLACE, self._input(), self._pulling.state()])
 
     def restore(self, state: bytes) -> None:
         """Goes to where it was. A dataset that it gets before an element was taken begins there too. From behind its last element
-        it begins again, as from its end."""
+        it begins again, as from its end. A dataset that is another one than that of the place begins at its beginning."""
         self._saved = state
         if self._pulling is not None:
+            self._take_up(state)
+
+    def _input(self) -> bytes:
+        """The digest of its dataset."""
+        assert self._pulling is not None
+        if self._identity is None:
+            self._identity = identity(self._pulling.node)
+        return self._identity
+
+    def _take_up(self, state: bytes) -> None:
+        """Goes to a place, where it is one of its dataset."""
+        assert self._pulling is not None
+        content = read_state(state) if state else None
+        if not isinstance(content, list) or content[:1] != [_PLACE]:
             self._pulling.restore(state, again=True)
+        elif content[1] == self._input():
+            self._pulling.restore(content[2], again=True)
+        else:
+            _LOG.info(
+                "the checkpoint has the place in another input: this one begins at its beginning",
+                iterator=self.name,
+                input=str(self._pulling.node),
+            )
+            self._pulling.restore(b"", again=True)
 
     def close(self) -> None:
         """Ends its tasks."""

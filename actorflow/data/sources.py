@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorflow.data.node import Node, parameter, spec_of
-from actorflow.data.spec import Spec, declared, dense_leaves, parse
+from actorflow.data.spec import SparseTensorSpec, Spec, declared, dense_leaves, parse
 from actorflow.dtypes import DTypeLike, int64, string
 from actorflow.eager.functions.signature import TensorSpec
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.ops.flow.py_func import PythonFunction
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ class Sources:
             ValueError: a tensor is a scalar, or their first sizes differ.
         """
         values, spec = _given(tensors)
-        dense_leaves(spec, "Slices")
+        if spec.sparse:
+            return _sparse_slices(values, spec)
         sizes: set[int | None] = set()
-        for leaf in spec.leaves:
+        for leaf in dense_leaves(spec, "Slices"):
             if leaf.static_shape == ():
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1: a scalar has no slices.")
             sizes.add(None if leaf.static_shape is None else leaf.static_shape[0])
@@ -64,6 +66,27 @@ class Sources:
             lambda leaf: TensorSpec(None if leaf.static_shape is None else leaf.static_shape[1:], leaf.dtype)
         )
         return _made("slices", row, tensors=values)
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+        """The rows of a sparse tensor, each a sparse tensor (`tf.data.Dataset.from_sparse_tensor_slices`).
+
+        Example:
+            >>> rows = af.data.Dataset.from_sparse_tensor_slices(af.SparseTensor([[0, 1], [2, 0]], [5, 7], [3, 2]))
+            >>> [row.values.tolist() async for row in rows]
+            [[5], [], [7]]
+
+        Args:
+            sparse_tensor: a SparseTensor or SparseTensorValue of rank 1 or more, its indices in order.
+
+        Raises:
+            TypeError: it is no sparse tensor.
+        """
+        if not isinstance(sparse_tensor, (SparseTensor, SparseTensorValue)):
+            raise TypeError(
+                f"`sparse_tensor` must be a `tf.SparseTensor` object, but it is a {type(sparse_tensor).__name__}."
+            )
+        return Sources.from_tensor_slices(sparse_tensor)
 
     @staticmethod
     def from_generator(
@@ -195,6 +218,20 @@ def _made(kind: str, spec: Spec, **keywords: Any) -> Dataset:
     from actorflow.data.dataset import Dataset
 
     return Dataset(Node(kind, spec, **keywords))
+
+
+def _sparse_slices(values: tuple[Any, ...], spec: Spec) -> Dataset:
+    """The rows of tensors of which some are sparse."""
+    leaves = list(spec.leaves)
+    rows: list[Any] = []
+    for place, leaf in enumerate(leaves):
+        if place in spec.sparse:
+            shape = leaves[place + 2].static_shape
+            rank = None if shape is None or shape[0] is None else shape[0] - 1
+            rows += SparseTensorSpec(None if rank is None else [None] * rank, leaves[place + 1].dtype).parts
+        elif len(rows) == place:
+            rows.append(TensorSpec(None if leaf.static_shape is None else leaf.static_shape[1:], leaf.dtype))
+    return _made("sparse_slices", Spec(spec.rebuild(rows)), tensors=values, options={"sparse": list(spec.sparse)})
 
 
 def _given(structure: Any) -> tuple[tuple[Any, ...], Spec]:

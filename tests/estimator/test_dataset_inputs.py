@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import actorflow as af
 
@@ -72,3 +73,86 @@ def test_a_training_goes_on_with_the_next_element(tmp_path: Path) -> None:
     estimator.train(shuffled)
     assert len(model.seen) == 14
     assert np.array_equal(np.sort([*model.seen, *again.seen]), np.arange(40))
+
+
+def labelled(x: Any) -> Any:
+    x = af.reshape(af.cast(x, af.float32), [])
+    return {"x": x}, x
+
+
+def sliced(first: int) -> Any:
+    return lambda: af.data.Dataset.from_tensor_slices(np.arange(first, first + 10)).map(labelled).batch(2)
+
+
+def generated(first: int) -> Any:
+    def generator() -> Any:
+        return iter(range(first, first + 10))
+
+    return lambda: af.data.Dataset.from_generator(generator, af.int64, []).map(labelled).batch(2)
+
+
+def mapped(first: int) -> Any:
+    return lambda: af.data.Dataset.range(10).map(lambda x: labelled(x + first)).batch(2)
+
+
+def called(first: int) -> Any:
+    return lambda: (
+        af.data.Dataset.range(10).map(lambda x: labelled(af.py_func(lambda y: y + first, [x], af.int64))).batch(2)
+    )
+
+
+def read(first: int) -> Any:
+    def names() -> Any:
+        name = f"rows{first}.txt"
+        Path(name).write_text("".join(f"{number}\n" for number in range(first, first + 10)))
+        lines = af.data.TextLineDataset(name)
+        return lines.map(lambda line: labelled(af.string_to_number(line, af.int64))).batch(2)
+
+    return names
+
+
+INPUTS = pytest.mark.parametrize("kind", [sliced, generated, mapped, called, read])
+
+
+@INPUTS
+@pytest.mark.parametrize("again", [False, True], ids=["one Estimator", "another Estimator"])
+def test_another_input_begins_at_its_beginning_and_the_same_one_goes_on(
+    kind: Any, again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = Model()
+    estimator = af.blocking.Estimator(model, str(tmp_path / "model"))
+    for first, expected in (
+        (0, range(4)),
+        (100, range(100, 104)),
+        (100, range(104, 108)),
+        (0, range(4)),
+        (0, range(4, 8)),
+    ):
+        model.seen.clear()
+        estimator.train(kind(first), steps=2)
+        assert model.seen == list(expected)
+        if again:
+            estimator = af.blocking.Estimator(model, str(tmp_path / "model"))
+
+
+def test_another_size_of_batches_is_another_input(tmp_path: Path) -> None:
+    model = Model()
+    estimator = af.blocking.Estimator(model, str(tmp_path))
+    estimator.train(numbers(12), steps=2)
+    estimator.train(lambda: numbers(12)().unbatch().batch(3), steps=1)
+    assert model.seen == [0, 1, 2, 3, 0, 1, 2]
+
+
+def test_a_place_that_the_input_no_longer_has_is_refused(tmp_path: Path) -> None:
+    """Neither the next batch nor the first one is right then: the file is another one under the same name."""
+    path = tmp_path / "rows.txt"
+
+    def lines() -> Any:
+        return af.data.TextLineDataset(str(path)).map(lambda line: labelled(af.string_to_number(line))).batch(2)
+
+    path.write_text("1\n" * 10)
+    af.blocking.Estimator(Model(), str(tmp_path / "model")).train(lines, steps=4)
+    path.write_text("2\n" * 3)
+    with pytest.raises(af.errors.DataLossError, match="has 6 bytes"):
+        af.blocking.Estimator(Model(), str(tmp_path / "model")).train(lines, steps=1)

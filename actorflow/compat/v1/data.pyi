@@ -3,6 +3,7 @@
 from actorflow.data import experimental as experimental
 from actorflow.data.dataset import AUTOTUNE as AUTOTUNE
 from actorflow.data.dataset import Dataset as Dataset
+from actorflow.data.experimental.options import Options as Options
 from actorflow.data.iteration import DatasetIterator as DatasetIterator
 from actorflow.data.iterator import Iterator as Iterator
 from actorflow.data.iterator import get_output_classes as get_output_classes
@@ -25,6 +26,7 @@ __all__ = [
     "FixedLengthRecordDataset",
     "Iterator",
     "IteratorStatistics",
+    "Options",
     "SharedFiles",
     "TFRecordDataset",
     "TextLineDataset",

@@ -103,6 +103,7 @@ NAMES: dict[str, dict[str, str]] = {
     "tf.blocking": {},
     "tf.dashboard": {},
     "tf.data": {
+        "Options": "actorflow.data.experimental.options",
         "experimental": "actorflow.data.experimental:",
         "get_output_classes": "actorflow.data.iterator",
         "get_output_shapes": "actorflow.data.iterator",

@@ -4,6 +4,7 @@ ahead.py        stages that work in tasks of their own: `prefetch`, and what `ma
 batching.py     `batch`, `padded_batch`, `unbatch`, `window`
 caching.py      `cache`, in memory and in a file
 combining.py    `zip`, `concatenate`, `repeat`
+grouping.py     `group_by_window`, `scan`, `unique`, `choose`
 generators.py   `generator`: generators and asynchronous generators of Python
 mapping.py      `map`, `filter`, `take_while`, `reduce`
 nested.py       `interleave`, of which `flat_map` is a case: a dataset of each element
@@ -19,6 +20,7 @@ from actorflow.data.stages import (
     caching,
     combining,
     generators,
+    grouping,
     mapping,
     nested,
     records,
@@ -28,5 +30,6 @@ from actorflow.data.stages import (
 )
 
 __all__ = [
-    "ahead", "batching", "caching", "combining", "generators", "mapping", "nested", "records", "selecting", "shuffling", "sources"
+    "ahead", "batching", "caching", "combining", "generators", "grouping", "mapping", "nested", "records", "selecting",
+    "shuffling", "sources",
 ]  # fmt: skip

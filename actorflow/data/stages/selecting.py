@@ -9,7 +9,7 @@ import numpy as np
 
 from actorflow.data.spec import Element
 from actorflow.data.stage import BLOCK, EndOfSequence, OneInput, stage
-from actorflow.errors import InvalidArgumentError, OpError
+from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError
 from actorflow.logs import get_logger
 
 _LOG = get_logger("data")
@@ -91,6 +91,26 @@ class IgnoreErrors(OneInput):
                 if self.node.options["log"]:
                     _LOG.warning("an element is left out", stage=str(self.node), error=str(error))
                 await asyncio.sleep(0)  # a source that fails again and again does not hold the event loop
+
+
+@stage("counted")
+class AsMany(Counted):
+    """All elements, of which there is the number that was stated."""
+
+    async def next(self, most: int) -> list[Element]:
+        count = self.node.options["count"]
+        try:
+            elements = await self.input.block(most)
+        except EndOfSequence:
+            if self.index < count or count == -1:
+                raise FailedPreconditionError(
+                    f"Input dataset was expected to contain {count} elements but contained only {self.index} elements."
+                ) from None
+            raise
+        self.index += len(elements)
+        if self.index > count >= 0:
+            raise FailedPreconditionError(f"Input dataset was expected to contain {count} elements but contained more.")
+        return elements
 
 
 @stage("enumerate")

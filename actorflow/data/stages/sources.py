@@ -9,7 +9,7 @@ import numpy as np
 from actorflow.data.node import array
 from actorflow.data.spec import Element
 from actorflow.data.stage import EndOfSequence, Source, Stage, stage
-from actorflow.errors import InvalidArgumentError
+from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.records.reading.opening import matching, on_thread
 
 
@@ -36,6 +36,44 @@ class Slices(Source):
 
     def take(self, most: int) -> list[Element]:
         return list(zip(*[column[self.index : self.index + most] for column in self.columns]))
+
+
+@stage("sparse_slices")
+class SparseSlices(Source):
+    """The rows of its tensors, of which some are sparse: indices, values and shape of each."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.columns = [array(tensor) for tensor in self.node.tensors]
+        self.places = set(self.node.options["sparse"])
+        self.sizes = {int(self.columns[place + 2][0]) for place in self.places}
+        inner = {place + part for place in self.places for part in range(3)}
+        self.dense = [place for place in range(len(self.columns)) if place not in inner]
+        self.sizes |= {self.columns[place].shape[0] for place in self.dense}
+        if len(self.sizes) != 1:
+            raise InvalidArgumentError(
+                f"Slices are taken of tensors of one first size, but the sizes are {sorted(self.sizes)}."
+            )
+        (self.size,) = self.sizes
+        for place in self.places:
+            if np.any(np.diff(self.columns[place][:, 0]) < 0):
+                raise UnimplementedError(
+                    "The indices of a sparse tensor are not in order: sort them by tf.sparse.reorder first."
+                )
+
+    def take(self, most: int) -> list[Element]:
+        return [self._row(index) for index in range(self.index, min(self.index + most, self.size))]
+
+    def _row(self, index: int) -> Element:
+        row: list[Any] = []
+        for place, column in enumerate(self.columns):
+            if place in self.places:
+                begin, end = np.searchsorted(column[:, 0], [index, index + 1])
+                values, shape = self.columns[place + 1 : place + 3]
+                row += [column[begin:end, 1:], values[begin:end], shape[1:]]
+            elif place in self.dense:
+                row.append(column[index])
+        return tuple(row)
 
 
 @stage("range")

@@ -47,6 +47,11 @@ def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, ro
             raise DataLossError(f"The file {stream.path!r} was replaced by another while it was read.")
         stream = replace(stream, identity=identity)
         if not packing:
+            if at.offset > status.st_size:
+                raise DataLossError(
+                    f"The place in the file {stream.path!r} is byte {at.offset}, but the file has {status.st_size} bytes.",
+                    hint="It is another file, or was cut off, since the checkpoint. Begin with a new iterator or model_dir.",
+                )
             if isinstance(how, FixedLength) and (misfit := how.misfit(status.st_size)) is not None:
                 raise InvalidArgumentError(f"The file {stream.path!r} does not fall into whole records: {misfit}.")
             os.lseek(fd, at.offset, os.SEEK_SET)

@@ -8,11 +8,8 @@ from typing import Any, TypeAlias
 from actorflow.data.dataset import AUTOTUNE, Dataset
 from actorflow.dtypes import DTypeLike, as_dtype, int64
 from actorflow.ops.math.cast import cast
-from actorflow.public import public
 
 Transformation: TypeAlias = Callable[[Dataset], Dataset]
-
-public("tf.data:experimental")
 
 __all__ = [
     "AUTOTUNE", "Counter", "copy_to_device", "enumerate_dataset", "get_single_element", "ignore_errors", "map_and_batch",
