@@ -186,10 +186,11 @@ def _wider(kind: DType, text: str, na: str) -> DType:
 def _holds(kind: DType, text: str) -> bool:
     try:
         if kind in (int32, int64):
-            limit = 2 ** (31 if kind is int32 else 63)
-            return -limit <= int(text) < limit
+            end: int = 2 ** (31 if kind is int32 else 63)
+            return -end <= int(text) < end
         if kind in (float32, float64):
-            return bool(abs(float(text)) <= np.finfo(kind.numpy_dtype).max)
+            limit: float = np.finfo(kind.numpy_dtype).max
+            return abs(float(text)) <= limit
     except ValueError:
         return False
     return True
