@@ -416,6 +416,10 @@ class Graph(Interchange):
     def finalized(self) -> bool:
         return self._finalized
 
+    def _unsafe_unfinalize(self) -> None:
+        """Takes `finalize` back: for whoever has finalized the graph for a time, as monitored sessions do."""
+        self._finalized = False
+
     def as_default(self) -> AbstractContextManager[Graph]:
         """Makes this the graph to which ops add, inside the block."""
         return scopes.default_graph(self)

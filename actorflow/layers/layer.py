@@ -193,6 +193,8 @@ class Layer:
         self._weights.append((made, learned))
         return made
 
+    add_variable = add_weight
+
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds a loss, or a list of them, to `losses` and to the collection REGULARIZATION_LOSSES.
 

@@ -70,6 +70,7 @@ class Monitored:
         self._hooks, self._grace = list(hooks or ()), grace
         self._face = face
         self._graph = get_default_graph()
+        self._was_finalized = self._graph.finalized
         self._loop: Loop | None = None
         self._closed = False
 
@@ -77,6 +78,11 @@ class Monitored:
     def graph(self) -> Graph:
         """The graph."""
         return self._graph
+
+    @property
+    def _monitored(self) -> Any:
+        """The session within, for a Saver."""
+        return self._open.session
 
     def should_stop(self) -> bool:
         """Whether a hook wants the training to end, or it has ended."""
@@ -100,8 +106,14 @@ class Monitored:
             yield from loop.create()
         except BaseException:
             yield from loop.close()
+            self._release()
             raise
         self._loop = loop
+
+    def _release(self) -> None:
+        """Lets the graph be changed again, and be used by another session, unless it was finalized before this one."""
+        if not self._was_finalized:
+            self._graph._unsafe_unfinalize()
 
     def _host(self) -> Host:
         with self._graph.as_default():
@@ -131,7 +143,10 @@ class Monitored:
                 yield from loop.finish()
         finally:
             self._loop = None
-            yield from loop.close()
+            try:
+                yield from loop.close()
+            finally:
+                self._release()
         return ends
 
 
@@ -165,7 +180,7 @@ class _Later:
 class MonitoredSession(Monitored):
     """A session whose runs are steps of a training: hooks take part in each, and after a loss a step is done again.
 
-    The end of the input, an `OutOfRangeError`, ends the block without an error. The graph is finalized.
+    The end of the input, an `OutOfRangeError`, ends the block without an error. The graph is finalized until its end.
 
     Example:
         >>> step = af.train.create_global_step().assign_add(1)

@@ -99,6 +99,14 @@ def test_f56_equal_clusters_are_equal_whatever_their_spelling(cluster: dict[str,
         assert ClusterSpec({**full.as_dict(), "another": ["host:65535"]}).cluster_id != spec.cluster_id
 
 
+def test_a_port_of_zero_describes_a_task_that_can_t_be_reached() -> None:
+    spec = ClusterSpec({"ps": ["a:0"], "worker": ["a:0", "b:1"]})
+    assert spec.tasks == ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
+    assert spec.address_of("/job:worker/task:1") == "tcp://b:1"
+    with pytest.raises(InvalidArgumentError, match="Job 'ps', task 0: the port of 'tcp://a:0' is 0"):
+        spec.address_of("/job:ps/task:0")
+
+
 def test_f56_the_cluster_id_is_the_same_in_every_release() -> None:
     assert ClusterSpec({"ps": ["ps0:7070"], "worker": {0: "w0:7070"}}).cluster_id == "df8156e7a5c71ad1"
 
@@ -108,7 +116,7 @@ def test_f56_the_cluster_id_is_the_same_in_every_release() -> None:
     [
         ({"ps": ["a:1", "b:2", "A:1"]}, r"/job:ps/task:0 and /job:ps/task:2 have the same address, A:1"),
         ({"ps": ["a:1"], "worker": ["tcp://a:01"]}, r"/job:ps/task:0 and /job:worker/task:0 have the same address"),
-        ({"ps": ["a:0"]}, r"Job 'ps', task 0: the port of 'a:0' is '0'"),
+        ({"ps": ["a:65536"]}, r"Job 'ps', task 0: the port of 'a:65536' is '65536'"),
         ({"ps": ["a:1", "a:65536"]}, r"Job 'ps', task 1: the port of 'a:65536'"),
         ({"ps": ["a:x"]}, r"the port of 'a:x' is 'x'"),
         ({"ps": ["a:"]}, r"the port of 'a:' is ''"),

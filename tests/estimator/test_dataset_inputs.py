@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,32 @@ def test_a_place_that_the_input_no_longer_has_is_refused(tmp_path: Path) -> None
     path.write_text("2\n" * 3)
     with pytest.raises(af.errors.DataLossError, match="has 6 bytes"):
         af.blocking.Estimator(Model(), str(tmp_path / "model")).train(lines, steps=1)
+
+
+def test_arguments_that_a_partial_model_function_has_are_not_asked_of_it(tmp_path: Path) -> None:
+    def model_fn(scale: float, features: Any, labels: Any, mode: str, params: Any, power: int = 1) -> Any:
+        assert (scale, power, params) == (2.0, 3, {"rate": 0.5})
+        return Model()(features, labels, mode)
+
+    partial_fn = functools.partial(functools.partial(model_fn, 2.0), power=3)
+    estimator = af.blocking.Estimator(partial_fn, str(tmp_path), params={"rate": 0.5})
+    assert estimator.train(numbers(2)).get_variable_value("global_step") == 1
+
+
+@pytest.mark.parametrize("config", [None, "given"])
+def test_an_estimator_of_tensorflows_names_places_softly_unless_a_configuration_says_otherwise(
+    config: str | None, tmp_path: Path
+) -> None:
+    import actorflow.compat.v1 as tf
+
+    def model_fn(features: Any, labels: Any, mode: str) -> Any:
+        with tf.device("/device:GPU:7"):
+            return Model()(features, labels, mode)
+
+    strict = None if config is None else tf.estimator.RunConfig(session_config=tf.ConfigProto())
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path), config=strict)
+    if config is None:
+        estimator.train(numbers(2))
+    else:
+        with pytest.raises(af.errors.InvalidArgumentError, match="GPU:7"):
+            estimator.train(numbers(2))

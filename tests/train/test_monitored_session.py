@@ -482,3 +482,47 @@ async def test_programs_run_with_await_and_without() -> None:
         assert await machine.on_thread(lambda: perform_blocking(work(), driver)) == values  # type: ignore[arg-type]
     finally:
         driver.close()
+
+
+def test_a_session_after_another_one_of_the_same_graph_goes_on(tmp_path: Path) -> None:
+    for session_of in (
+        lambda: tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path)),
+        lambda: tf.train.SingularMonitoredSession(checkpoint_dir=str(tmp_path)),
+        lambda: tf.train.MonitoredSession(tf.train.ChiefSessionCreator(checkpoint_dir=str(tmp_path))),
+    ):
+        with tf.Graph().as_default() as graph:
+            step = tf.train.get_or_create_global_step()
+            increase = tf.assign_add(step, 1)
+            for _ in range(2):
+                with session_of() as session:
+                    session.run(increase)
+                    assert graph.finalized
+                assert not graph.finalized
+                tf.no_op()
+
+
+def test_a_graph_that_was_finalized_before_stays_so() -> None:
+    with tf.Graph().as_default() as graph:
+        v = tf.Variable(1.0)
+        scaffold = tf.train.Scaffold().finalize()
+        creator = tf.train.ChiefSessionCreator(scaffold)
+        scaffold.model = None
+        graph._unsafe_unfinalize()
+        with tf.train.MonitoredSession(creator) as session:
+            assert session.run(v) == 1.0
+        graph.finalize()
+        with tf.train.MonitoredSession(creator) as session:
+            assert session.run(v) == 1.0
+        assert graph.finalized
+
+
+def test_a_saver_takes_a_monitored_session_for_the_one_within(tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(1.0)
+        double = v.assign(v * 2.0)
+        saver = tf.train.Saver()
+        with tf.train.MonitoredTrainingSession() as session:
+            path = saver.save(session, str(tmp_path / "m"))
+            assert session.run(double) == 2.0
+            saver.restore(session, path)
+            assert session.run(v) == 1.0

@@ -64,7 +64,7 @@ class ClusterSpec:
             for index, address in tasks.items():
                 name = task_name(job, index)
                 place = self._places[name] = canonical(address, f"Job {job!r}, task {index}")
-                if place in owners:
+                if place in owners and not place.endswith(":0"):
                     raise InvalidArgumentError(
                         f"{owners[place]} and {name} have the same address, {address}.",
                         hint="Each task is a process of its own and needs a port of its own.",
@@ -174,7 +174,13 @@ class ClusterSpec:
         """
         job, index = parse_task(task)
         self.task_address(job, index)
-        return self._places[task_name(job, index)]
+        address = self._places[task_name(job, index)]
+        if address.endswith(":0"):
+            raise InvalidArgumentError(
+                f"Job {job!r}, task {index}: the port of {address!r} is 0, which stands for none; ports begin at 1.",
+                hint="A cluster with it can be described, but not reached: write the port that the task listens on.",
+            )
+        return address
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ClusterSpec) and self._places == other._places
@@ -250,7 +256,7 @@ def canonical(address: str, where: str = "An address") -> str:
             f"{where}: {address!r} says where to listen, but not where others reach the task.",
             hint="Write the name or number of its host here; `--listen` is where a process listens.",
         )
-    if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65536):
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
         raise InvalidArgumentError(f"{where}: the port of {address!r} is {port!r}; ports are numbers from 1 to 65535.")
     return f"{scheme}://{host.lower()}:{int(port)}"
 

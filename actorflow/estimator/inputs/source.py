@@ -10,6 +10,7 @@ import inspect
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,8 @@ def arguments(function: Callable[..., Any]) -> list[str]:
     except (TypeError, ValueError):
         return []
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [parameter.name for parameter in found if parameter.kind not in kinds]
+    bound = getattr(function, "keywords", {}) if isinstance(function, partial) else {}
+    return [parameter.name for parameter in found if parameter.kind not in kinds and parameter.name not in bound]
 
 
 def tensors(graph: Graph, value: Any, mode: str) -> tuple[Any, Any]:

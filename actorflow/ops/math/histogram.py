@@ -9,8 +9,9 @@ import numpy as np
 from actorflow import dtypes as dt
 from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.default_graph import control_dependencies
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.array.constant import ones_like, zeros
+from actorflow.ops.array.constant import constant, ones_like, zeros
 from actorflow.ops.array.join import stack
 from actorflow.ops.array.scatter import scatter_nd
 from actorflow.ops.array.shape import size, squeeze
@@ -20,8 +21,8 @@ from actorflow.ops.math.arithmetic import maximum, minimum, truediv
 from actorflow.ops.math.cast import cast
 from actorflow.ops.math.clip import clip_by_value
 from actorflow.ops.math.elementwise import floor
-from actorflow.ops.math.logic import greater
-from actorflow.ops.math.reduction import reduce_max
+from actorflow.ops.math.logic import greater, greater_equal, less, logical_and
+from actorflow.ops.math.reduction import reduce_all, reduce_max
 from actorflow.ops.shape_rules import require_rank
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
@@ -175,6 +176,16 @@ def histogram_fixed_width_bins(
 # ---- confusion matrices
 
 
+def _within(classes: Tensor, side: Tensor, what: str) -> Tensor:
+    """The classes, with an error in the run where one of them has no row in a matrix of this size."""
+    from actorflow.ops.flow.control import Assert, identity
+
+    fits = logical_and(greater_equal(classes, constant(0, dt.int64)), less(classes, side))
+    text = f"`{what}` out of bound: classes are 0 and more, and smaller than num_classes"
+    with control_dependencies([Assert(reduce_all(fits), [text, side, classes])]):
+        return identity(classes)
+
+
 @public("af", "af.math")
 def confusion_matrix(
     labels: TensorLike,
@@ -213,6 +224,7 @@ def confusion_matrix(
             side = maximum(reduce_max(right), reduce_max(guessed)) + 1
         else:
             side = cast(convert_to_tensor(num_classes), dt.int64)
+            right, guessed = _within(right, side, "labels"), _within(guessed, side, "predictions")
         one = ones_like(guessed, dtype) if weights is None else cast(convert_to_tensor(weights), dtype)
         matrix = scatter_nd(stack([right, guessed], axis=1), one, stack([side, side]), name=scope)
         known = int(num_classes) if isinstance(num_classes, (int, np.integer)) else None

@@ -61,7 +61,10 @@ def _turn() -> anyio.Lock:
 
 
 def _perform(session: Any, start: Callable[[Session], Coroutine[Any, Any, T]]) -> Any:
-    """The coroutine of `start` for an asynchronous session, to be awaited; for a blocking one its result."""
+    """The coroutine of `start` for an asynchronous session, to be awaited; for a blocking one its result.
+
+    A monitored session stands for the one within it."""
+    session = getattr(session, "_monitored", session)
     if isinstance(session, blocking.Session):
         return session._call(lambda: start(session._session))
     return start(session)
