@@ -296,7 +296,7 @@ def broadcast(left: Shape, right: Shape) -> Shape:
         else:
             raise ValueError(
                 f"Incompatible shapes: {in_brackets(show(left))} vs. {in_brackets(show(right))}. Dimensions must be equal, "
-                f"but are {a} and {b}."
+                f"but are {a} and {b}: the shapes can't be broadcast to one."
             )
     return tuple(sizes)
 

@@ -422,7 +422,7 @@ def _loop(cond: Any = lambda i: i < 3, body: Any = lambda i: i + 1, **options: A
             lambda: _loop(body=lambda i: af.cast(i, af.float32)),
         ),
         (ValueError, ["grows:0", "(1,)", "(2,)", "shape_invariants"], lambda: _two()),
-        (ValueError, ["(1,)", "(2,)"], lambda: _two([af.TensorShape([]), af.TensorShape([2])])),
+        (ValueError, ["[1]", "[2]"], lambda: _two([af.TensorShape([]), af.TensorShape([2])])),
         (ValueError, ["1 entries", "2 variables"], lambda: _two([af.TensorShape([])])),
         (ValueError, ["another structure"], lambda: _two(body=lambda i, x: i + 1)),
         (ValueError, ["gave None"], lambda: _loop(body=lambda i: None)),
