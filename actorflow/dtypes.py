@@ -269,8 +269,8 @@ def _lookup(value: Hashable) -> DType:
 
 
 @public("af", "tf.dtypes")
-def as_dtype(value: DTypeLike) -> DType:
-    """`value` (a `DType`, its name, a numpy or Python type) as a `DType`.
+def as_dtype(type_value: DTypeLike) -> DType:
+    """`type_value` (a `DType`, its name, a numpy or Python type) as a `DType`.
 
     Example:
         >>> af.as_dtype("int64"), af.as_dtype(np.float32), af.as_dtype(bool)
@@ -279,16 +279,16 @@ def as_dtype(value: DTypeLike) -> DType:
     Raises:
         TypeError: there is no such element type.
     """
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, str):
-        name = value.removesuffix("_ref")
+    if isinstance(type_value, DType):
+        return type_value
+    if isinstance(type_value, str):
+        name = type_value.removesuffix("_ref")
         if name in _BY_NAME:
             found = _BY_NAME[name]
-            return found.ref if value.endswith("_ref") else found
+            return found.ref if type_value.endswith("_ref") else found
     try:
-        return _lookup(value)  # type: ignore[arg-type]  # types and numpy's dtypes are hashable
+        return _lookup(type_value)  # type: ignore[arg-type]  # types and numpy's dtypes are hashable
     except TypeError as error:
         raise TypeError(
-            f"{value!r} is no element type of a tensor. There are: {', '.join(d.name for d in ALL)}."
+            f"{type_value!r} is no element type of a tensor. There are: {', '.join(d.name for d in ALL)}."
         ) from error

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from actorflow.control_flow.cond import cond
 from actorflow.dtypes import DType, int64
-from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import constant
 from actorflow.ops.array.gather import gather_nd
@@ -130,7 +129,7 @@ class Features:
 
 
 def _with_columns(key: str, value: Any) -> Tensor | SparseTensor:
-    tensor = value if isinstance(value, SparseTensor) else convert_to_tensor(value)
+    tensor = convert_to_tensor_or_sparse_tensor(value)
     known = tensor.static_shape
     if known is not None:
         if not known:

@@ -70,7 +70,7 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
 
 
 @public("af")
-def device(name: str | DeviceSpec | scopes.DeviceFunction | None) -> AbstractContextManager[None]:
+def device(device_name_or_function: str | DeviceSpec | scopes.DeviceFunction | None) -> AbstractContextManager[None]:
     """`Graph.device` of the default graph.
 
     Example:
@@ -79,11 +79,11 @@ def device(name: str | DeviceSpec | scopes.DeviceFunction | None) -> AbstractCon
         ...     print(v.device)
         /job:ps/device:CPU:0
     """
-    return get_default_graph().device(name)
+    return get_default_graph().device(device_name_or_function)
 
 
 @public("af")
-def colocate_with(element: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """`Graph.colocate_with` of the default graph.
 
     Example:
@@ -93,7 +93,7 @@ def colocate_with(element: Any, ignore_existing: bool = False) -> AbstractContex
         >>> y.op.colocation_groups()
         ['loc:@x']
     """
-    return get_default_graph().colocate_with(element, ignore_existing)
+    return get_default_graph().colocate_with(op, ignore_existing)
 
 
 @public("af")
@@ -130,7 +130,7 @@ def lossy_sends(lossy: bool = True) -> AbstractContextManager[None]:
 
 
 @public("af")
-def container(name: str) -> AbstractContextManager[str]:
+def container(container_name: str) -> AbstractContextManager[str]:
     """`Graph.container` of the default graph.
 
     Example:
@@ -139,4 +139,4 @@ def container(name: str) -> AbstractContextManager[str]:
         ...     print(queue.queue_ref.op.get_attr("container"))
         experiment1
     """
-    return get_default_graph().container(name)
+    return get_default_graph().container(container_name)

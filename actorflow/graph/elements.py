@@ -157,6 +157,11 @@ class Elements(Scoped):
 
     # Collections
 
+    @property
+    def collections(self) -> list[str]:
+        """The names of the collections that have values."""
+        return self.get_all_collection_keys()
+
     def add_to_collection(self, name: str, value: Any) -> None:
         self._collections.setdefault(name, []).append(value)
 

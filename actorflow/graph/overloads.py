@@ -28,6 +28,12 @@ def _call(name: str, *args: Any) -> Tensor:
     return made
 
 
+_ONE_WAY = ("abs", "ge", "getitem", "gt", "invert", "le", "lt", "neg")
+_BOTH_WAYS = ("add", "and", "div", "floordiv", "matmul", "mod", "mul", "or", "pow", "sub", "truediv", "xor")
+OPERATORS = frozenset(f"__{name}__" for name in (*_ONE_WAY, *_BOTH_WAYS, *(f"r{name}" for name in _BOTH_WAYS)))
+"""The methods of `Overloads` that build nodes."""
+
+
 class Overloads:
     """The operators, for `Tensor` and `Variable`. Eager tensors and variables, which have their values, answer for themselves."""
 
@@ -93,6 +99,8 @@ class Overloads:
         return _call("subtract", other, self)
 
     def __mul__(self, other: Any) -> Tensor:
+        if hasattr(other, "dense_shape"):
+            return NotImplemented  # a sparse tensor multiplies itself
         return _call("multiply", self, other)
 
     def __rmul__(self, other: Any) -> Tensor:
@@ -103,6 +111,8 @@ class Overloads:
 
     def __rtruediv__(self, other: Any) -> Tensor:
         return _call("truediv", other, self)
+
+    __div__, __rdiv__ = __truediv__, __rtruediv__  # of Python 2, which libraries copy too
 
     def __floordiv__(self, other: Any) -> Tensor:
         return _call("floordiv", self, other)

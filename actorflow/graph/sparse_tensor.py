@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from actorflow.dtypes import DType, int64
+from actorflow.dtypes import DType, DTypeLike, as_dtype, int64
 from actorflow.graph import overloads
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
@@ -174,11 +174,35 @@ class SparseTensor:
     def __mul__(self, other: Any) -> SparseTensor:
         return overloads._functions["sparse_multiply"](self, other)  # type: ignore[no-any-return]
 
+    __rmul__ = __mul__
+
     def __truediv__(self, other: Any) -> SparseTensor:
         return overloads._functions["sparse_divide"](self, other)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"<actorflow.SparseTensor of {self.values!r} at {self.indices.name} in {show(self.static_shape)}>"
+
+
+@public("tf")
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor | SparseTensor:
+    """A sparse tensor of a `SparseTensor` or a `SparseTensorValue`, and a tensor of anything else.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.convert_to_tensor_or_sparse_tensor(tf.SparseTensorValue([[0, 1]], [7.0], [2, 3])).shape
+        TensorShape([2, 3])
+
+    Raises:
+        TypeError, ValueError: as `convert_to_tensor`; or a sparse tensor has another type than `dtype`.
+    """
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        return convert_to_tensor(value, dtype, name)
+    sparse = SparseTensor.from_value(value)
+    if dtype is not None and sparse.dtype.base_dtype is not as_dtype(dtype).base_dtype:
+        raise TypeError(f"{sparse.name} has type {sparse.dtype}, but {as_dtype(dtype)} is needed.")
+    return sparse
 
 
 def _refuse(value: SparseTensor, dtype: Any = None, name: str | None = None) -> NoReturn:

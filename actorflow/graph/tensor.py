@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from actorflow import markup, shapes
 from actorflow.dtypes import DType
 from actorflow.errors import with_topic
 from actorflow.graph.node import Node, TensorId
-from actorflow.graph.overloads import Overloads
+from actorflow.graph.overloads import OPERATORS, Overloads
 from actorflow.public import public
 from actorflow.shapes import ShapeLike, TensorShape
 from actorflow.unpicklable import unpicklable
@@ -135,6 +136,26 @@ class Operation:
 
         return node_def_of(self.graph.nodes, self.node)
 
+    @property
+    def op_def(self) -> OpDef:
+        """The declaration of its op, by TensorFlow's name: `op_def.name` is the type."""
+        return self.definition
+
+    @property
+    def traceback(self) -> list[FrameSummary]:
+        """The user's line that made it, as a traceback has it: (file, line, function, source); empty where it is not known."""
+        where = self.where
+        return [] if where is None else [FrameSummary(where.file, where.line, "<module>")]
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs.
+
+        Example:
+            >>> af.square(af.placeholder(af.float32), name="y").op.values()
+            (<actorflow.Tensor 'y:0' shape=<unknown> dtype=float32>,)
+        """
+        return self._outputs
+
     def colocation_groups(self) -> list[str]:
         """The names of the nodes whose device it shares, as TensorFlow writes them; its own where there are none.
 
@@ -188,6 +209,8 @@ class Tensor(Overloads):
     """
 
     __slots__ = ("__weakref__", "op", "value_index")
+    OVERLOADABLE_OPERATORS = OPERATORS
+    """The names of the methods that build nodes, which libraries copy to their own types."""
     __array_priority__ = 100  # numpy leaves `array + tensor` to us
 
     __reduce_ex__ = unpicklable(
@@ -202,6 +225,11 @@ class Tensor(Overloads):
     @property
     def name(self) -> str:
         return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def _op(self) -> Operation:
+        """`op`, as programs name it too."""
+        return self.op
 
     @property
     def graph(self) -> Graph:

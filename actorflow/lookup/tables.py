@@ -8,7 +8,7 @@ from actorflow.dtypes import DTypeLike, as_dtype
 from actorflow.graph import scopes
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.lookup.initializers import KeysToValues, TableInitializerBase
 from actorflow.ops.flow.control import group
@@ -84,6 +84,7 @@ class _Stored(LookupInterface):
         return keys, values
 
     def _find(self, keys: Any, default: Tensor, name: str | None) -> Any:
+        keys = SparseTensor.from_value(keys) if isinstance(keys, SparseTensorValue) else keys
         wanted = self._keys_of(keys)
         found = ops.find(self._handle, wanted, default, name=name or f"{self.name}_Lookup")
         shape, row = wanted.static_shape, self._default.static_shape

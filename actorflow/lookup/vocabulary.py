@@ -9,7 +9,7 @@ from actorflow.dtypes import DType, DTypeLike, as_dtype, int64, string
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.default_graph import get_default_graph
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.lookup.initializers import (
     KeyValueTensorInitializer,
@@ -181,6 +181,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The numbers of `keys`, a tensor or a sparse tensor, int64 in the same shape. Raises TypeError for another type."""
+        keys = SparseTensor.from_value(keys) if isinstance(keys, SparseTensorValue) else keys
         given = self._keys_of(keys)
         with composite(name, f"{self._name}_Lookup", given):
             ids = self._ids(given)

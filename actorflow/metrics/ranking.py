@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from actorflow import dtypes
 from actorflow.dtypes import float64, int64
 from actorflow.graph.convert import convert_to_tensor, graph_of
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.losses.weighted import weight_checks
 from actorflow.metrics.streaming import Collections, Metric, on, ratio, spread, streamed
@@ -58,6 +58,7 @@ class Members:
 def _labels_of(labels: Any, predictions: Tensor) -> Members:
     """Labels as members: a tensor with a dimension for them or without, or a SparseTensor."""
     rank = len(predictions.static_shape or ())
+    labels = convert_to_tensor_or_sparse_tensor(labels)
     if isinstance(labels, SparseTensor):
         where_, sizes = labels.indices, labels.dense_shape
         values = sparse_to_dense(where_, sizes, cast(labels.values, int64), -1, validate_indices=False)
@@ -69,7 +70,7 @@ def _labels_of(labels: Any, predictions: Tensor) -> Members:
             if len(known) == rank - 1:
                 values, present = expand_dims(values, -1), expand_dims(present, -1)
         return Members(values, equal(present, 1), sparse=True)
-    tensor = cast(convert_to_tensor(labels), int64)
+    tensor = cast(labels, int64)
     found = tensor.static_shape
     if found is not None and rank:
         if len(found) == rank - 1:

@@ -25,6 +25,17 @@ def _by_kind(of_bools: Callable[..., Tensor], of_integers: Callable[..., Tensor]
     return build
 
 
+def _sparse(name: str) -> Callable[..., Any]:
+    """An operator on sparse tensors, whose module is imported when it is first used."""
+
+    def build(*values: Any) -> Any:
+        from actorflow.ops.sparse import math
+
+        return getattr(math, name)(*values)
+
+    return build
+
+
 overloads.register(
     {
         "add": partial(arithmetic.add, name="add"),
@@ -46,5 +57,7 @@ overloads.register(
         "greater": logic.greater,
         "greater_equal": logic.greater_equal,
         "getitem": getitem,
+        "sparse_multiply": _sparse("sparse_multiply"),
+        "sparse_divide": _sparse("sparse_divide"),
     }
 )

@@ -138,6 +138,23 @@ class OpDef:
     output_count: int | None = None
 
     @property
+    def name(self) -> str:
+        """The type, as TensorFlow's message of that name calls it; so are `input_arg` and the two flags."""
+        return self.type
+
+    @property
+    def input_arg(self) -> tuple[InputDef, ...]:
+        return self.inputs
+
+    @property
+    def is_stateful(self) -> bool:
+        return self.stateful
+
+    @property
+    def is_commutative(self) -> bool:
+        return self.commutative
+
+    @property
     def has_ref_input(self) -> bool:
         return any(i.kind == "ref" for i in self.inputs)
 

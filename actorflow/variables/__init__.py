@@ -2,6 +2,7 @@
 
 assignments.py    `Assignments`: the methods of a variable that change its value, or a part of it
 collections.py    a graph's lists of variables and other things by purpose (`tf.GraphKeys`), and ops that initialise variables
+creators.py       `variable_creator_scope`: functions that make variables in the place of their class
 dependencies.py   initial values that are computed from other variables, which may have no value yet when an initializer runs
 getting.py        how `get_variable` makes or takes a variable, in one piece or in slices, once its name and defaults are known
 initializers.py   what variables start with: constants, random draws, and draws scaled to the size of a layer

@@ -80,7 +80,7 @@ def variable_scope(
             `get_variable` inside.
         reuse: True: variables have to exist. AUTO_REUSE: they are made if they don't. None: as in the scope around; at
             the outermost they must not exist. Inside a scope that reuses, all do.
-        use_resource: accepted for compatibility, without effect.
+        use_resource: kept in the scope; all variables are such.
         auxiliary_name_scope: whether to open a name scope.
 
     Raises:
@@ -124,6 +124,7 @@ def variable_scope(
             base.constraint if constraint is None else constraint,
             opened,
             base.partitioner if partitioner is None else partitioner,
+            base.use_resource if use_resource is None else use_resource,
         )
         before = dict(store.opened)
         store.opened[name] = store.opened.get(name, 0) + 1
@@ -204,6 +205,8 @@ def get_variable(
     use_resource: bool | None = None,
     custom_getter: Callable[..., Any] | None = None,
     constraint: Callable[[Any], Any] | None = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
     reuse: Reuse = None,
 ) -> Variable:
     """Makes the variable `name` of the open variable scope, or takes the one that exists (`tf.get_variable`).
@@ -231,7 +234,7 @@ def get_variable(
         partitioner: `f(shape, dtype)` says into how many slices the variable is cut along each dimension. Each slice
             `i` is a variable `name/part_i`; the result is then a `PartitionedVariable`. Scalars are not cut.
         validate_shape: whether the initial value's shape has to be known and stays the variable's shape.
-        use_resource: accepted for compatibility, without effect.
+        use_resource, synchronization, aggregation: accepted for compatibility, without effect.
         custom_getter: called as `custom_getter(getter, name=..., ...)` in place of the getter.
         constraint: a function that optimizers apply to the value after each update.
         reuse: True: the variable has to exist; AUTO_REUSE: it is made if it does not; None: as the scope says.

@@ -54,6 +54,7 @@ class VariableScope:
         constraint: Any = None,
         name_scope: str = "",
         partitioner: Any = None,
+        use_resource: bool | None = None,
     ) -> None:
         """
         Args:
@@ -64,6 +65,7 @@ class VariableScope:
                 `get_variable`.
             dtype: the type of variables where `get_variable` gives none.
             name_scope: the name scope that was opened with it, with a `/` at its end.
+            use_resource: kept for programs that ask; all variables are such.
         """
         self.name = name
         self.reuse = reuse
@@ -74,6 +76,7 @@ class VariableScope:
         self.dtype: DType = as_dtype(dtype)
         self.constraint = constraint
         self.partitioner = partitioner
+        self.use_resource = use_resource
         self.original_name_scope = name_scope
         """The name scope that was opened with it, with a `/` at its end; enter it again with `name_scope`."""
 
@@ -116,6 +119,50 @@ class VariableScope:
             [[3, 2], [2, 2]]
         """
         self.partitioner = partitioner
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """The device that keeps copies of variables that are made from now on, unless `get_variable` is given one.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     scope.set_caching_device("/cpu:0")
+            ...     print(scope.caching_device)
+            /cpu:0
+        """
+        self.caching_device = caching_device
+
+    def set_custom_getter(self, custom_getter: Callable[..., Any] | None) -> None:
+        """The function that is called in place of the getter from now on, as `custom_getter(getter, name=..., ...)`.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     scope.set_custom_getter(lambda getter, name, **rest: 2.0 * getter(name, **rest))
+            ...     print(af.get_variable("v", [2]).op.type)
+            Mul
+        """
+        self.custom_getter = custom_getter
+
+    def set_use_resource(self, use_resource: bool | None) -> None:
+        """Kept for programs that ask; all variables are such.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     scope.set_use_resource(True)
+            ...     print(scope.use_resource)
+            True
+        """
+        self.use_resource = use_resource
+
+    def get_collection(self, name: str) -> list[Any]:
+        """The values of a collection of the default graph that were made in this scope.
+
+        Example:
+            >>> with af.Graph().as_default(), af.variable_scope("model") as scope:
+            ...     v = af.get_variable("v", [2], collections=["mine"])
+            ...     print([variable.name for variable in scope.get_collection("mine")])
+            ['model/v:0']
+        """
+        return self._collected(name)
 
     def set_dtype(self, dtype: DTypeLike) -> None:
         """The type of variables that are made from now on, unless `get_variable` is given one.
@@ -163,7 +210,8 @@ class VariableScope:
 
     def _collected(self, key: str) -> list[Variable]:
         prefix = f"{self.name}/" if self.name else ""
-        return [v for v in get_default_graph().get_collection(key) if v.name.startswith(prefix)]
+        values = get_default_graph().get_collection(key)
+        return [v for v in values if not prefix or getattr(v, "name", "").startswith(prefix)]
 
     def __repr__(self) -> str:
         return f"<actorflow.VariableScope {self.name!r} reuse={self.reuse}>"

@@ -24,6 +24,7 @@ from actorflow.shapes import Shape, ShapeLike, TensorShape, as_shape, is_static,
 from actorflow.user_line import user_line
 from actorflow.variables.assignments import Assignments, VariableSlice
 from actorflow.variables.collections import GraphKeys, add_to_collections
+from actorflow.variables.creators import Created
 from actorflow.variables.dependencies import with_initialized_variables
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @public("af")
-class Variable(Assignments):
+class Variable(Assignments, metaclass=Created):
     """A reference to a tensor of fixed type (and shape) that outlives runs, with the value that it starts with.
 
     When an op wants a tensor, a variable stands for a *read* of it: a snapshot that no later assignment changes. All
@@ -53,6 +54,7 @@ class Variable(Assignments):
 
     __array_priority__ = 100
     _kind = "variable"
+    _by_creators = True
 
     def __new__(cls, initial_value: Any = None, *args: Any, **kwargs: Any) -> Variable:
         """A variable of the kind that the graph has to which `initial_value` belongs, else the default one."""

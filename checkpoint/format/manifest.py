@@ -24,7 +24,7 @@ SUFFIX = ".manifest"
 MAX_SIZE = 1 << 26
 """Bytes of the largest manifest that is read: some 300,000 tensors."""
 _FORMAT = "actorflow-checkpoint 1"
-_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@ -]*")
+_FILE_NAME = re.compile(r"[^/\\\x00-\x1f]+")
 _LARGEST = 2**62
 KINDS = ("variable", "node", "resource")
 _LATER = ("whole", "begin")  # fields that only slices have
@@ -189,7 +189,7 @@ def _is_number(value: Any, least: int = 0) -> bool:
 def _check(manifest: Manifest) -> None:
     """Raises ValueError where a field can't be."""
     for shard in manifest.shards:
-        if not isinstance(shard.file, str) or not _FILE_NAME.fullmatch(shard.file) or ".." in shard.file:
+        if not isinstance(shard.file, str) or not _FILE_NAME.fullmatch(shard.file) or shard.file in (".", ".."):
             raise ValueError(f"{shard.file!r} is no name of a file")
         if not all(map(_is_number, (shard.size, shard.header, shard.crc32))) or not 8 <= shard.header <= shard.size:
             raise ValueError(f"the sizes of {shard.file!r} can't be")

@@ -140,13 +140,14 @@ def register_store(scheme: str, make: Callable[[str], Store]) -> None:
 
 
 def locate(prefix: str) -> tuple[Store, str]:
-    """The store and the name in it of the checkpoint `prefix`, a path or a URL.
+    """The store and the name in it of the checkpoint `prefix`, a path or a URL. The name is empty where that ends in `/`: the
+    folder's files then begin as their endings do.
 
     Raises:
-        InvalidArgumentError: the name is empty, or can't be one of a file.
+        InvalidArgumentError: the name can't be one of a file, or there is neither a name nor a folder.
     """
     folder, _, name = prefix.rpartition("/")
-    if not name or name in (".", "..") or "\0" in prefix or "\n" in prefix:
+    if not prefix.strip("/") or name in (".", "..") or "\0" in prefix or "\n" in prefix:
         raise InvalidArgumentError(f"{prefix!r} does not end in a name for a checkpoint.")
     return open_store(folder or ("/" if prefix.startswith("/") else ".")), name
 

@@ -37,7 +37,7 @@ def no_op(xp: Any) -> None:
 def print_tensor(xp: Any, x: Any, data: Any, *, message: str, first_n: int, summarize: int, ctx: KernelContext) -> Any:
     printed = ctx.state["printed"] = ctx.state.get("printed", 0) + 1
     if first_n < 0 or printed <= first_n:
-        print(message + "".join(f"[{_summary(d, summarize)}]" for d in data), file=sys.stderr)
+        print(message + "".join(f"[{_printed(np.asarray(d), summarize)}]" for d in data), file=sys.stderr)
     return x
 
 
@@ -79,6 +79,37 @@ def _text(value: Any) -> str | None:
         return None
     item = found.item()
     return (item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)).strip()
+
+
+def _printed(array: Any, summarize: int) -> str:
+    """An array as TensorFlow's Print shows it: rows in brackets, texts as they are, and "..." for what is left out."""
+    most = array.size if summarize < 0 else summarize
+    return _rows(array, most, "") + ("..." if array.size > most else "")
+
+
+def _rows(array: Any, most: int, left_out: str) -> str:
+    """At most that many elements; a row that is cut ends in `left_out`."""
+    if array.ndim < 2:
+        flat = array.reshape(-1)
+        return " ".join(map(_element, flat[:most].tolist() if flat.dtype.kind == "O" else flat[:most])) + (
+            left_out if flat.size > most else ""
+        )
+    each = array[0].size if len(array) else 0
+    rooms = [most - each * i for i in range(len(array)) if most > each * i]
+    return "".join(f"[{_rows(row, room, '...' if array.ndim == 2 else left_out)}]" for row, room in zip(array, rooms))
+
+
+def _element(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    kind = value.dtype.kind
+    if kind == "b":
+        return str(int(value))
+    if kind != "f":
+        return str(value)
+    number, short, exact = (np.float64, "15", "17") if value.dtype.itemsize == 8 else (np.float32, "6", "9")
+    text = f"{value:.{short}g}"
+    return text if number(text) == value or value != value else f"{value:.{exact}g}"
 
 
 def _summary(value: Any, summarize: int) -> str:

@@ -100,7 +100,7 @@ async def _read(reader: Any, queue: Any, count: int, ctx: KernelContext, step: S
 @kernel("ReaderReadV2")
 async def read(xp: Any, reader_handle: Any, queue_handle: Any, *, ctx: KernelContext, step: StepHandle) -> Any:
     keys, values = await _read(reader_handle, queue_handle, 1, ctx, step)
-    return keys[0], values[0]
+    return np.asarray(keys[0], object), np.asarray(values[0], object)
 
 
 @kernel("ReaderReadUpToV2")

@@ -186,6 +186,7 @@ from actorflow.compat.v1 import container as container
 from actorflow.compat.v1 import control_dependencies as control_dependencies
 from actorflow.compat.v1 import control_trigger as control_trigger
 from actorflow.compat.v1 import convert_to_tensor as convert_to_tensor
+from actorflow.compat.v1 import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from actorflow.compat.v1 import cos as cos
 from actorflow.compat.v1 import cosh as cosh
 from actorflow.compat.v1 import count_nonzero as count_nonzero
@@ -648,6 +649,7 @@ from actorflow.compat.v1 import unsorted_segment_sum as unsorted_segment_sum
 from actorflow.compat.v1 import unstack as unstack
 from actorflow.compat.v1 import value_and_gradients_function as value_and_gradients_function
 from actorflow.compat.v1 import variable_axis_size_partitioner as variable_axis_size_partitioner
+from actorflow.compat.v1 import variable_creator_scope as variable_creator_scope
 from actorflow.compat.v1 import variable_op_scope as variable_op_scope
 from actorflow.compat.v1 import variable_scope as variable_scope
 from actorflow.compat.v1 import variables_initializer as variables_initializer
@@ -858,6 +860,7 @@ __all__ = [
     "control_dependencies",
     "control_trigger",
     "convert_to_tensor",
+    "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
     "count_nonzero",
@@ -1325,6 +1328,7 @@ __all__ = [
     "unstack",
     "value_and_gradients_function",
     "variable_axis_size_partitioner",
+    "variable_creator_scope",
     "variable_op_scope",
     "variable_scope",
     "variables_initializer",

@@ -173,6 +173,7 @@ from actorflow.graph.elements import GraphGrowthWarning as GraphGrowthWarning
 from actorflow.graph.graph import Graph as Graph
 from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
 from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
+from actorflow.graph.sparse_tensor import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from actorflow.graph.tensor import Operation as Operation
 from actorflow.graph.tensor import Tensor as Tensor
 from actorflow.graph.tensor import TensorLike as TensorLike
@@ -635,6 +636,7 @@ from actorflow.variables.collections import moving_average_variables as moving_a
 from actorflow.variables.collections import report_uninitialized_variables as report_uninitialized_variables
 from actorflow.variables.collections import trainable_variables as trainable_variables
 from actorflow.variables.collections import variables_initializer as variables_initializer
+from actorflow.variables.creators import variable_creator_scope as variable_creator_scope
 from actorflow.variables.initializers import Constant as constant_initializer
 from actorflow.variables.initializers import GlorotNormal as glorot_normal_initializer
 from actorflow.variables.initializers import GlorotUniform as glorot_uniform_initializer
@@ -841,6 +843,7 @@ __all__ = [
     "control_dependencies",
     "control_trigger",
     "convert_to_tensor",
+    "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
     "count_nonzero",
@@ -1295,6 +1298,7 @@ __all__ = [
     "unstack",
     "value_and_gradients_function",
     "variable_axis_size_partitioner",
+    "variable_creator_scope",
     "variable_op_scope",
     "variable_scope",
     "variables_initializer",

@@ -12,6 +12,8 @@ VERSION = "1.15.0"
 """The version of TensorFlow whose names these are."""
 public("tf", of="VERSION")
 
+_SPOKEN = ("actorflow.compat.v1", "actorflow.compat.v0")
+
 
 @public("tf", "tf:disable_resource_variables", "tf:enable_resource_variables")
 def disable_v2_behavior() -> None:
@@ -24,11 +26,11 @@ def disable_v2_behavior() -> None:
 
 
 def speaks_v1() -> bool:
-    """Whether the program's module that calls has a name for `actorflow.compat.v1`, such as `tf`."""
+    """Whether the program's module that calls has a name for `actorflow.compat.v1` or `v0`, such as `tf`."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
         frame = frame.f_back
-    return any(isinstance(v, ModuleType) and v.__name__ == "actorflow.compat.v1" for v in frame.f_globals.values())
+    return any(isinstance(v, ModuleType) and v.__name__ in _SPOKEN for v in frame.f_globals.values())
 
 
 def by_caller() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import actorflow as _af
 from actorflow.compat.v1.config import SESSION, ConfigProto, RunOptions, run_timeout, session_options
 from actorflow.graph import tensor as _tensor
+from actorflow.graphdef.protos import GraphDef
 from actorflow.public import public
 from actorflow.session import blocking as _blocking
 from actorflow.session.session import TARGET
@@ -84,6 +85,11 @@ class Session(_blocking.Session):
             return super().run(fetches, feed_dict, timeout=timeout, trace=trace)
         finally:
             run_metadata.CopyFrom(run_metadata_of(trace))
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The session's graph as a message."""
+        return self.graph.as_graph_def()
 
     @staticmethod
     def reset(target: str = "", containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from actorflow import nest
@@ -130,7 +130,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
 
 @public("af", "tf:tuple")
-def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, name: str | None = None) -> list[Any]:
+def tuple_(tensors: Iterable[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None) -> list[Any]:
     """`tensors`, each of which is available only when all of them are (`tf.tuple`). None entries stay None.
 
     Example:
@@ -140,6 +140,7 @@ def tuple_(tensors: Sequence[Any], control_inputs: Sequence[Any] | None = None, 
         >>> await session.run(both), await session.run(b)
         ([2, 3], 5)
     """
+    tensors = list(tensors)
     real = [t for t in tensors if t is not None]
     if not real:
         raise ValueError("tuple() needs at least one tensor.")

@@ -116,13 +116,14 @@ def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: bool = Fals
 
 @public("af", "af.math")
 def count_nonzero(
-    input_tensor: TensorLike,
+    input_tensor: TensorLike | None = None,
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: DTypeLike = dt.int64,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """How many elements over dimensions are not zero (`tf.count_nonzero`).
 
@@ -136,7 +137,9 @@ def count_nonzero(
         keepdims: whether a reduced dimension stays, with size 1.
         dtype: the type of the counts, int64 by default.
         reduction_indices, keep_dims: the old names of `axis` and `keepdims`.
+        input: another name of `input_tensor`.
     """
+    input_tensor = _one_of(input_tensor, input)
     axis, keep = _one_of(axis, reduction_indices), bool(_one_of(keepdims, keep_dims))
     with composite(name, "count_nonzero", input_tensor, axis) as scope:
         values = convert_to_tensor(input_tensor)

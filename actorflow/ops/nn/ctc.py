@@ -7,7 +7,7 @@ from typing import Any
 from actorflow.dtypes import float32, float64, int32, int64
 from actorflow.errors import describe
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like
 from actorflow.ops.array.gather import boolean_mask
@@ -121,6 +121,7 @@ def ctc_loss(
         InvalidArgumentError: in the run: a label is no class or the blank, a sequence is longer than the time, shorter
             than its labels, or has none.
     """
+    labels = SparseTensor.from_value(labels) if isinstance(labels, SparseTensorValue) else labels
     if not isinstance(labels, SparseTensor):
         raise TypeError(f"Labels are a SparseTensor, but a {type(labels).__name__} was given.")
     scores = inputs if logits is None else logits

@@ -309,7 +309,11 @@ def sigmoid_cross_entropy_with_logits(
 
 @public("af.nn")
 def weighted_cross_entropy_with_logits(
-    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    pos_weight: TensorLike | None = None,
+    name: str | None = None,
+    targets: TensorLike | None = None,
 ) -> Tensor:
     """`sigmoid_cross_entropy_with_logits` with the part of positive labels times `pos_weight`
     (`tf.nn.weighted_cross_entropy_with_logits`).
@@ -322,13 +326,19 @@ def weighted_cross_entropy_with_logits(
         labels: of the type and shape of the logits, in [0, 1].
         logits: floating, of any shape.
         pos_weight: the factor, of the type of the logits, usually a scalar; it is broadcast to their shape.
+        targets: an older name of `labels`.
 
     Returns:
         The loss, of the shape of the logits.
 
     Raises:
-        ValueError: the shapes differ.
+        ValueError: the shapes differ, something is missing, or both `labels` and `targets` are given.
     """
+    if labels is not None and targets is not None:
+        raise ValueError("Give labels or targets, which is their old name, but not both.")
+    labels = targets if labels is None else labels
+    if labels is None or logits is None or pos_weight is None:
+        raise ValueError("weighted_cross_entropy_with_logits needs labels, logits and pos_weight.")
     with composite(name, "logistic_loss", logits, labels) as scope:
         from actorflow.ops.math.arithmetic import add
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import INEXACT, NUMERIC, REAL
-from actorflow.graph import overloads
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
@@ -198,9 +197,6 @@ def sparse_divide(sp: SparseTensor, dense: TensorLike, name: str | None = None) 
         kind = dt.float32 if sp.dtype.size <= 2 else dt.float64
         wide = with_shape(SparseTensor(sp.indices, cast(sp.values, kind), sp.dense_shape), sp.static_shape)
         return _elementwise(_cwise_div, wide, cast(convert_to_tensor(dense, sp.dtype), kind), scope)
-
-
-overloads.register({"sparse_multiply": sparse_multiply, "sparse_divide": sparse_divide})
 
 
 # ---- sums and extremes of two

@@ -10,8 +10,7 @@ from typing import Any
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import int32, int64
-from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.declare import op
 from actorflow.ops.shape_rules import require_rank
@@ -157,7 +156,7 @@ def _set_size(
 
 def _element(value: Any) -> Any:
     """A tensor of sets. Raises TypeError for elements that can't be in sets."""
-    found = value if isinstance(value, SparseTensor) else convert_to_tensor(value)
+    found = convert_to_tensor_or_sparse_tensor(value)
     if found.dtype.base_dtype not in ELEMENTS:
         shown = ", ".join(sorted(dtype.name for dtype in ELEMENTS))
         raise TypeError(f"Set element type {found.dtype} is not supported; there are {shown}.")
@@ -199,9 +198,9 @@ def set_size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
     Raises:
         TypeError: `a` is no sparse tensor, or of another type.
     """
-    if not isinstance(a, SparseTensor):
-        raise TypeError(f"Expected `SparseTensor`, got {type(a).__name__}.")
     found = _element(a)
+    if not isinstance(found, SparseTensor):
+        raise TypeError(f"Expected `SparseTensor`, got {type(a).__name__}.")
     return _set_size(found.indices, found.values, found.dense_shape, validate_indices=validate_indices)
 
 

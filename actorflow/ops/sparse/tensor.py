@@ -10,15 +10,15 @@ import numpy as np
 from actorflow import dtypes as dt
 from actorflow.dtypes import INDEX, DType, DTypeLike, as_dtype
 from actorflow.errors import InvalidArgumentError
-from actorflow.graph.convert import convert_to_tensor
-from actorflow.graph.sparse_tensor import SparseTensor
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.array.constant import ones_like, placeholder, placeholder_with_default, zeros_like
 from actorflow.ops.array.gather import gather, gather_nd
 from actorflow.ops.array.join import concat
 from actorflow.ops.array.shape import expand_dims, shape
 from actorflow.ops.array.unique import setdiff1d
-from actorflow.ops.building import composite, small_constant
+from actorflow.ops.building import composite, known_value, small_constant
 from actorflow.ops.declare import op
 from actorflow.ops.indexed_slices import IndexedSlices
 from actorflow.ops.math.cast import cast
@@ -61,12 +61,16 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
         >>> await session.run(total, {x: ([[0, 1], [1, 0]], [7.0, 8.0], [2, 2])})
         15.0
     """
+    if is_symbolic(shape):
+        sizes_of = convert_to_tensor(shape)
+        value, sizes = known_value(sizes_of), sizes_of.static_shape
+        count = sizes[0] if sizes else None
+        shape = [int(n) for n in value] if value is not None else None if count is None else [None] * count
     known = as_shape(shape)
     rank = None if known is None else len(known)
     label = name or "SparsePlaceholder"
     if known is not None and is_static(known):
-        sizes = np.array(known, np.int64)
-        dense_shape = placeholder_with_default(sizes, [rank], name=f"{label}/shape")
+        dense_shape = placeholder_with_default(np.array(known, np.int64), [rank], name=f"{label}/shape")
     else:
         dense_shape = placeholder(dt.int64, [rank], name=f"{label}/shape")
     values = placeholder(as_dtype(dtype), [None], name=f"{label}/values")
@@ -263,7 +267,7 @@ def sparse_merge(
 
     parts: Any = sp_ids
     sizes: Any = vocab_size
-    if isinstance(sp_ids, SparseTensor) or not isinstance(sp_ids, (list, tuple)):
+    if isinstance(sp_ids, (SparseTensor, SparseTensorValue)) or not isinstance(sp_ids, (list, tuple)):
         parts, sizes = [sp_ids], [vocab_size]
     ids = [sparse_of(part, "sp_ids") for part in parts]
     values = sparse_of(sp_values, "sp_values")

@@ -53,8 +53,8 @@ def string_split(
     skip_empty: bool = True,
     delimiter: TensorLike | None = None,
     result_type: str = "SparseTensor",
-    input: TensorLike | None = None,
     name: str | None = None,
+    input: TensorLike | None = None,
 ) -> SparseTensor:
     """The parts of each string of a vector, as a sparse matrix with one row a string (`tf.string_split`).
 

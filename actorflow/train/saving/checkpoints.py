@@ -139,8 +139,9 @@ def update_checkpoint_state(
     if model_checkpoint_path not in every:
         every.append(model_checkpoint_path)
     begin = folder.rstrip("/") + "/"
-    lines = [f'model_checkpoint_path: "{_quoted(model_checkpoint_path.removeprefix(begin))}"']
-    lines += [f'all_model_checkpoint_paths: "{_quoted(path.removeprefix(begin))}"' for path in every]
+    within = {path: path.removeprefix(begin) or "./" for path in every}  # a name may be empty: the folder itself
+    lines = [f'model_checkpoint_path: "{_quoted(within[model_checkpoint_path])}"']
+    lines += [f'all_model_checkpoint_paths: "{_quoted(path)}"' for path in within.values()]
     content = "\n".join(lines) + "\n"
     installed.small_files().write(folder, latest_filename or "checkpoint", f"{content}{_checksum(content)}\n".encode())
 

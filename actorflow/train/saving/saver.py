@@ -308,7 +308,8 @@ class Saver:
         path = os.fspath(save_path)
         if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
             raise ValueError("latest_filename must not contain path components.")
-        if path.endswith("/") or not path or path.rpartition("/")[2] == (latest_filename or "checkpoint"):
+        taken_name = global_step is None and path.rpartition("/")[2] == (latest_filename or "checkpoint")
+        if not path or taken_name:
             raise ValueError(f"{path!r} can't be the path of checkpoints: it has to end in a name of its own.")
         suffix = meta_graph_suffix if write_meta_graph else None
         return _perform(
@@ -481,7 +482,7 @@ class Saver:
             strict: whether variables that only the checkpoint has are an error too.
 
         Raises:
-            ValueError: there is no checkpoint of that path.
+            ValueError: there is no checkpoint of that path, or it is None.
             NotFoundError: it lacks variables; the message lists all differences, with the nearest names.
             InvalidArgumentError: variables have another type or shape in it; all are listed.
             DataLossError: it is damaged; the message names the tensor and the file.
@@ -492,6 +493,14 @@ class Saver:
                 if here is not saved.variable:
                     saved.variable._put(here.numpy())  # type: ignore[attr-defined]
             return None
+        if save_path is None:
+            raise ValueError(
+                describe(
+                    "Can't load save_path when it is None: there is no checkpoint to restore.",
+                    where=user_line(),
+                    hint="latest_checkpoint gives None where a folder has none: look at its result, or at the folder.",
+                )
+            )
         return _perform(sess, lambda s: self._restore(s, os.fspath(save_path), strict))
 
     async def _restore(self, session: Session, path: str, strict: bool) -> None:
