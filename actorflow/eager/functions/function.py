@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from actorflow import dialect
 from actorflow.eager.functions.concrete import ConcreteFunction
 from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.eager.functions.home import ElsewhereError
@@ -243,9 +244,11 @@ def function(
     autograph: bool = True,
     experimental_relax_shapes: bool = False,
     *,
-    numbers_are_tensors: bool = True,
+    numbers_are_tensors: bool | None = None,
     static_argnames: Sequence[str] = (),
     device: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_compile: bool | None = None,
 ) -> Any:
     """Makes a function of Python one that runs as a compiled plan (`tf.function`).
 
@@ -269,7 +272,8 @@ def function(
         input_signature: a `TensorSpec` for each argument; there is one trace then, and other arguments are refused.
         autograph: accepted for compatibility; `if` and `while` of Python are not translated, so use `af.cond`, `af.while_loop`.
         experimental_relax_shapes: accepted for compatibility, without effect.
-        numbers_are_tensors: whether numbers of Python become tensors, so that another number is no other trace. Truth values and
+        numbers_are_tensors: whether numbers of Python become tensors, so that another number is no other trace. They do unless
+            the module that calls imports `actorflow.compat.v1`: there they stay numbers, as in TensorFlow. Truth values and
             texts stay as they are.
         static_argnames: names of arguments that stay values of Python in any case, such as an axis.
         device: the target of a cluster's task that runs it, such as "tcp://machine:7070"; this process unless given. Within the
@@ -277,16 +281,18 @@ def function(
             its first call on, on the device of their first use: functions with this target and `load` change them, and reading
             one fetches its value. `af.train.Checkpoint` saves and restores them there. The connection stays open as long as the
             process.
+        experimental_autograph_options, experimental_compile: accepted for compatibility, without effect.
 
     Raises:
         ValueError: when it is called: it makes variables in a later call, or an argument does not fit `input_signature`.
         TypeError: when it is called: an argument has another type than `input_signature` says.
     """
+    as_tensors = not dialect.speaks_v1() if numbers_are_tensors is None else numbers_are_tensors
 
     def decorate(python_function: Callable[..., Any]) -> Function:
         if not callable(python_function):
             raise TypeError(f"function() takes a function, but {python_function!r:.60} was given.")
-        return Function(python_function, input_signature, numbers_are_tensors, static_argnames, device)
+        return Function(python_function, input_signature, as_tensors, static_argnames, device)
 
     return decorate if func is None else decorate(func)
 
