@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from typing import Any
+
+from actorflow.errors import InvalidArgumentError
+
+_MOST_UNPACKED = 256 << 20
+
+
+def most_unpacked() -> int:
+    """The most bytes to which a string may unpack: ACTORFLOW_MAX_UNPACKED_BYTES, or 256 MiB.
+
+    Raises:
+        InvalidArgumentError: the variable is no number.
+    """
+    value = os.environ.get("ACTORFLOW_MAX_UNPACKED_BYTES", str(_MOST_UNPACKED))
+    if not (value.isascii() and value.isdecimal()):
+        raise InvalidArgumentError(f"ACTORFLOW_MAX_UNPACKED_BYTES has to be a number of bytes, not {value!r}.")
+    return int(value)
+
 
 WBITS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType, as_dtype, in_words, string
-from actorflow.errors import DataLossError, InvalidArgumentError
+from actorflow.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
 from actorflow.records import csv
 from actorflow.records.proto_tensor import example_from_json, read_tensor, write_tensor
-from actorflow.records.unpacking import Unpacker
+from actorflow.records.unpacking import Unpacker, most_unpacked
 from actorflow.registry.kernel import kernel
 
 from ..strings.objects import as_arrays, mapped
@@ -127,6 +127,10 @@ def _reader(default: Any) -> Callable[[bytes], Any]:
     return read
 
 
+_PIECE = 16 << 10
+"""Bytes that are unpacked at a time."""
+
+
 @kernel("DecodeCompressed")
 def decode_compressed(xp: Any, data: Any, *, compression_type: str) -> Any:
     strings = as_arrays(data)
@@ -136,12 +140,21 @@ def decode_compressed(xp: Any, data: Any, *, compression_type: str) -> Any:
 
 
 def _unpack(packed: bytes, packing: str) -> bytes:
-    unpacker = Unpacker(packing)
-    found = unpacker.feed(packed)
+    unpacker, most = Unpacker(packing), most_unpacked()
+    parts: list[bytes] = []
+    size = 0
+    for at in range(0, len(packed), _PIECE):
+        parts.append(unpacker.feed(packed[at : at + _PIECE]))
+        size += len(parts[-1])
+        if size > most:
+            raise ResourceExhaustedError(
+                f"The string of {len(packed)} bytes unpacks to more than {most}, which is the most.",
+                hint="If it is to be trusted, set ACTORFLOW_MAX_UNPACKED_BYTES to a larger number.",
+            )
     unpacker.feed(b"")
     if unpacker.damage is not None:
         raise DataLossError(f"The string of {len(packed)} bytes can't be unpacked: {unpacker.damage}.")
-    return found
+    return b"".join(parts)
 
 
 @kernel("DecodeJSONExample")

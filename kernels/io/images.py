@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 import warnings
 from typing import Any
 
@@ -16,6 +17,10 @@ from actorflow.registry.kernel import kernel
 from ..strings.objects import as_arrays
 
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_STILL = ("PNG", "JPEG", "GIF")
+"""Formats that decode_png, decode_jpeg and decode_gif take alike: files have wrong names."""
+_CHANNELS_OF = {"PNG": (1, 2, 4), "JPEG": (1,), "BMP": (1, 4)}
+"""Channels that an image of a format may be given beside its own and 3."""
 _CHANNELS = {"1": 1, "L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "I;16": 1, "I": 1, "CMYK": 3, "YCbCr": 3}
 
 
@@ -32,11 +37,53 @@ def _pillow() -> Any:
 
 
 def _decode(
-    contents: Any, formats: tuple[str, ...], channels: int, dtype: DType, ratio: int = 1, truncated: bool = False
+    contents: Any,
+    formats: tuple[str, ...],
+    channels: int,
+    dtype: DType,
+    ratio: int = 1,
+    truncated: bool = False,
+    animated: bool = False,
 ) -> Any:
-    """`[height, width, channels]`. Raises InvalidArgumentError where the string is no image of these formats."""
-    pixels = _pixels(_opened(contents, formats, ratio, truncated), channels, dtype)
+    """`[height, width, channels]`, or all frames of a GIF where it may be animated. Raises InvalidArgumentError for a string that
+    is no image of these formats."""
+    image = _opened(contents, formats, ratio, truncated)
+    if channels not in (0, 3, *_CHANNELS_OF.get(image.format, ())):
+        raise InvalidArgumentError(f"A {image.format} image has no form with {channels} channels; ask for 0 or 3.")
+    if image.format == "GIF":
+        frames = _frames(image)
+        if not animated and len(frames) > 1:
+            raise InvalidArgumentError(
+                f"The GIF has {len(frames)} frames; decode_gif and decode_image take an animated one."
+            )
+        frames = frames if dtype is not uint16 else frames.astype(np.uint16) * 257
+        return frames if animated else frames[0]
+    if dtype is uint16 and _is_deep(as_arrays(contents).item()):
+        raise UnimplementedError("PNG images of 16 bits with colours or alpha are decoded to uint8 only.")
+    pixels = _pixels(image, channels, dtype)
     return pixels[:, :, None] if pixels.ndim == 2 else pixels
+
+
+def _is_deep(data: bytes) -> bool:
+    """Whether a PNG has 16 bits for each of several channels: Pillow keeps eight of them."""
+    return data.startswith(b"\x89PNG") and len(data) > 25 and data[24] == 16 and data[25] != 0
+
+
+def _frames(image: Any) -> Any:
+    """All frames of a GIF."""
+    frames, most = [], _pillow().MAX_IMAGE_PIXELS or math.inf
+    try:
+        while True:
+            if (len(frames) + 1) * image.width * image.height > most:
+                raise InvalidArgumentError(f"The frames of the GIF have more than {most} pixels together.")
+            frames.append(np.array(image.convert("RGB")))
+            image.seek(len(frames))
+    except EOFError:
+        return np.stack(frames)
+    except (OSError, SyntaxError, ValueError) as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
+        raise InvalidArgumentError(f"The frame {len(frames)} of the GIF can't be decoded: {error}.") from None
 
 
 def _opened(contents: Any, formats: tuple[str, ...], ratio: int = 1, truncated: bool = False) -> Any:
@@ -60,7 +107,8 @@ def _opened(contents: Any, formats: tuple[str, ...], ratio: int = 1, truncated: 
     ) as error:
         if not (truncated and isinstance(error, OSError) and "truncated" in str(error)):
             raise InvalidArgumentError(
-                f"The string of {len(data.item())} bytes is no {' or '.join(formats)} image that can be decoded: {error}."
+                f"The string of {len(data.item())} bytes is no {' or '.join(formats)} image that can be decoded"
+                + ("." if isinstance(error, library.UnidentifiedImageError) else f": {error}.")
             ) from None
         return _recovered(data.item(), formats)
 
@@ -79,10 +127,12 @@ def _recovered(data: bytes, formats: tuple[str, ...]) -> Any:
 
 def _pixels(image: Any, channels: int, dtype: DType) -> Any:
     if image.mode in ("I;16", "I") and image.format == "PNG":
-        if channels not in (0, 1):
-            raise UnimplementedError("Images of 16 bits are decoded to one channel only.")
-        wide = np.asarray(image).astype(np.uint16)
-        return wide if dtype is uint16 else (wide >> 8).astype(np.uint8)
+        grey = np.asarray(image).astype(np.uint16)
+        pixels = grey if dtype is uint16 else (grey >> 8).astype(np.uint8)
+        if channels in (0, 1):
+            return pixels
+        opaque = [np.full_like(pixels, np.iinfo(pixels.dtype).max)] * (channels in (2, 4))
+        return np.stack([pixels] * (channels - len(opaque)) + opaque, axis=-1)
     if image.mode == "P":
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
     elif image.mode == "L" and "transparency" in image.info:
@@ -94,14 +144,14 @@ def _pixels(image: Any, channels: int, dtype: DType) -> Any:
 
 @kernel("DecodePng")
 def decode_png(xp: Any, contents: Any, *, channels: int, dtype: DType) -> Any:
-    return xp.asarray(_decode(contents, ("PNG",), channels, dtype))
+    return xp.asarray(_decode(contents, _STILL, channels, dtype))
 
 
 @kernel("DecodeJpeg")
 def decode_jpeg(xp: Any, contents: Any, *, channels: int, ratio: int, try_recover_truncated: bool) -> Any:
     if ratio not in (1, 2, 4, 8):
         raise InvalidArgumentError(f"An image shrinks by 1, 2, 4 or 8, not {ratio}.")
-    return xp.asarray(_decode(contents, ("JPEG",), channels, uint8, ratio, try_recover_truncated))
+    return xp.asarray(_decode(contents, _STILL, channels, uint8, ratio, try_recover_truncated))
 
 
 @kernel("DecodeBmp")
@@ -111,17 +161,14 @@ def decode_bmp(xp: Any, contents: Any, *, channels: int) -> Any:
 
 @kernel("DecodeGif")
 def decode_gif(xp: Any, contents: Any) -> Any:
-    image = _opened(contents, ("GIF",))
-    frames = []
-    for number in range(getattr(image, "n_frames", 1)):
-        image.seek(number)
-        frames.append(np.array(image.convert("RGB")))
-    return xp.asarray(np.stack(frames))
+    pixels = _decode(contents, _STILL, 3, uint8, animated=True)
+    return xp.asarray(pixels if pixels.ndim == 4 else pixels[None])
 
 
 @kernel("DecodeImage")
-def decode_image(xp: Any, contents: Any, *, channels: int, dtype: DType) -> Any:
-    return xp.asarray(_decode(contents, ("PNG", "JPEG", "GIF", "BMP"), channels, dtype))
+def decode_image(xp: Any, contents: Any, *, channels: int, dtype: DType, expand_animations: bool) -> Any:
+    pixels = _decode(contents, (*_STILL, "BMP"), channels, dtype, animated=True)
+    return xp.asarray(pixels if pixels.ndim == 3 or expand_animations else pixels[0])
 
 
 @kernel("EncodePng")

@@ -24,12 +24,12 @@ def _decoded(c: Inference) -> Shape:
     if c.op.type == "DecodeGif":
         return (None, None, None, 3)
     channels, dtype = c.attrs["channels"], c.attrs.get("dtype", uint8)
-    allowed = (0, 1, 3) if c.op.type == "DecodeJpeg" else (0, 1, 2, 3, 4) if c.op.type == "DecodePng" else (0, 1, 3, 4)
+    allowed = (0, 1, 2, 3, 4) if c.op.type == "DecodePng" else (0, 1, 3, 4)
     if channels not in allowed:
         raise ValueError(f"An image has {', '.join(map(str, allowed[1:]))} channels, or 0 for its own; not {channels}.")
     if dtype not in (uint8, uint16):
         raise TypeError(f"An image's elements are uint8 or uint16, not {dtype}.")
-    return (None, None, channels or None)
+    return None if c.attrs.get("expand_animations") else (None, None, channels or None)
 
 
 def _encoded(c: Inference) -> Shape:
@@ -47,7 +47,8 @@ def _encoded(c: Inference) -> Shape:
 def decode_png(contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None) -> Tensor:
     """A PNG image as `[height, width, channels]` (`tf.image.decode_png`).
 
-    Images of 16 bits with colours are not supported.
+    A JPEG, or a GIF with one frame, is taken too: files have wrong names. Images of 16 bits with colours are decoded to uint8
+    only.
 
     Example:
         >>> png = af.image.encode_png(af.constant([[[7], [9]]], af.uint8))
@@ -79,7 +80,8 @@ def decode_jpeg(
 ) -> Tensor:
     """A JPEG image as uint8 `[height, width, channels]` (`tf.image.decode_jpeg`).
 
-    Values differ from TensorFlow's by a few units, because libraries round otherwise.
+    A PNG, or a GIF with one frame, is taken too: files have wrong names. Values differ from TensorFlow's by a few units, because
+    libraries round otherwise.
 
     Example:
         >>> jpeg = af.image.encode_jpeg(af.fill([8, 8, 3], af.constant(200, af.uint8)))
@@ -88,7 +90,7 @@ def decode_jpeg(
 
     Args:
         contents: a scalar string, the file's bytes.
-        channels: 0 keeps the image's; 1 is grey, 3 is RGB.
+        channels: 0 keeps the image's; 1 is grey, 3 is RGB; 4, of a PNG alone, RGB and alpha.
         ratio: 1, 2, 4 or 8: the image is shrunk by it in both dimensions.
         fancy_upscaling, acceptable_fraction, dct_method: taken, and not used.
         try_recover_truncated: decodes what there is of a file that is cut off.
@@ -121,7 +123,7 @@ def decode_bmp(contents: TensorLike, *, channels: int = 0, name: str | None = No
 @public("af.io", "af.image")
 @op("DecodeGif", shape=_decoded, types={"contents": string}, result=uint8, gradient=None, work=_WORK)
 def decode_gif(contents: TensorLike, *, name: str | None = None) -> Tensor:
-    """All frames of a GIF as uint8 `[frames, height, width, 3]` (`tf.image.decode_gif`).
+    """All frames of a GIF as uint8 `[frames, height, width, 3]` (`tf.image.decode_gif`); a PNG or JPEG is one frame.
 
     `contents` is a scalar string, the file's bytes. Raises InvalidArgumentError in the run where it is not a GIF.
 
@@ -181,18 +183,28 @@ def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
 
 @op("DecodeImage", shape=_decoded, types={"contents": string}, result="dtype", gradient=None, work=_WORK)
 def decode_image_op(
-    contents: TensorLike, *, channels: int = 0, dtype: DTypeLike = uint8, name: str | None = None
+    contents: TensorLike,
+    *,
+    channels: int = 0,
+    dtype: DTypeLike = uint8,
+    expand_animations: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     """See `decode_image`."""
 
 
 @public("af.io", "af.image")
 def decode_image(
-    contents: TensorLike, channels: int | None = None, dtype: DTypeLike = uint8, name: str | None = None
+    contents: TensorLike,
+    channels: int | None = None,
+    dtype: DTypeLike = uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
 ) -> Tensor:
-    """A PNG, JPEG, GIF or BMP image, by its first bytes, as `[height, width, channels]` (`tf.image.decode_image`).
+    """A PNG, JPEG or BMP image as `[height, width, channels]`, or a GIF as `[frames, height, width, 3]`
+    (`tf.image.decode_image`).
 
-    Of an animated GIF the first frame, as with `expand_animations=False`.
+    The first bytes say which. The rank is known before the run with `expand_animations=False` only.
 
     Example:
         >>> png = af.image.encode_png(af.constant([[[7], [9]]], af.uint8))
@@ -203,8 +215,15 @@ def decode_image(
         contents: a scalar string, the file's bytes.
         channels: 0 (or None) keeps the image's; 1 is grey, 3 RGB, 4 RGB and alpha.
         dtype: the element type of the result; uint8 or uint16.
+        expand_animations: whether a GIF gives all of its frames; else it gives the first one, without the dimension of frames.
     """
-    return decode_image_op(contents, channels=channels or 0, dtype=as_dtype(dtype), name=name or "decode_image")
+    return decode_image_op(
+        contents,
+        channels=channels or 0,
+        dtype=as_dtype(dtype),
+        expand_animations=expand_animations,
+        name=name or "decode_image",
+    )
 
 
 @public("af.io", "af.image")
