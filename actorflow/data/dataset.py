@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from actorflow.data import padding
 from actorflow.data.functions.tracing import trace
 from actorflow.data.iteration import Iterable
@@ -14,9 +16,12 @@ from actorflow.data.spec import DatasetSpec, Spec, batched, dense_leaves, most_s
 from actorflow.dtypes import bool as bool_dtype
 from actorflow.dtypes import int64, string
 from actorflow.eager.functions.signature import TensorSpec
+from actorflow.eager.tensor import EagerTensor
 from actorflow.graph.tensor import Tensor
 from actorflow.logs import get_logger
 from actorflow.ops.flow.py_func import PythonFunction
+from actorflow.ops.math.cast import cast
+from actorflow.ops.math.logic import equal, where
 from actorflow.ops.random.distributions import get_seed
 from actorflow.public import public
 from actorflow.user_line import user_line
@@ -370,7 +375,12 @@ class Dataset(Sources, Iterable):
         Raises in a run:
             InvalidArgumentError: the buffer's size is smaller than 1.
         """
-        first, second = get_seed(seed)
+        if isinstance(seed, Tensor) and not isinstance(seed, EagerTensor):
+            number = cast(seed, int64)
+            first: Any = get_seed(1)[0]
+            second: Any = where(equal(first + number, 0), np.int64(2**31 - 1), number)
+        else:
+            first, second = get_seed(seed)
         again = parameter(reshuffle_each_iteration is not False, bool_dtype)
         seeds = [parameter(number, int64) for number in (buffer_size, first, second)]
         return self._then("shuffle", tensors=(*seeds, again))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType
+from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import HANDS_ON, RECORDED, Gpu
 from actorflow.runtime.context import KernelContext
@@ -43,18 +44,30 @@ def is_initialized(xp: Any, ref: VariableState) -> Any:
     return np.bool_(ref.initialized)
 
 
+def _require_variable(ref: Any) -> None:
+    """Raises InvalidArgumentError for a value, as in a graph whose variables were made constants."""
+    if not isinstance(ref, VariableState):
+        raise InvalidArgumentError(
+            "The first input of the assignment is a value, and not a variable: a constant can't be assigned.",
+            hint="A frozen graph has constants for its variables: leave out the nodes that update them.",
+        )
+
+
 @kernel("AssignVariableOp", gpu=RECORDED)
 def assign(xp: Any, ref: VariableState, value: Any) -> None:
+    _require_variable(ref)
     ref.assign(value)
 
 
 @kernel("Assign", gpu=RECORDED)
 def assign_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
+    _require_variable(ref)
     ref.assign(value)
     return ref.read()
 
 
 def _update(ref: VariableState, function: Any, value: Any) -> None:
+    _require_variable(ref)
     ref.check_shape(value.shape)
     buffer = ref.writable()
     function(buffer, value, out=buffer)

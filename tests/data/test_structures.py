@@ -234,3 +234,17 @@ async def test_the_file_after_a_refused_one_is_read(tmp_path: Path) -> None:
     with pytest.raises(af.errors.InvalidArgumentError, match="multiple of the record length"):
         [_ async for _ in af.data.FixedLengthRecordDataset(names, 3)]
     assert [record async for record in af.data.FixedLengthRecordDataset(names, 3).ignore_errors()] == [b"xyz"]
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_numbers_of_a_shuffle_may_be_tensors(seed: int) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        size, number = tf.placeholder(tf.int64, []), tf.placeholder(tf.int64, [])
+        orders = []
+        for buffer_size, chosen in ((size, number), (5, seed)):
+            shuffled = tf.data.Dataset.range(5).shuffle(buffer_size, seed=chosen)
+            iterator = tf.data.make_initializable_iterator(shuffled)
+            session.run(iterator.initializer, {size: 5, number: seed})
+            element = iterator.get_next()
+            orders.append([int(session.run(element)) for _ in range(5)])
+        assert orders[0] == orders[1] and sorted(orders[0]) == [0, 1, 2, 3, 4]

@@ -186,3 +186,25 @@ def test_an_estimator_of_tensorflows_names_places_softly_unless_a_configuration_
     else:
         with pytest.raises(af.errors.InvalidArgumentError, match="GPU:7"):
             estimator.train(numbers(2))
+
+
+def test_an_exporter_within_another_one_exports_when_it_is_called(tmp_path: Path) -> None:
+    """As wrappers of exporters do, which choose or note."""
+
+    def receiver_fn() -> Any:
+        return af.estimator.export.ServingInputReceiver({"x": (x := af.placeholder(af.float32, [None]))}, {"x": x})
+
+    inner = af.estimator.LatestExporter("inner", receiver_fn)
+
+    class Wrapper(af.estimator.Exporter):
+        name = "wrapper"
+
+        def export(self, **arguments: Any) -> Any:
+            return inner.export(**arguments)
+
+    estimator = af.blocking.Estimator(Model(), str(tmp_path))
+    evaluation = af.estimator.EvalSpec(numbers(2), exporters=Wrapper(), start_delay_secs=0)
+    _, exports = af.blocking.train_and_evaluate(estimator, af.estimator.TrainSpec(numbers(4), max_steps=2), evaluation)
+    assert len(exports) == 1 and list((tmp_path / "export" / "wrapper").iterdir())
+    folder = inner.export(estimator, str(tmp_path / "direct"), estimator.latest_checkpoint(), {}, True)
+    assert Path(folder).parent == tmp_path / "direct"

@@ -275,3 +275,19 @@ def test_the_graph_of_async_programs_too() -> None:
     with graph.as_default():
         af.constant(1, name="one")
     assert graph.as_graph_def().node[0].name == "one"
+
+
+@pytest.mark.parametrize("op", ["Assign", "AssignAdd", "AssignSub"])
+async def test_an_update_of_a_variable_that_was_made_a_constant_says_so(op: str) -> None:
+    with af.Graph().as_default():
+        mean = af.constant([1.0, 2.0], name="mean")
+        af.subtract(mean, af.constant([0.5, 0.5]), name="update")
+        frozen = af.get_default_graph().as_graph_def()
+    for node in frozen.node:
+        if node.name == "update":
+            node.op = op
+    with af.Graph().as_default():
+        (update,) = af.import_graph_def(frozen, return_elements=["update:0"], name="")
+        async with af.Session() as session:
+            with pytest.raises(af.errors.InvalidArgumentError, match="a constant can't be assigned"):
+                await session.run(update)

@@ -32,7 +32,7 @@ _MOST = np.iinfo(np.int64).max
 
 
 class Reducer:
-    """What `group_by_reducer` makes of the elements of a key: the first state, the next one, and the result of the last."""
+    """The functions of `group_by_reducer`: the first state of a key, the next one, and the result of the last."""
 
     def __init__(
         self, init_func: Callable[[Any], Any], reduce_func: Callable[..., Any], finalize_func: Callable[[Any], Any]
@@ -61,7 +61,7 @@ def group_by_window(
     window_size: Any = None,
     window_size_func: Callable[[Any], Any] | None = None,
 ) -> Transformation:
-    """The elements of `reduce_func(key, window)`, for each window of so many elements of one key."""
+    """The elements of `reduce_func(key, window)`, for each window of `window_size` elements of one key."""
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Must pass either window_size or window_size_func, but not both.")
 
@@ -137,7 +137,7 @@ def _filled(spec: Spec, shapes: Any, longest: Tensor) -> Any:
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
-    """What `scan_func(state, element)` gives beside the next state, for one element after another."""
+    """The outputs of `scan_func(state, element)`, which gives the next state beside them."""
 
     def apply(dataset: Dataset) -> Dataset:
         first = Sources.from_tensors(initial_state).node

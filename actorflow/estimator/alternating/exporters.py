@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from actorflow import machine
-from actorflow.monitored.commands import Await, Program, call
+from actorflow.monitored.commands import Await, Program, call, perform, perform_blocking
 from actorflow.public import public
+from actorflow.runtime.event_loops.driver import LoopDriver
 
 Export = Callable[..., Any]
 
@@ -90,6 +91,28 @@ class _Folders(Exporter):
     def name(self) -> str:
         """Its name."""
         return self._name
+
+    def export(
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str,
+        eval_result: Mapping[str, Any],
+        is_the_final_export: bool,
+    ) -> Any:
+        """Exports at once, for wrappers of exporters; gives the folder or None. With an asynchronous Estimator it is awaited.
+
+        Args:
+            estimator, export_path, checkpoint_path, eval_result, is_the_final_export: see `Exporter.export`.
+        """
+        program = self._exporting(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
+        if inspect.iscoroutinefunction(estimator.export_saved_model):
+            return perform(program)
+        driver = LoopDriver()
+        try:
+            return perform_blocking(program, driver)
+        finally:
+            driver.close()
 
     def _exporting(
         self, estimator: Any, path: str, checkpoint: str, result: Mapping[str, Any], is_final: bool
