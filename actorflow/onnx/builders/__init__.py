@@ -12,6 +12,7 @@ texts.py        strings
 training.py     steps of optimizers, gradients
 control.py      branches and loops
 sequences.py    sequences and optionals
+microsoft.py    ops of `com.microsoft`: whole numbers with scales, fused ops
 ml/             the models of `ai.onnx.ml`: linear ones, trees, support vector machines, encoders
 nn/             what networks are made of: convolutions, pools, attention, recurrent layers, images, whole numbers
 """
@@ -22,6 +23,7 @@ from actorflow.onnx.builders import (
     control,
     elementwise,
     gathers,
+    microsoft,
     ml,
     nn,
     products,
@@ -35,6 +37,6 @@ from actorflow.onnx.builders import (
 )
 
 __all__ = [
-    "control", "elementwise", "gathers", "ml", "nn", "products", "reductions", "sequences", "shapes", "signals", "slices",
-    "texts", "training",
+    "control", "elementwise", "gathers", "microsoft", "ml", "nn", "products", "reductions", "sequences", "shapes", "signals",
+    "slices", "texts", "training",
 ]  # fmt: skip

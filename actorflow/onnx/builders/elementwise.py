@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -207,8 +208,9 @@ def shrink(node: Node, x: Any) -> Any:
     return af.where_v2(af.less(x, -reach), x + bias, above)
 
 
-@onnx_op("Gelu")
-def gelu(node: Node, x: Any) -> Any:
+def gelu_of(approximate: str) -> Callable[[Any], Any]:
+    """The function, by the error function or near it by a hyperbolic tangent."""
+
     def exact(x: Any) -> Any:
         return x * number(0.5, x) * (number(1, x) + af.erf(x * number(np.sqrt(0.5), x)))
 
@@ -216,7 +218,12 @@ def gelu(node: Node, x: Any) -> Any:
         inner = number(np.sqrt(2 / np.pi), x) * (x + number(0.044715, x) * x * x * x)
         return number(0.5, x) * x * (number(1, x) + af.tanh(inner))
 
-    return widened(near if node.attr("approximate", "none") == "tanh" else exact, x)
+    return near if approximate == "tanh" else exact
+
+
+@onnx_op("Gelu")
+def gelu(node: Node, x: Any) -> Any:
+    return widened(gelu_of(node.attr("approximate", "none")), x)
 
 
 @onnx_op("Swish")

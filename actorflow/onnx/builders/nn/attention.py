@@ -46,7 +46,7 @@ def for_each_query_head(x: Any, heads: int) -> Any:
     return af.gather(x, computed(lambda all_, own: af.range_(all_) // (all_ // own), whole(heads), whole(own)), axis=1)
 
 
-def _scale(node: Node, width: Any) -> Any:
+def scale_of(node: Node, width: Any) -> Any:
     """The factor of scores, in float64: one over the root of the size of a head unless the file says another one."""
     scale = node.attr("scale")
     if scale:
@@ -81,7 +81,7 @@ def attention(
     heads = size_of(query, 1)
     keys, values = (for_each_query_head(x, heads) for x in present)
 
-    factor = af.cast(computed(af.sqrt, _scale(node, size_of(query, 3))), kind)
+    factor = af.cast(computed(af.sqrt, scale_of(node, size_of(query, 3))), kind)
     scores = af.matmul(query * factor, keys * factor, transpose_b=True)
     told = {_RAW: scores}
     cap = node.attr("softcap", 0.0)
@@ -111,7 +111,7 @@ def flex_attention(node: Node, query: Any, key: Any, value: Any) -> Any:
     code = node.attr("softmax_precision")
     precise = element_type(code) if code else kind if kind is af.float64 else af.float32
     query, keys, values = (af.cast(x, precise) for x in (query, key, value))
-    scale = af.cast(_scale(node, size_of(query, 3)), precise)
+    scale = af.cast(scale_of(node, size_of(query, 3)), precise)
     scores = af.matmul(query, for_each_query_head(keys, heads), transpose_b=True) * scale
     if "score_mod" in node.attrs:
         (scores,) = node.scope.subgraph(node.attrs["score_mod"], [scores])
@@ -210,7 +210,7 @@ def linear_attention(
     q, k, v = parts(query, heads), parts(key, own), parts(value, own)
     width, depth = size_of(k, 3), size_of(v, 3)
     state = af.zeros(vector([batch, own, width, depth]), af.float32) if past is None else af.cast(past, af.float32)
-    scale = af.cast(_scale(node, width), af.float32)
+    scale = af.cast(scale_of(node, width), af.float32)
     gate = None if decay is None or "gated" not in rule else af.exp(parts(decay, own))
     share = None if beta is None or "delta" not in rule else parts(beta, size_of(beta, 2))
     if ("gated" in rule and gate is None) or ("delta" in rule and share is None):

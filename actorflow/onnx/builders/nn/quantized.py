@@ -100,6 +100,23 @@ def _scalar(value: Any) -> Any:
     return af.reshape(value, []) if value is not None and shape_of(value) == (1,) else value
 
 
+def to_wide(x: Any, scale: Any, zero: Any = None) -> Any:
+    """The numbers that whole numbers with one scale stand for."""
+    return af.cast(_whole(x, _scalar(zero)), af.float32) * _scalar(scale)
+
+
+def to_whole(x: Any, scale: Any, zero: Any, kind: Any) -> Any:
+    """Numbers as whole numbers of a type, which that of the zero decides where there is one."""
+    return _rounded(x / _scalar(scale), _scalar(zero), kind if zero is None else dtype_of(zero))
+
+
+def scaled_product(a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, added: Any = None) -> Any:
+    """The product of two matrices of whole numbers, as numbers."""
+    made = _integer_product(a, b, a_zero, b_zero)
+    made = made if added is None else made + added
+    return af.cast(made, af.float32) * (_by_rows(_scalar(a_scale), rank_of(a)) * _scalar(b_scale))
+
+
 @onnx_op("QLinearMatMul")
 def qlinear_matmul(
     node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any
