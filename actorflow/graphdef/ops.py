@@ -48,6 +48,7 @@ READ: dict[str, str] = {
     "FusedBatchNorm": "FusedBatchNormV3",
     "FusedBatchNormV2": "FusedBatchNormV3",
     "Mod": "TruncateMod",
+    "TensorListScatterIntoExistingList": "TensorListScatter",
     "BatchMatrixInverse": "MatrixInverse",
     **{f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")},
     **{f"ResourceApply{kind}": f"Apply{kind}" for kind in _OPTIMIZERS},
@@ -141,6 +142,7 @@ INPUT_ORDER: dict[str, tuple[int, ...]] = {
     "ApplyMomentum": (0, 1, 2, 4, 3),
     "SparseApplyMomentum": (0, 1, 2, 4, 5, 3),
     "Split": (1, 0),
+    "TensorListScatter": (0, 2, 1),
 }
 """For ops whose inputs have another order: the number of actorflow's input for each of TensorFlow's."""
 

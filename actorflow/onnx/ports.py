@@ -73,14 +73,14 @@ class MapPort:
     def __init__(self, keys: Any, values: Any, rows: bool) -> None:
         self.keys = keys
         self.values = values
-        self._rows = rows
+        self.rows = rows
 
     def __tensor_components__(self) -> list[Any]:
         return [self.keys, self.values]
 
     def __from_components__(self, *values: Any) -> Any:
         keys = [key.decode("utf-8", "surrogateescape") if isinstance(key, bytes) else key for key in values[0].tolist()]
-        return [dict(zip(keys, row)) for row in values[1]] if self._rows else dict(zip(keys, values[1]))
+        return [dict(zip(keys, row)) for row in values[1]] if self.rows else dict(zip(keys, values[1]))
 
     def __to_components__(self, value: Any) -> list[Any]:
         given = dict(value)

@@ -12,12 +12,12 @@ from actorflow.onnx.builders.common import number, rank_of, shaped, size_of, siz
 from actorflow.onnx.importer import dense
 from actorflow.onnx.nodes import Node, onnx_op, raw
 from actorflow.onnx.types import dtype_of as element_type
-from actorflow.onnx.values import Listed, Optional_, dtype_of, ints, shape_of
+from actorflow.onnx.values import Listed, Mapped, Optional_, dtype_of, ints, shape_of
 
 
 @onnx_op("Identity")
 def identity(node: Node, x: Any) -> Any:
-    return x if isinstance(x, (Listed, Optional_, np.ndarray)) else af.identity(x)
+    return x if isinstance(x, (Listed, Mapped, Optional_, np.ndarray)) else af.identity(x)
 
 
 @onnx_op("Constant")

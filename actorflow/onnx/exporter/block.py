@@ -225,6 +225,9 @@ def _set_attribute(made: Any, value: Any) -> None:
     elif isinstance(value, np.ndarray):
         made.type = 4
         made.t.CopyFrom(value if isinstance(value, TensorProto) else tensor_proto(value))
+    elif value and isinstance(value[0], bytes):
+        made.type = 8
+        made.strings.extend(value)
     elif value and isinstance(value[0], float):
         made.type = 6
         made.floats.extend(value)

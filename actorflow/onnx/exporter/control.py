@@ -16,6 +16,7 @@ from actorflow.dtypes import as_dtype
 from actorflow.errors import UnimplementedError
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.onnx.exporter.block import Block, rule
+from actorflow.onnx.exporter.lists import appended, source_of
 from actorflow.onnx.protos import ValueInfoProto
 from actorflow.onnx.types import type_proto
 from actorflow.shapes import Shape
@@ -26,12 +27,13 @@ class Frame:
     """A loop.
 
     Args:
-        variables: for each value that goes round its Enter, Merge, Switch and NextIteration.
+        variables: for each value that goes round its Enter, Merge, Switch and NextIteration. One that only the condition
+            takes has no Switch.
         exits: the places of the values that leave it, by the names of their Exit nodes.
         condition: the tensor that says whether it goes on.
     """
 
-    variables: list[tuple[Operation, Operation, Operation, Operation]] = field(default_factory=list)
+    variables: list[tuple[Operation, Operation, Operation | None, Operation]] = field(default_factory=list)
     exits: dict[str, int] = field(default_factory=dict)
     condition: Tensor | None = None
 
@@ -48,13 +50,15 @@ def frames_of(operations: Iterable[Operation]) -> dict[str, Frame]:
         if merge.type != "Merge" or merge.inputs[0].op.type != "Enter":
             continue
         enter, again = merge.inputs[0].op, merge.inputs[1].op
-        switch = next(op for op in users[merge.outputs[0].name] if op.type == "Switch")
+        takers = users.get(merge.outputs[0].name, ())
+        switch = next((op for op in takers if op.type == "Switch" and op.inputs[1].op.type == "LoopCond"), None)
         frame = found.setdefault(enter.attrs["frame_name"], Frame())
-        for op in users.get(switch.outputs[0].name, ()):
-            if op.type == "Exit":
-                frame.exits[op.name] = len(frame.variables)
+        if switch is not None:
+            for op in users.get(switch.outputs[0].name, ()):
+                if op.type == "Exit":
+                    frame.exits[op.name] = len(frame.variables)
+            frame.condition = switch.inputs[1].op.inputs[0]
         frame.variables.append((enter, merge, switch, again))
-        frame.condition = switch.inputs[1].op.inputs[0]
     return found
 
 
@@ -72,38 +76,64 @@ def loop(block: Block, op: Operation) -> list[str]:
     """Writes the loop that the value leaves, and gives all values that leave it their names."""
     name = op.inputs[0].op.inputs[0].op.inputs[0].op.attrs["frame_name"]
     frame: Frame = block.file.frames[name]
-    first = [block.get(enter.inputs[0]) for enter, *_ in frame.variables]
+    rows = {place: appended(frame, place) for place, (enter, *_) in enumerate(frame.variables) if _is_list(enter)}
+    same = {place: block.get(frame.variables[place][0].inputs[0]) for place, row in rows.items() if row is None}
+    for place in same:
+        _check_kept(frame, place)
+    carried = [place for place in range(len(frame.variables)) if place not in rows]
+    variables = [frame.variables[place] for place in carried]
+    first = [block.get(enter.inputs[0]) for enter, *_ in variables]
     assert frame.condition is not None
     start = Block(block.file, block, nodes=block.nodes, frame=name)
-    start.values |= {merge.outputs[0].name: value for (_, merge, *_), value in zip(frame.variables, first)}
+    start.values |= {merge.outputs[0].name: value for (_, merge, *_), value in zip(variables, first)}
     begins = start.get(frame.condition)
 
     body = Block(block.file, block, frame=name)
     at, going = block.file.fresh(f"{name}/at"), block.file.fresh(f"{name}/going")
-    inner = [block.file.fresh(f"{name}/{enter.name}") for enter, *_ in frame.variables]
-    for (_, merge, switch, _), value in zip(frame.variables, inner):
-        body.values[switch.outputs[1].name] = body.values[merge.outputs[0].name] = value
-    later = [body.get(again.inputs[0]) for *_, again in frame.variables]
+    inner = [block.file.fresh(f"{name}/{enter.name}") for enter, *_ in variables]
+    for (_, merge, switch, _), value in zip(variables, inner):
+        body.values[merge.outputs[0].name] = value
+        if switch is not None:
+            body.values[switch.outputs[1].name] = value
+    for place, value in same.items():
+        _, merge, switch, _ = frame.variables[place]
+        body.values |= {tensor.name: value for op in (merge, switch) if op is not None for tensor in op.outputs}
+    later = [body.get(again.inputs[0]) for *_, again in variables]
     check = Block(block.file, body, nodes=body.nodes, frame=name)
-    check.values |= {merge.outputs[0].name: value for (_, merge, *_), value in zip(frame.variables, later)}
+    check.values |= {merge.outputs[0].name: value for (_, merge, *_), value in zip(variables, later)}
     goes_on = _own(body, check.get(frame.condition))
     ends = [_own(body, value) for value in later]
-    shapes = [merge.outputs[0].static_shape for _, merge, *_ in frame.variables]
-    tensors = [merge.outputs[0] for _, merge, *_ in frame.variables]
+    added = {place: _own(body, body.get(row)) for place, row in rows.items() if row is not None}
+    shapes = [merge.outputs[0].static_shape for _, merge, *_ in variables]
+    tensors = [merge.outputs[0] for _, merge, *_ in variables]
     inputs = [
         ValueInfoProto(name=at, type=type_proto(as_dtype("int64"), ())),
         ValueInfoProto(name=going, type=type_proto(as_dtype("bool"), ())),
         *map(value_info, inner, tensors, shapes),
     ]
     outputs = [
-        ValueInfoProto(name=goes_on, type=type_proto(as_dtype("bool"), ())), *map(value_info, ends, tensors, shapes)
-    ]  # fmt: skip
-    found = block.node(
-        "Loop", "", begins, *first, count=len(first), body=body.graph(block.file.fresh(f"{name}_body"), inputs, outputs)
-    )
+        ValueInfoProto(name=goes_on, type=type_proto(as_dtype("bool"), ())),
+        *map(value_info, ends, tensors, shapes),
+        *(value_info(value, rows[place], rows[place].static_shape) for place, value in added.items()),  # type: ignore[union-attr, arg-type]
+    ]
+    graph = body.graph(block.file.fresh(f"{name}_body"), inputs, outputs)
+    found = block.node("Loop", "", begins, *first, count=len(first) + len(added), body=graph)
+    values = dict(zip([*carried, *added], found)) | same
     for exit_name, place in frame.exits.items():
-        block.values[f"{exit_name}:0"] = found[place]
-    return [found[frame.exits[op.name]]]
+        block.values[f"{exit_name}:0"] = values[place]
+    return [values[frame.exits[op.name]]]
+
+
+def _is_list(enter: Operation) -> bool:
+    return enter.outputs[0].dtype.name == "variant"
+
+
+def _check_kept(frame: Frame, place: int) -> None:
+    """Raises UnimplementedError where a list that goes round is another one afterwards."""
+    _, merge, switch, again = frame.variables[place]
+    before = {tensor.name for op in (merge, switch) if op is not None for tensor in op.outputs}
+    if source_of(again.inputs[0]).name not in before:
+        raise UnimplementedError(f"{merge.name} changes a list in a loop in another way than by an element at its end.")
 
 
 def _own(body: Block, value: str) -> str:

@@ -19,11 +19,11 @@ def matmul(block: Block, op: Operation) -> str:
     for tensor, name in zip(op.inputs, names):
         rank = rank_of(tensor)
         turned = [*range(rank - 2), rank - 1, rank - 2] if op.attrs[name] else list(range(rank))
-        values.append(_turned(block, tensor, turned))
+        values.append(reordered(block, tensor, turned))
     return str(block.node("MatMul", *values))
 
 
-def _turned(block: Block, tensor: Tensor, order: list[int]) -> str:
+def reordered(block: Block, tensor: Tensor, order: list[int]) -> str:
     """A tensor with its dimensions in another order: a constant is turned here."""
     found = static(tensor) if order != sorted(order) else None
     if found is not None:
@@ -98,12 +98,12 @@ def conv(block: Block, op: Operation) -> str:
         raise UnimplementedError("The channels of a convolution are not known.")
     if op.type == "DepthwiseConv2dNative":
         group = channels
-        weights = _turned(block, filters, [2, 3, 0, 1])
+        weights = reordered(block, filters, [2, 3, 0, 1])
         sizes = np.array([shape[2] * shape[3], 1, shape[0], shape[1]], np.int64)  # type: ignore[operator]
         weights = block.node("Reshape", weights, block.constant(sizes))
     else:
         group = channels // shape[-2]  # type: ignore[operator]
-        weights = _turned(block, filters, [rank - 1, rank - 2, *range(rank - 2)])
+        weights = reordered(block, filters, [rank - 1, rank - 2, *range(rank - 2)])
     dilations = layout.sizes(op.attrs.get("dilations") or [1] * rank)
     made = block.node(
         "Conv", layout.inward(block, block.get(x)), weights,

@@ -12,8 +12,11 @@ import actorflow.onnx.exporter.elementwise
 import actorflow.onnx.exporter.networks
 import actorflow.onnx.exporter.quantized
 import actorflow.onnx.exporter.recurrent
-import actorflow.onnx.exporter.shapes  # noqa: F401  (they enter themselves into the table)
+import actorflow.onnx.exporter.segments
+import actorflow.onnx.exporter.shapes
+import actorflow.onnx.exporter.transposed  # noqa: F401  (they enter themselves into the table)
 from actorflow import blocking
+from actorflow.dtypes import DType, float32, int64, string
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.export.freezing import freeze
 from actorflow.graph.graph import Graph
@@ -21,15 +24,18 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.importing import import_graph_def
 from actorflow.onnx.exporter.block import RULES, Block, File
 from actorflow.onnx.exporter.control import frames_of
+from actorflow.onnx.ports import MapPort, OptionalPort, SequencePort
 from actorflow.onnx.protos import GraphProto, ModelProto, ValueInfoProto
 from actorflow.onnx.tensors import tensor_proto
-from actorflow.onnx.types import type_proto
+from actorflow.onnx.types import code_of, type_proto
+from actorflow.ops.static import get_static_value
 from actorflow.public import public
 from actorflow.session.session import Session
 
 _VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 """The version of the file's form, for each version of the ops."""
 _LARGEST = 2**31 - 1
+_LEARNED = "ai.onnx.ml"
 _WITHIN = {"LoopCond", "NextIteration", "NoOp", "Assert", "Placeholder"}
 """Ops that the rules of others write, or that have no value."""
 
@@ -80,10 +86,11 @@ def save(
 async def _saved(
     path: str | os.PathLike[str], session: Session, outputs: Any, inputs: Any, given: Any, opset: int
 ) -> None:
+    outputs, maps = _without_maps(outputs)
     ends, starts = _named(session, outputs), None if inputs is None else _named(session, inputs)
     fed = None if starts is None else list(starts.values())
     frozen = await freeze(session, list(ends.values()), fed, given)
-    data = model_of(frozen, ends, starts, opset).SerializeToString()
+    data = model_of(frozen, ends, starts, opset, maps).SerializeToString()
     if len(data) > _LARGEST:
         raise InvalidArgumentError(f"The model has {len(data)} bytes; a file of ONNX has at most {_LARGEST}.")
     target = Path(path)
@@ -95,6 +102,18 @@ async def _saved(
         part.unlink(missing_ok=True)
 
 
+def _without_maps(outputs: Any) -> tuple[Any, dict[str, Any]]:
+    """The outputs with the values of maps in their places, and the keys of the maps by the names of outputs."""
+    if not isinstance(outputs, Mapping):
+        return outputs, {}
+    maps = {name: port for name, port in outputs.items() if isinstance(port, MapPort)}
+    keys = {name: get_static_value(port.keys) for name, port in maps.items()}
+    odd = [name for name, port in maps.items() if not port.rows or keys[name] is None]
+    if odd:
+        raise UnimplementedError(f"The output {odd[0]!r} is a map whose keys only a run knows; it has no form in ONNX.")
+    return {name: maps[name].values if name in maps else value for name, value in outputs.items()}, keys
+
+
 def _named(session: Session, values: Any) -> dict[str, str]:
     """The names of tensors in the graph, by those that they have in the file."""
     single = not isinstance(values, (Mapping, Sequence)) or isinstance(values, str)
@@ -104,6 +123,10 @@ def _named(session: Session, values: Any) -> dict[str, str]:
     for name, value in pairs:
         element = session.graph.as_graph_element(value) if isinstance(value, str) else value
         tensor = element.outputs[0] if isinstance(element, Operation) else element
+        if isinstance(tensor, (SequencePort, OptionalPort, MapPort)):
+            raise UnimplementedError(
+                f"{name!r} is a {tensor!r}; an ONNX file that is saved has tensors as inputs and outputs."
+            )
         tensor = tensor if isinstance(tensor, Tensor) else tensor.value()
         name = name or (tensor.op.name if tensor.name.endswith(":0") else tensor.name.replace(":", "_"))
         if name in found:
@@ -112,7 +135,13 @@ def _named(session: Session, values: Any) -> dict[str, str]:
     return found
 
 
-def model_of(graph_def: Any, outputs: Mapping[str, str], inputs: Mapping[str, str] | None, opset: int = 21) -> Any:
+def model_of(
+    graph_def: Any,
+    outputs: Mapping[str, str],
+    inputs: Mapping[str, str] | None,
+    opset: int = 21,
+    maps: Mapping[str, Any] | None = None,
+) -> Any:
     """A frozen graph as a `ModelProto`.
 
     Args:
@@ -120,7 +149,9 @@ def model_of(graph_def: Any, outputs: Mapping[str, str], inputs: Mapping[str, st
         outputs: names of tensors, by those that they get.
         inputs: the same for what is fed; all placeholders unless given.
         opset: the version of ONNX's ops.
+        maps: for outputs that become maps the keys of their columns.
     """
+    maps = maps or {}
     with Graph().as_default() as graph:
         import_graph_def(graph_def, name="")
     operations = graph.get_operations()
@@ -138,6 +169,9 @@ def model_of(graph_def: Any, outputs: Mapping[str, str], inputs: Mapping[str, st
     for name, text in outputs.items():
         tensor = graph.get_tensor_by_name(text)
         found = block.get(tensor)
+        if name in maps:
+            made.output.append(_zipped(block, found, name, tensor.dtype, maps[name]))
+            continue
         block.nodes.append(_renamed(found, name))
         sizes = tuple(f"{name}_{at}" for at in range(len(tensor.static_shape or ())))
         made.output.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
@@ -146,6 +180,8 @@ def model_of(graph_def: Any, outputs: Mapping[str, str], inputs: Mapping[str, st
     made.initializer.extend(tensor_proto(value, name) for name, value in file.weights.items() if name in used)
     model = ModelProto(ir_version=_VERSIONS[opset], producer_name="actorflow")
     model.opset_import.add(domain="", version=opset)
+    if maps:
+        model.opset_import.add(domain=_LEARNED, version=1)
     model.graph.CopyFrom(made)
     return model
 
@@ -158,6 +194,19 @@ def _inputs(nodes: Iterable[Any]) -> Iterator[str]:
             if attribute.HasField("g"):
                 yield from _inputs(attribute.g.node)
                 yield from (output.name for output in attribute.g.output)
+
+
+def _zipped(block: Block, value: str, name: str, dtype: DType, keys: Any) -> Any:
+    """Writes the maps of a tensor's rows, and gives the message of the output that they are."""
+    words = keys.dtype == object
+    labels = {"classlabels_strings" if words else "classlabels_int64s": keys.tolist()}
+    zipped = block.node("ZipMap", block.cast(value, dtype, float32), domain=_LEARNED, **labels)
+    block.nodes.append(_renamed(zipped, name))
+    info = ValueInfoProto(name=name)
+    inner = info.type.sequence_type.elem_type.map_type
+    inner.key_type = code_of(string if words else int64)
+    inner.value_type.CopyFrom(type_proto(float32, ()))
+    return info
 
 
 def _renamed(value: str, name: str) -> Any:

@@ -86,7 +86,7 @@ def unpack(block: Block, op: Operation) -> list[str]:
 
 @rule("Split")
 def split(block: Block, op: Operation) -> list[str]:
-    axis, source = op.inputs
+    source, axis = op.inputs
     (place,) = required(axis, "The axis of a split")
     found: list[str] = block.node(
         "Split", block.get(source), axis=place, num_outputs=len(op.outputs), count=len(op.outputs)

@@ -22,7 +22,7 @@ _COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (
 _MEMBER = 6
 _MODES = {"BRANCH_LEQ": 0, "BRANCH_LT": 1, "BRANCH_GTE": 2, "BRANCH_GT": 3, "BRANCH_EQ": 4, "BRANCH_NEQ": 5}
 _BRANCH_AT_ONCE = 64
-"""The number of levels from which on a loop goes down, so that the graph stays small."""
+"""The number of levels for which there are nodes; through more a loop goes, so that the graph stays small."""
 
 
 @dataclass(frozen=True, slots=True)
