@@ -266,3 +266,8 @@ async def test_versions_that_have_gone_are_forgotten(tmp_path: Path) -> None:
         _, answer = await Client(app).get("/v1/models/line")
         states = answer["model_version_status"]
         assert len(states) <= 20 and states[0] == {**states[0], "version": "39", "state": "AVAILABLE"}
+
+
+async def test_the_models_are_listed(client: Client) -> None:
+    status, answer = await client.get("/v1/models")
+    assert status == 200 and sorted(model["name"] for model in answer["models"]) == ["line", "words"]

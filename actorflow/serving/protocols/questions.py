@@ -35,6 +35,8 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
         return ok({"live": True})
     if path in _METRICS:
         return 200, b"text/plain; version=0.0.4", measures.text(_gauges(models)).encode(), ()
+    if path in ("/v1/models", "/v1/models/"):
+        return ok({"models": [{"name": name, "versions": served.available()} for name, served in models.items()]})
     if path in ("/v2", "/v2/"):
         return ok(kserve.server_metadata())
     if path == "/v2/health/ready":
