@@ -234,7 +234,7 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         defaults = {"f": np.float32, "i": np.int32, "u": np.int64, "c": np.complex128, "b": np.bool_}
         if _typed_parts(value):
             return natural
-        target = np.dtype(defaults[kind])
+        target: np.dtype[Any] = np.dtype(defaults[kind])
         if kind in "iu" and natural.size and not (-(2**31) <= natural.min() and natural.max() < 2**31):
             if natural.max() >= 2**63:
                 raise TypeError(f"{_short(value)} does not fit int64; say af.constant(..., dtype=af.uint64).")

@@ -221,6 +221,14 @@ class QueueBase:
                             where=user_line(),
                         )
                     )
+            counts = {n for tensor in tensors for n in (tensor.static_shape or ())[:1] if n is not None}
+            if skip and len(counts) > 1:
+                raise ValueError(
+                    describe(
+                        f"All input tensors must have the same size in the 0th dimension, but have {sorted(counts)}.",
+                        where=user_line(),
+                    )
+                )
             operation: Operation = made(self._queue_ref, tensors, name=scope)
             return operation
 

@@ -204,7 +204,6 @@ ROWS = [
         r"Input matrix is not invertible\.",
         lambda: ran(tf.matrix_solve(np.zeros([2, 2]), np.ones([2, 1]))),
     ),
-    Row(ValueError, r"Shape must be at least rank 2 but is rank 1", lambda: tf.svd(f(3))),
     Row(ValueError, r"Shape must be at least rank 2 but is rank 1", lambda: tf.qr(f(3))),
     Row(ValueError, r"Shape must be at least rank 2 but is rank 1", lambda: tf.self_adjoint_eig(f(3))),
     Row(ValueError, r"Shape must be at least rank 2 but is rank 1", lambda: tf.cholesky(f(3))),
@@ -422,6 +421,16 @@ ROWS = [
         r"axis must be a scalar or a 1-D vector",
         lambda: fed(lambda a: tf.manip.roll(f(2, 2), 1, a), np.array([[0]], np.int32)),
     ),
+    *(
+        Row(InvalidArgumentError, f"Condition x {sign} 0 did not hold", lambda check=check: check([-1, 0, 1]))
+        for check, sign in (
+            (tf.assert_positive, ">"),
+            (tf.assert_negative, "<"),
+            (tf.assert_non_negative, ">="),
+            (tf.assert_non_positive, "<="),
+        )
+    ),
+    Row(ValueError, "same size in the 0th", lambda: tf.FIFOQueue(9, [tf.float32] * 2).enqueue_many([f(2), f(3)])),
 ]
 
 

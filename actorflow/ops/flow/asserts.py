@@ -43,6 +43,8 @@ def _compare(
     with composite(name, default, x, y):
         first, second = _both(x, y)
         report = [message or "", f"Condition x {sign} y did not hold element-wise:"]
+        if data is not None and data[:1] == [f"Condition x {sign} 0 did not hold element-wise:"]:
+            report[1] = data[0]  # of an assertion about one tensor
         if data is None:
             data = [*report, f"x ({first.name}) = ", first, f"y ({second.name}) = ", second]
         else:
@@ -260,7 +262,7 @@ def assert_positive(
         >>> af.assert_positive([0.5, 0.0], message="Rates are positive.")
         Traceback (most recent call last):
             ...
-        actorflow.errors.InvalidArgumentError: Rates are positive. Condition x > y did not hold ...
+        actorflow.errors.InvalidArgumentError: Rates are positive. Condition x > 0 did not hold ...
 
     Args:
         x: a tensor of a real type.
@@ -285,7 +287,7 @@ def assert_non_negative(
         >>> af.assert_non_negative([0.0, -2.0])
         Traceback (most recent call last):
             ...
-        actorflow.errors.InvalidArgumentError: Condition x >= y did not hold element-wise:
+        actorflow.errors.InvalidArgumentError: Condition x >= 0 did not hold element-wise:
 
     Args:
         x: a tensor of a real type.

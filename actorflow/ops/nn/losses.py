@@ -245,7 +245,9 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     _check_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with composite(name, "SparseSoftmaxCrossEntropyWithLogits", labels, logits) as scope:
-        x, t, kind = _precise(logits, convert_to_tensor(labels))
+        x, t = convert_to_tensor(logits), convert_to_tensor(labels)
+        kind = x.dtype
+        x = cast(x, float32) if kind in (float16, bfloat16) else x
         if x.static_shape is not None and t.static_shape is not None:
             if not x.static_shape:
                 raise ValueError("Logits cannot be scalars: each row has a number for each class.")
