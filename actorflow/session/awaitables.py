@@ -12,7 +12,10 @@ costs nothing in comparison.
 
 from __future__ import annotations
 
+import asyncio
 import dis
+import gc
+import inspect
 import sys
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from functools import lru_cache
@@ -50,7 +53,7 @@ _ARITHMETIC = (
 _AS_VALUE = (
     *_ARITHMETIC,
     *(f"r{name}" for name in _ARITHMETIC),
-    *("abs", "array", "bool", "complex", "float", "index", "int", "invert", "neg", "pos", "round"),
+    *("abs", "array", "complex", "float", "index", "int", "invert", "neg", "pos", "round"),
     *("contains", "getitem", "iter", "len", "reversed", "setitem"),
     *("ge", "gt", "le", "lt"),
     *("enter", "exit"),
@@ -78,6 +81,12 @@ class RunCoroutine(Coroutine[Any, Any, Any]):
     def close(self) -> None:
         self._coroutine.close()
 
+    def __bool__(self) -> bool:
+        """True for what runs: asyncio asks the coroutine of each task that it shows."""
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("asyncio.") or _is_in_use(self):
+            return True
+        _refuse(self)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("cr_") or name in ("__name__", "__qualname__"):  # for asyncio, and those who show tasks
             return getattr(self._coroutine, name)
@@ -89,16 +98,33 @@ class RunCoroutine(Coroutine[Any, Any, Any]):
         return _refuse(self) if spec else repr(self)
 
     def __repr__(self) -> str:
-        return f"<{_told(self)}>"
+        return f"<{self.__qualname__}(...), which has begun>" if _has_begun(self) else f"<{_told(self)}>"
 
 
 def _told(run: RunCoroutine) -> str:
     return f"{run.__qualname__}(...) was not awaited and has no values yet; {_REMEDY}"
 
 
+def _has_begun(run: RunCoroutine) -> bool:
+    return inspect.getcoroutinestate(run._coroutine) != inspect.CORO_CREATED
+
+
+def _is_in_use(run: RunCoroutine) -> bool:
+    """Whether it has begun, or a task holds it that will begin it."""
+    return _has_begun(run) or any(_of_task(holder).get("_coro") is run for holder in gc.get_referrers(run))
+
+
+def _of_task(holder: object) -> Mapping[str, Any]:
+    """The attributes of a task, of which a dictionary may be all that refers to its coroutine."""
+    if asyncio.isfuture(holder):
+        return {"_coro": getattr(holder, "_coro", None)}
+    return holder if isinstance(holder, dict) else {}
+
+
 def _refuse(run: RunCoroutine, *_: Any, **__: Any) -> NoReturn:
     message = with_topic(f"{_told(run)}.", "run-not-awaited")
-    run.close()  # the error says it; Python need not warn of it too
+    if not _is_in_use(run):
+        run.close()  # the error says it; Python need not warn of it too
     raise TypeError(message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import io
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -118,6 +119,124 @@ async def test_a_run_that_was_refused_as_a_value_is_over(run: Run) -> None:
     """Python need not warn of it as well."""
     with pytest.raises(TypeError, match="was not awaited"):
         run() + 1  # type: ignore[operator]
+
+
+def a_task(coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    return asyncio.get_running_loop().create_task(coroutine)
+
+
+def a_task_in_python(coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """A task whose class is asyncio's own in Python, such as debuggers put in the place of that in C."""
+    task: asyncio.Task[Any] = asyncio.tasks._PyTask(coroutine)  # type: ignore[attr-defined]
+    return task
+
+
+def log_line(task: asyncio.Task[Any]) -> object:
+    return f"{task} {task!r} {[task]}"
+
+
+def truth_of_its_coroutine(task: asyncio.Task[Any]) -> object:
+    assert task.get_coro()
+    return bool(task.get_coro())
+
+
+def sum_with_its_coroutine(task: asyncio.Task[Any]) -> object:
+    with pytest.raises(TypeError):
+        task.get_coro() + 1  # type: ignore[operator]
+    return None
+
+
+def stack(task: asyncio.Task[Any]) -> object:
+    return task.get_stack(), task.print_stack(file=io.StringIO())
+
+
+def asyncios_repr(task: asyncio.Task[Any]) -> object:
+    """As of Python 3.12 `Task.__repr__` asks for the truth of the coroutine, in this way."""
+    return asyncio.base_tasks._task_repr_info(task) if task.get_coro() else None  # type: ignore[attr-defined]
+
+
+SHOWN = [log_line, truth_of_its_coroutine, sum_with_its_coroutine, stack, asyncios_repr]
+
+
+@pytest.mark.parametrize("show", SHOWN, ids=lambda show: show.__name__)
+@pytest.mark.parametrize("make", [a_task, a_task_in_python], ids=lambda make: make.__name__)
+async def test_a_task_is_shown_before_amid_and_after_its_run(
+    make: Callable[[Any], asyncio.Task[Any]], show: Callable[[Any], object]
+) -> None:
+    with af.Graph().as_default() as graph:
+        queue = af.FIFOQueue(1, [af.float32], [[]])
+        value, fill = queue.dequeue(), queue.enqueue(3.0)
+        async with af.Session(graph=graph) as session:
+            task = make(session.run(value))
+            show(task)
+            while not session.statistics().steps:
+                await anyio.lowlevel.checkpoint()
+            show(task)
+            await session.run(fill)
+            assert await task == 3.0
+            show(task)
+
+
+@pytest.mark.parametrize("show", SHOWN, ids=lambda show: show.__name__)
+def test_a_task_is_shown_outside_of_its_loop(show: Callable[[Any], object]) -> None:
+    with af.Graph().as_default() as graph:
+        y = af.constant(1) + 2
+        session = af.Session(graph=graph)
+        loop = asyncio.new_event_loop()
+        try:
+            task = loop.create_task(session.run(y))
+            show(task)
+            assert loop.run_until_complete(task) == 3
+            loop.run_until_complete(session.close())
+        finally:
+            loop.close()
+
+
+async def test_asyncios_debug_mode_shows_runs(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_debug(True)
+    loop.slow_callback_duration = 0.0  # each callback is shown in a line of the log
+    with af.Graph().as_default() as graph:
+        y = af.constant(1) + 2
+        async with af.Session(graph=graph) as session:
+            assert await asyncio.gather(*[session.run(y) for _ in range(3)]) == [3, 3, 3]
+    assert "Session.run" in caplog.text
+
+
+@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "thread"])
+async def test_a_run_of_a_function_is_cancelled_while_tasks_are_shown(asynchronous: bool) -> None:
+    """A cancel scope of anyio names the task that cancels it, in its reason."""
+    begun, over = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    async def waits() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    def waits_on_a_thread() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        over.wait()
+
+    with af.Graph().as_default() as graph:
+        call = af.py_func(waits if asynchronous else waits_on_a_thread, [], [])
+        async with af.Session(graph=graph) as session:
+            task = asyncio.create_task(session.run(call))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            over.set()
+
+
+async def test_a_run_that_has_begun_says_so(run: Run) -> None:
+    made = run()
+    assert await made == 3
+    assert repr(made) == "<Session.run(...), which has begun>" and made
+
+
+async def test_the_truth_of_a_run_that_no_one_awaits_is_refused(run: Run) -> None:
+    with pytest.raises(TypeError, match="was not awaited"):
+        bool(run())
 
 
 @pytest.mark.parametrize("name", ["shape", "item", "tolist", "dtype"])
