@@ -13,22 +13,23 @@ import socket
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, Token, copy_context
-from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
-import anyio.to_thread
-from anyio.lowlevel import RunVar, checkpoint
+import anyio
+from anyio.lowlevel import RunVar, checkpoint, checkpoint_if_cancelled
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 _LOW_PRIORITY = 5
 """Against a thread of ordinary priority one gets a quarter of a processor that both want."""
 MOST_OWN_THREADS = 256
-_own_threads: RunVar[anyio.CapacityLimiter] = RunVar("actorflow_own_threads")
+MOST_SHARED_THREADS = 40
+_own_lane: RunVar[Any] = RunVar("actorflow_own_lane")
+_shared_lane: RunVar[Any] = RunVar("actorflow_shared_lane")
 _behind: list[threading.Thread] = []
 _beginning = threading.Lock()
 
@@ -188,60 +189,19 @@ def resident_bytes(pid: int) -> int | None:
 
 
 async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, abandon_on_cancel: bool = False) -> T:
-    """Calls `work` on a thread and waits for it, as `anyio.to_thread.run_sync`; where there are no threads, here. At most 40
-    calls of an event loop have a thread at a time."""
-    if not current().is_real:
-        await checkpoint()
-        return work(*arguments)
-    if not abandon_on_cancel:
-        return await anyio.to_thread.run_sync(work, *arguments)
-    call = _Call(work, arguments)
-    with call.left_behind():
-        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
+    """Calls `work` on a thread and waits for it; where there are no threads, here. An event loop has at most 40 such calls at a
+    time.
 
-
-class _Call(Generic[T]):
-    """A call on a thread. It knows whether it has begun and not ended."""
-
-    __slots__ = ("_arguments", "_work", "runs")
-
-    def __init__(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> None:
-        self._work = work
-        self._arguments = arguments
-        self.runs = False
-
-    def __call__(self) -> T:
-        self.runs = True
-        try:
-            return self._work(*self._arguments)
-        finally:
-            self.runs = False
-            self._arguments = ()
-
-    @contextmanager
-    def left_behind(self) -> Iterator[None]:
-        """A block that waits for the call. If it ends before, `goes_on` tells its task."""
-        try:
-            yield
-        except BaseException:
-            if self.runs:
-                _left_behind[_current_task()] = self
-            raise
-
-
-_left_behind: weakref.WeakKeyDictionary[Any, _Call[Any]] = weakref.WeakKeyDictionary()
-
-
-def _current_task() -> Any:
-    import asyncio  # only here: importing actorflow does not import it
-
-    return asyncio.current_task()
-
-
-def goes_on() -> Callable[[], bool] | None:
-    """Tells whether a call on a thread still runs that the current task has left behind; None where it has left none."""
-    call = _left_behind.pop(_current_task(), None)
-    return None if call is None else lambda: call.runs
+    Args:
+        work: is called with the arguments.
+        arguments: what it is called with.
+        abandon_on_cancel: whether a cancelled caller leaves the call behind. Otherwise a cancel scope of anyio waits for its end.
+    """
+    if abandon_on_cancel or not current().is_real:
+        return await _on_lane(_shared_lane, MOST_SHARED_THREADS, work, arguments)
+    await checkpoint_if_cancelled()
+    with anyio.CancelScope(shield=True):
+        return await _on_lane(_shared_lane, MOST_SHARED_THREADS, work, arguments)
 
 
 async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
@@ -250,47 +210,23 @@ async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments)
     An event loop has at most 256 such calls at a time, and those that were left behind count until they end: a later one
     waits for a thread.
     """
+    return await _on_lane(_own_lane, MOST_OWN_THREADS, work, arguments)
+
+
+async def _on_lane(lanes: RunVar[Any], width: int, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    """Calls `work` in a lane that the event loop has."""
     if not current().is_real:
         await checkpoint()
         return work(*arguments)
     try:
-        limiter = _own_threads.get()
+        lane = lanes.get()
     except LookupError:
-        limiter = anyio.CapacityLimiter(MOST_OWN_THREADS)
-        _own_threads.set(limiter)
-    import asyncio  # only here: importing actorflow does not import it
+        from actorflow.lanes import Lane  # only here: importing actorflow does not import asyncio
 
-    loop, call = asyncio.get_running_loop(), _Call(work, arguments)
-    claims = [
-        None
-    ]  # whoever takes it, the thread or a caller that is cancelled before, decides whether the work begins
-
-    def claim() -> bool:
-        try:
-            claims.pop()
-        except IndexError:
-            return False
-        return True
-
-    def run() -> T:
-        if not claim():
-            raise RuntimeError("Its caller was cancelled before it began.")
-        try:
-            return call()
-        finally:
-            try:
-                loop.call_soon_threadsafe(limiter.release_on_behalf_of, call)
-            except RuntimeError:
-                pass  # the loop is closed, and its threads are counted no more
-
-    await limiter.acquire_on_behalf_of(call)
-    try:
-        unlimited = anyio.CapacityLimiter(math.inf)
-        with call.left_behind():
-            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=unlimited)
-    finally:
-        if claim():  # else the thread says itself when it is done
-            limiter.release_on_behalf_of(call)
+        lane = Lane(width)
+        lanes.set(lane)
+    made: T = await lane.run(work, *arguments)
+    return made
 
 
 _SHARE: ContextVar[float] = ContextVar("actorflow_share", default=1.0)

@@ -33,6 +33,7 @@ from poison import PoisonAllocator
 from progress import register
 
 import actorflow as af
+from actorflow import lanes
 from actorflow.devices import cpu
 from actorflow.runtime.codegen import jit
 
@@ -110,8 +111,13 @@ def _slow() -> set[str]:
 
 
 def _threads() -> set[threading.Thread]:
-    # A dummy stands for a thread of foreign code; it may stay listed when its thread is gone.
-    return {thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)}
+    # A dummy stands for a thread of foreign code; it may stay listed when its thread is gone. A thread of all lanes that has
+    # nothing to do ends by itself.
+    return {
+        thread
+        for thread in threading.enumerate()
+        if not isinstance(thread, threading._DummyThread) and thread.name != lanes.IDLE
+    }
 
 
 def _children() -> set[int]:

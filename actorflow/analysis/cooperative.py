@@ -79,6 +79,11 @@ class _Collector:
 collector = _Collector()
 
 
-def activate() -> None:
-    """Marks the current thread as one that plans."""
+@contextmanager
+def planning() -> Iterator[None]:
+    """A block in which the current thread plans."""
     _planning.due = 0.0
+    try:
+        yield
+    finally:
+        _planning.due = math.inf

@@ -14,7 +14,7 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Protocol
 
-from actorflow import machine
+from actorflow import lanes
 from actorflow.device.base import as_asynchronous
 from actorflow.errors import OpError
 from actorflow.graph.node import TensorId
@@ -415,7 +415,7 @@ class Step:
 
     def leave_behind(self, executor: ExecutorState, node: PlanNode) -> None:
         """The kernel of a node has ended because the step is stopped. The call that it made on a thread may go on."""
-        goes_on = machine.goes_on()
+        goes_on = lanes.goes_on()
         if goes_on is not None:
             self.abandoned = True
             self._left_behind.append((executor, node, goes_on))

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import anyio.to_thread
+import anyio
 
+from actorflow import machine
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -288,7 +289,7 @@ class FileWriter:
             ...     print([event.step for event in af.summary.read_events("logs")])
             [0, 7]
         """
-        await anyio.to_thread.run_sync(self.flush)
+        await machine.on_thread(self.flush)
 
     def close(self) -> None:
         """Writes what waits and closes the file. A second call does nothing.
@@ -314,7 +315,7 @@ class FileWriter:
             [0, 7]
         """
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.close)
+            await machine.on_thread(self.close)
 
     def reopen(self) -> None:
         """After `close`, goes on in a new file; before it, does nothing.

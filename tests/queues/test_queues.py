@@ -262,12 +262,12 @@ async def test_f88_ten_thousand_blocked_dequeues_hold_no_thread(graph: Graph) ->
         waiting = [start(session.run(dequeue)) for _ in range(10_000)]
         while session.statistics().steps < 10_000 or session.statistics().inflight:
             await turns(1)
-        assert threading.active_count() == before
+        assert threading.active_count() <= before
         assert session.statistics().inflight == 0
         await session.run(close)
         ended = await asyncio.gather(*waiting, return_exceptions=True)
         assert {type(e) for e in ended} == {OutOfRangeError}
-        assert threading.active_count() == before
+        assert threading.active_count() <= before
 
 
 async def test_a_closed_session_ends_what_waits(graph: Graph) -> None:

@@ -166,7 +166,7 @@ def test_f20_closing_twice_and_leaving_nothing(graph: af.Graph, probe: probes.Pr
     threads = [t for t in threading.enumerate() if t.name.startswith("compute")]
     for thread in threads:
         thread.join(PATIENCE)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_it_needs_no_with(graph: af.Graph) -> None:

@@ -127,8 +127,8 @@ def py_func(
     `func` gets arrays that can't be written to, numpy scalars for tensors of rank 0, and `bytes` for scalars of strings. It
     gives what is an array of the stated type, or a list or tuple of them. Nothing is converted but text, to UTF-8: for
     float32 it has to give float32. It is called on a thread of its own, so it may take its time, and up to 256 are called at
-    once. A step that is stopped does not wait for it, but it keeps its thread, and the process ends only after it. An
-    `async def` function is awaited on the session's event loop, and cancelled with its step.
+    once. A step that is stopped does not wait for it, but it keeps its thread until it ends, or the process does: that waits
+    for a second. An `async def` function is awaited on the session's event loop, and cancelled with its step.
 
     Example:
         >>> x = af.placeholder(af.float32, [None])

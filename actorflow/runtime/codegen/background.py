@@ -69,7 +69,10 @@ class Background:
         self._thread.start()
 
     def _work(self) -> None:
-        pace.activate()
+        with pace.planning():
+            self._do_jobs()
+
+    def _do_jobs(self) -> None:
         while True:
             with self._changed:
                 self._works = False

@@ -260,7 +260,7 @@ class LoopDriver:
             except BaseException as error:
                 failure.append(error)
 
-        thread = threading.Thread(target=work, name="actorflow blocking call")
+        thread = threading.Thread(target=work, name="actorflow blocking call", daemon=True)
         thread.start()
         try:
             thread.join()

@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
+
+from anyio.lowlevel import RunVar
 
 from actorflow import machine
 from actorflow.analysis import cooperative as pace
 from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
+from actorflow.lanes import Lane
 from actorflow.passes.compile import Options, Signature, divide
 from actorflow.passes.inline import inline
 from actorflow.placement.choose import Posed
@@ -34,6 +36,8 @@ P = TypeVar("P")
 T = TypeVar("T")
 LARGE_GRAPH = 30
 """The number of nodes from which on a plan is made on a thread."""
+MOST_AT_ONCE = 16
+"""The number of threads that plan for the sessions of an event loop. They share the interpreter."""
 
 KEPT = "It is not faster than the one in force, which was kept."
 ON_TRIAL = "Steps run by it and by the former one in turns, until one of them is seen to be faster."
@@ -100,6 +104,8 @@ class Planner(Generic[P]):
         self._folding = folding
         self._make = make
         self._lock = threading.Lock()
+        self._turn = asyncio.Lock()
+        """Plans are made one by one: a thread for each one that waits would do nothing else."""
         self._devices = devices
         self._plans: dict[Any, P] = {}
         self._signatures: dict[Any, Signature] = {}
@@ -211,11 +217,15 @@ class Planner(Generic[P]):
         options = self.options if coalesce else replace(self.options, coalesce=False, fuse=False)
         if len(self.graph) <= LARGE_GRAPH:
             return self._planned(key, signature, options, self.graph.nodes)
-        nodes = dict(self.graph.nodes)
-        return await on_thread(lambda: self._planned(key, signature, options, nodes))
+        async with self._turn:
+            found = self._plans.get(key)
+            if found is not None:
+                return found
+            nodes = dict(self.graph.nodes)
+            return await on_thread(lambda: self._planned(key, signature, options, nodes))
 
     def _planned(self, key: Any, signature: Signature, options: Options, nodes: Mapping[str, Node]) -> P:
-        with self._lock:  # held for long by planning threads only, which a graph has once it is large
+        with self._lock:  # held for long by planning threads only, and one that a cancelled caller has left behind
             found = self._plans.get(key)
             if found is not None:
                 return found
@@ -233,36 +243,22 @@ class Planner(Generic[P]):
             return made
 
 
+_lanes: RunVar[Lane] = RunVar("actorflow_planning")
+
+
 async def on_thread(work: Callable[[], T]) -> T:
-    """Runs `work` on a new thread. When the caller is cancelled the thread ends by itself, and its result is dropped."""
+    """Runs `work` on a thread, at most `MOST_AT_ONCE` of an event loop at a time. When the caller is cancelled the thread goes
+    on, and its result is dropped."""
     if not machine.current().is_real:
         return work()
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-    context = copy_context()
+    try:
+        lane = _lanes.get()
+    except LookupError:
+        lane = Lane(MOST_AT_ONCE)
+        _lanes.set(lane)
+    return await lane.run(_plan, work)
 
-    def finish(result: T | None, error: BaseException | None) -> None:
-        if future.cancelled():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)  # type: ignore[arg-type]
 
-    def run() -> None:
-        pace.activate()
-        result: T | None = None
-        failure: BaseException | None = None
-        try:
-            with pace.collector.paused():
-                result = context.run(work)
-        except BaseException as error:
-            failure = error
-        try:
-            loop.call_soon_threadsafe(finish, result, failure)
-        except RuntimeError:
-            pass  # the loop is closed: no caller waits any more
-
-    thread = threading.Thread(target=run, name="actorflow planner", daemon=True)
-    thread.start()
-    return await future
+def _plan(work: Callable[[], T]) -> T:
+    with pace.planning(), pace.collector.paused():
+        return work()
