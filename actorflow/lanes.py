@@ -1,8 +1,8 @@
 """`Lane`: blocking calls of an event loop on threads, a bounded number of them at a time.
 
 All lanes of a process share its threads. A thread that finds no call for a second ends. A process ends although threads are
-busy: what a program calls there may wait for ever, such as for a server that died. The process gives those calls a second more,
-in which they may clean up.
+busy: what a program calls there may wait without end, such as for a server that died. The process gives those calls a second
+more, in which they may clean up.
 """
 
 from __future__ import annotations

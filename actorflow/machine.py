@@ -201,7 +201,8 @@ async def on_thread(work: Callable[[*Arguments], T], *arguments: *Arguments, aba
         return await _on_lane(_shared_lane, MOST_SHARED_THREADS, work, arguments)
     await checkpoint_if_cancelled()
     with anyio.CancelScope(shield=True):
-        return await _on_lane(_shared_lane, MOST_SHARED_THREADS, work, arguments)
+        result = await _on_lane(_shared_lane, MOST_SHARED_THREADS, work, arguments)
+    return result
 
 
 async def on_own_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:

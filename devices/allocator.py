@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow import forks
 from actorflow.device.base import AllocatorStatistics, BlockSource
 from actorflow.device.memory import owned_buffer
 from actorflow.errors import ResourceExhaustedError, with_topic
@@ -64,9 +65,14 @@ class PoolAllocator:
         self._pool: dict[int, list[memoryview]] = {}
         self._leases: dict[int, _Lease] = {}  # a weak reference has the hash of its array, and arrays have none
         self._freed: deque[_Lease] = deque()
-        self._lock = threading.Lock()
+        self.forked()
+        forks.register(self)
         self._live = self._peak = self._pooled = 0
         self._allocations = self._frees = self._reuses = 0
+
+    def forked(self) -> None:
+        """In a child that was forked no other thread has the lock."""
+        self._lock = threading.Lock()
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A fresh array of undefined contents (None where Python objects). Raises ResourceExhaustedError over budget."""

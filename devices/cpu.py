@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
+from actorflow import forks, machine
 from actorflow.device.base import Allocator, BlockSource, DeviceStatistics
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.device_spec import DeviceSpec
@@ -44,9 +44,14 @@ class CpuDevice:
         self.allocator: Allocator = allocator or make_allocator(memory_budget, owner=name, source=source)
         self._inline = 0
         self._threaded = 0
+        self._closed = False
+        self.forked()
+        forks.register(self)
+
+    def forked(self) -> None:
+        """In a child that was forked there is no thread yet."""
         self._work: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._closed = False
 
     def submit(self, work: Callable[[], None], done: Callable[[], None]) -> None:
         """Runs `work`, then `done`, on the compute thread. Raises FailedPreconditionError after `close`."""

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from actorflow import forks
+
 T = TypeVar("T")
 _INTERVAL = 0.0005
 
@@ -56,9 +58,19 @@ class _Collector:
     """
 
     def __init__(self) -> None:
+        self._begin()
+        forks.register(self)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
         self._was_enabled = False
+
+    def forked(self) -> None:
+        """In a child that was forked no other thread plans."""
+        if self._users and self._was_enabled:
+            gc.enable()
+        self._begin()
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from actorflow import forks
 from actorflow.data.identity import identity
 from actorflow.data.node import Node
 from actorflow.data.spec import Element, Spec, fits
@@ -41,6 +43,7 @@ class Pulling:
         self._running = Running(roots)
         self._stage: Stage | None = None
         self._saved: Any = None
+        self._process = 0
         self._ended = False
         self._again = False
         """Whether it begins again if there is no element behind the place that it was restored to."""
@@ -48,6 +51,8 @@ class Pulling:
 
     async def pull(self) -> Element:
         """The next element. Raises EndOfSequence, also where it was closed."""
+        if self._stage is not None and self._process != os.getpid():
+            raise forks.refusal("The iterator", self._process)
         async with self._turns:
             while not self._ended:
                 running, stage = self._running, self._stage or self._opened()
@@ -73,6 +78,7 @@ class Pulling:
     def _opened(self) -> Stage:
         from actorflow.data import stages  # noqa: F401  (they fill the table)
 
+        self._process = os.getpid()
         made = self._running.stage(self.node)
         if self._saved is not None:
             try:

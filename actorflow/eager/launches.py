@@ -10,15 +10,17 @@ wait for it.
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter, perf_counter_ns
 from typing import Any
 
-from actorflow import machine
+from actorflow import forks, machine
 from actorflow.dtypes import DType
 from actorflow.eager.graph import GRAPH, Prepared
 from actorflow.eager.tensor import EagerTensor
@@ -40,7 +42,7 @@ _LONG = 0.01
 
 _slot: Any = vars(EagerTensor)["_value"]
 _shape: Any = vars(EagerTensor)["static_shape"].fget  # `super()` fails where the class changes meanwhile
-_lock = threading.Lock()
+_lock = forks.new_lock()
 
 
 class Launch:
@@ -118,6 +120,14 @@ class Launch:
         self._cost.add(perf_counter_ns() - begun)
         count = len(self._prepared.node.dtypes)
         return (found,) if count == 1 else found if count else ()
+
+    def fail(self, error: BaseException) -> None:
+        """Ends it in a process that has neither its thread nor those who waited for it."""
+        self.error = error
+        self._inputs, self._tensors, self._waiting = (), (), []
+        if self._writing is not None:
+            self._writing.end()
+        self.over = True
 
     def when_over(self, callback: Callable[[], None]) -> None:
         """Calls `callback` at its end, on the thread, or now if that is past."""
@@ -241,11 +251,24 @@ class LaunchQueue:
         """Whether what has not begun is not to begin."""
         self.told = False
         self._closed = False
-        self._last: Launch | None = None
         self._costs: dict[Any, Cost] = {}
+        self._process = os.getpid()
+        self._last: Launch | None = None
+        self._begin()
+        forks.register(self)
+
+    def _begin(self) -> None:
         self._work: queue.SimpleQueue[Launch | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._turn = threading.Lock()
+        self._unfinished: deque[Launch] = deque()
+
+    def forked(self) -> None:
+        """In a child that was forked there is no thread yet, and what the parent's has not done will not be done."""
+        unfinished = self._unfinished
+        self._begin()
+        for launch in unfinished:
+            launch.fail(forks.refusal("The thread that computes this", self._process))
 
     @property
     def busy(self) -> bool:
@@ -275,6 +298,7 @@ class LaunchQueue:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="actorflow eager ops", daemon=True)
                 self._thread.start()
+            self._unfinished.append(made)
             self._work.put(made)
         return tensors
 
@@ -292,8 +316,10 @@ class LaunchQueue:
         return found
 
     def _run(self) -> None:
-        while (launch := self._work.get()) is not None:
+        work, unfinished = self._work, self._unfinished
+        while (launch := work.get()) is not None:
             launch.run()
+            unfinished.popleft()
             del launch
 
     async def ended(self) -> None:

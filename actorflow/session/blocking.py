@@ -188,6 +188,8 @@ class Session:
         """
         if not self._closed:
             self._closed = True
+            if self._driver.is_of_parent:  # which has the steps, and closes it
+                return
             try:
                 self._driver.call(self._session.close)
             finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Container, Coroutine, Generator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
 import anyio
 
+from actorflow import forks
 from actorflow.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -86,6 +88,7 @@ class StepRunner(StepCounts):
         """Until when that is taken for fresh, what steps waited for, and the users of resources."""
         self._transport = transport
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = 0
 
     @property
     def was_used(self) -> bool:
@@ -103,12 +106,14 @@ class StepRunner(StepCounts):
             )
         loop = running_loop()
         if self._loop is None:
-            self._loop = loop
+            self._loop, self._process = loop, os.getpid()
             self.dispatcher = Dispatcher.of(loop)
         elif self._loop is not loop:
             raise self._wrong_loop()
 
     def _wrong_loop(self) -> FailedPreconditionError:
+        if self._process != os.getpid():
+            return forks.refusal("The session", self._process)
         return FailedPreconditionError(
             "The session belongs to another event loop than this one.",
             hint=with_topic("Make one session for each event loop.", "event-loop"),

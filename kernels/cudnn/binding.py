@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorflow import forks
 from actorflow.logs import get_logger
 
 _LEAST = 90_000
@@ -24,7 +25,7 @@ def loaded() -> Any:
         return _load()
 
 
-_loading = threading.Lock()
+_loading = forks.new_lock()
 
 
 @functools.cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from actorflow import forks
 from actorflow.errors import InternalError
 from actorflow.runtime.codegen import llvm
 from actorflow.runtime.codegen.jit_recipe import Operand, Recipe
@@ -115,7 +115,7 @@ def _fitted(value: Any, operand: Operand, elements: int) -> Any:
     return np.require(array, requirements=["C", "A"])
 
 
-_compiling = threading.Lock()
+_compiling = forks.new_lock()
 
 
 @functools.lru_cache(maxsize=1024)

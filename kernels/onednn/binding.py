@@ -11,13 +11,12 @@ from __future__ import annotations
 import functools
 import glob
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
-from actorflow import machine
+from actorflow import forks, machine
 from actorflow.errors import InternalError, ResourceExhaustedError
 from actorflow.logs import get_logger
 
@@ -147,7 +146,7 @@ def find() -> list[str]:
     return found
 
 
-_loading = threading.Lock()
+_loading = forks.new_lock()
 
 
 def loaded() -> Binding | None:

@@ -6,11 +6,11 @@ many numbers were drawn before. `philox` defines them bit for bit; only Poisson'
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
+from actorflow import forks
 from actorflow.dtypes import DType, bfloat16, float16, float32
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import KernelContext
@@ -21,7 +21,7 @@ from . import philox
 from .philox import Stream
 
 # Runs of one node may overlap, on threads.
-_lock = threading.Lock()
+_lock = forks.new_lock()
 
 
 def stream(ctx: KernelContext, seed: int, seed2: int) -> Stream:

@@ -12,12 +12,13 @@ import importlib
 import importlib.util
 import os
 import sys
-import threading
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-_loading = threading.Lock()
+from actorflow import forks
+
+_loading = forks.new_lock()
 
 
 @functools.cache

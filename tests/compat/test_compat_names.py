@@ -265,9 +265,25 @@ def test_app_run_calls_main_and_exits(flags: Any) -> None:
 
 @pytest.fixture
 def verbosity() -> Iterator[None]:
-    before = logging.getLogger("actorflow.compat.v1").level
     yield
-    tf.logging.set_verbosity(before)
+    tf.logging.set_verbosity(logging.NOTSET)
+    logging.getLogger("actorflow").handlers.clear()
+
+
+@pytest.mark.parametrize("logger", ["actorflow.compat.v1", "actorflow.estimator"])
+@pytest.mark.parametrize("set_up", [False, True], ids=["plain", "basicConfig"])
+def test_a_line_is_on_stderr_once(
+    verbosity: None, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, set_up: bool, logger: str
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    if set_up:
+        logging.basicConfig(level=logging.INFO)
+    tf.logging.set_verbosity(tf.logging.INFO)
+    say = tf.logging.info if logger == "actorflow.compat.v1" else logging.getLogger(logger).info
+    say("progress %d", 50)
+    tf.logging.set_verbosity(tf.logging.WARN)
+    say("not shown")
+    assert capfd.readouterr().err == f"INFO:{logger}:progress 50\n"
 
 
 def test_messages_go_to_pythons_logging(verbosity: None, caplog: pytest.LogCaptureFixture) -> None:

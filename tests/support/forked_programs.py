@@ -16,7 +16,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 SECONDS = 120.0
 """After so long a program is taken for one that does not end. The slowest one takes two seconds of a calm machine."""
@@ -84,8 +83,7 @@ def _become(program: str, path: Path) -> None:
     os.dup2(file, 1)
     os.dup2(file, 2)
     faulthandler.enable(2)
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(program, "program", "exec"), names)
+    exec(compile(program, "program", "exec"), vars(sys.modules["__main__"]))
 
 
 if __name__ == "__main__":

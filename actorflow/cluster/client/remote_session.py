@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import msgpack
 
+from actorflow import forks
 from actorflow.cluster.client.inquiries import connect
 from actorflow.cluster.config.credentials import Credentials, resolve
 from actorflow.cluster.master.graph_partitioner import RemoteDevice
@@ -93,6 +94,7 @@ class RemoteSession:
         self.placements: Mapping[str, str] = {}
         self.devices: list[RemoteDevice] = []
         self.links: Links | None = None
+        self._process = 0
         self._graph = graph
         self._options = options
         self._timeout = connect_timeout
@@ -116,6 +118,9 @@ class RemoteSession:
         running_loop()
         if self.links is None:
             self.links = connect(self.target, self._open_endpoints, self.transport)
+            self._process = os.getpid()
+        elif self._process != os.getpid():
+            raise forks.refusal("The session", self._process)
 
     async def connected(self) -> Link:
         """The link to the master, with a session there. Raises UnavailableError, HandshakeRejected."""

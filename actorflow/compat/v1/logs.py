@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 from actorflow.public import public
@@ -11,8 +12,21 @@ public("tf:logging")
 
 DEBUG, INFO, WARN, ERROR, FATAL = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL
 
+_ours = logging.getLogger("actorflow")
 _logger = logging.getLogger("actorflow.compat.v1")
 _seen: dict[tuple[str, int], int] = {}
+
+
+class _Shown(logging.Handler):
+    """Writes to stderr where the program has not set up `logging`, as TensorFlow does. Python itself shows warnings only."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers and _ours.handlers == [self]:
+            print(self.format(record), file=sys.stderr)
+
+
+_shown = _Shown()
+_shown.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
 
 
 def get_verbosity() -> int:
@@ -21,8 +35,10 @@ def get_verbosity() -> int:
 
 
 def set_verbosity(v: int | str) -> None:
-    """Logs messages of this level (`INFO`, `WARN`, ..., or its name) and above."""
-    _logger.setLevel({"WARN": WARN, "FATAL": FATAL}.get(v.upper(), v.upper()) if isinstance(v, str) else v)
+    """Logs messages of this level (`INFO`, `WARN`, ..., or its name) and above, those of actorflow itself as well, such as losses
+    of Estimators. They are written to stderr unless the program has set up `logging`."""
+    _ours.setLevel({"WARN": WARN, "FATAL": FATAL}.get(v.upper(), v.upper()) if isinstance(v, str) else v)
+    _ours.addHandler(_shown)
 
 
 def log(level: int, msg: object, *args: Any, **kwargs: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import nest
+from actorflow import forks, nest
 from actorflow.autodiff.gradients import gradients
 from actorflow.autodiff.walk import differentiable
 from actorflow.dtypes import DType
@@ -38,7 +38,9 @@ class Plan:
         self._owner = owner
         self._feeds = list(feeds)
         self._fetches = list(fetches)
+        self._driver: LoopDriver | None = None
         self._call: Callable_ | None = None
+        """Of a session that runs on the driver's loop."""
         self._on_loops: weakref.WeakKeyDictionary[Any, Callable_] = weakref.WeakKeyDictionary()
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -47,6 +49,8 @@ class Plan:
             with tapes.only(()):  # sessions keep copies of contexts, and would keep the tapes
                 return self(values)
         driver = self._owner.driver
+        if driver is not self._driver:
+            self._driver, self._call = driver, None
         call = self._call
         if call is None:
             session = self._owner.session
@@ -82,7 +86,7 @@ class _Loop:
 
 
 _shared: weakref.ref[_Loop] | None = None
-_shared_lock = threading.Lock()
+_shared_lock = forks.new_lock()
 
 
 def shared_loop() -> _Loop:
@@ -90,7 +94,7 @@ def shared_loop() -> _Loop:
     global _shared
     with _shared_lock:
         found = None if _shared is None else _shared()
-        if found is None:
+        if found is None or found.driver.is_of_parent:
             found = _Loop()
             _shared = weakref.ref(found)
         return found
@@ -120,9 +124,9 @@ class Plans:
     @property
     def driver(self) -> LoopDriver:
         """The event loop of callers that block."""
-        if self._loop is None:
+        if self._loop is None or self._loop.driver.is_of_parent:
             with self.lock:
-                self._loop = self._loop or shared_loop()
+                self._loop, self._session = shared_loop(), None
         return self._loop.driver
 
     def on(self, loop: Any) -> Session:

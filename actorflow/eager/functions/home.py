@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from actorflow import forks
 from actorflow.eager.functions.func_graph import FuncGraph
 from actorflow.errors import FailedPreconditionError, describe
 from actorflow.graph.tensor import Operation, Tensor
@@ -19,7 +19,7 @@ from actorflow.session.session import Session
 if TYPE_CHECKING:
     from actorflow.eager.functions.concrete import Plans
 
-_lock = threading.Lock()
+_lock = forks.new_lock()
 _moves: dict[int, tuple[Future[None], asyncio.AbstractEventLoop]] = {}
 """The variables that are taken along just now, by identity: what ends then, and the event loop that does it."""
 

@@ -7,10 +7,11 @@ import functools
 import importlib.util
 import os
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from actorflow import forks
 
 
 @functools.cache
@@ -43,7 +44,7 @@ def compiled(text: str, unrolled: bool = True) -> Code:
         return _compiled(text, unrolled)
 
 
-_one_at_a_time = threading.Lock()
+_one_at_a_time = forks.new_lock()
 
 
 def _compiled(text: str, unrolled: bool) -> Code:

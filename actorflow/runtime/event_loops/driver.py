@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 
 # `signal` itself, which makes enumerations of its numbers and handlers, takes ten times as long
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
+from actorflow import forks
 from actorflow.errors import FailedPreconditionError
 from actorflow.runtime.event_loops.polling import new_event_loop
 
@@ -90,12 +92,27 @@ class LoopDriver:
     the others until its own call is done; then the next one drives."""
 
     def __init__(self) -> None:
+        self._used = False
+        self._begin()
+        forks.register(self)
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self.is_of_parent = False
+        """Whether this process is a fork of that which has used it."""
         self._loop = new_event_loop(alone=True)
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._driver: _Call[Any] | None = None
         self._waiting: list[_Call[Any]] = []
         self._closed = False
+
+    def forked(self) -> None:
+        if self._used:
+            self.is_of_parent = True
+        elif not self._closed:
+            self._loop.close()
+            self._begin()
 
     def call(self, start: Start[T]) -> T:
         """Runs `start()` to its end on the loop. KeyboardInterrupt cancels it, waits for its end, and is raised.
@@ -133,6 +150,9 @@ class LoopDriver:
 
     def _running_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop in which the caller is, which is not this one."""
+        if self.is_of_parent:
+            raise forks.refusal("What is called", self._process)
+        self._used = True
         running = asyncio._get_running_loop()
         if running is self._loop:
             raise FailedPreconditionError(
@@ -272,7 +292,9 @@ class LoopDriver:
             raise failure[0]
 
     def close(self, *, wait: bool = True) -> None:
-        """Closes the loop when all calls have ended; later ones are refused. A second call does nothing."""
+        """Closes the loop when all calls have ended; later ones are refused. A second call does nothing, nor does a copy's."""
+        if self.is_of_parent:
+            return
         with self._lock:
             if self._closed or self._driver is not None and not wait:
                 return

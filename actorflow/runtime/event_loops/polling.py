@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import selectors
 from collections.abc import Callable
 from threading import active_count
 from time import perf_counter
+from typing import Any
 
-from actorflow import machine
+from actorflow import forks, machine
 from actorflow.public import public
 
 POLL_SECONDS = 400e-6
@@ -35,12 +37,24 @@ class PollingSelector(selectors.DefaultSelector):
     all the time hardly lets them have the interpreter."""
 
     _look = selectors.DefaultSelector.select
+    _selector: Any
 
     def __init__(self, seconds: float = POLL_SECONDS, *, alone: bool = False) -> None:
         super().__init__()
         self._seconds = seconds if machine.cores() > 1 else 0.0
         self._alone = alone
         self._trust = 0
+        forks.register(self)
+
+    def forked(self) -> None:
+        """A child shares an epoll with its parent, which would not be woken any more for what the child takes out of it."""
+        if (
+            hasattr(selectors, "EpollSelector")
+            and isinstance(self, selectors.EpollSelector)
+            and self.get_map() is not None
+        ):
+            self._selector.close()
+            self._selector = select.epoll()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         seconds = self._seconds

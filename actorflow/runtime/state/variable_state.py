@@ -8,19 +8,19 @@ fresh buffer instead. A training step whose reads are used up before its update 
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any, Protocol
 
 import numpy as np
 
+from actorflow import forks
 from actorflow.device.base import Allocator
 from actorflow.device.memory import owned_buffer
 from actorflow.dtypes import DType
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, with_topic
 from actorflow.shapes import Shape, compatible, show
 
-_watching = threading.Lock()
+_watching = forks.new_lock()
 
 
 class Watcher(Protocol):

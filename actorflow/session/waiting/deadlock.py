@@ -13,6 +13,8 @@ from actorflow.session.waiting.diagnosis import NOTHING
 
 STANDSTILL_SECONDS = 1.0
 """The log tells of a step that has waited for so long while nothing else ran, or for what nothing in the graph brings."""
+MOST_TOLD, MOST_AT_ONCE = 16, 3
+"""The steps that a session's log describes, in all and at a look; of others it gives the number."""
 _RIPE = 0.9  # a timer may come a little early
 _LOG = get_logger("session")
 
@@ -76,6 +78,7 @@ class DeadlockDetector:
     def look(self, steps: Sequence[WaitingStep]) -> bool:
         """Tells of what stands still. Gives whether it is of use to look again before another step begins to wait."""
         again, ripe = False, _RIPE * self.after
+        still: list[WaitingStep] = []
         # One that has just begun to wait ran until then.
         runs = any(one.idle is None or one.idle < ripe for one in steps)
         for one in steps:
@@ -86,7 +89,12 @@ class DeadlockDetector:
                 again = True
                 continue
             self._told.add(nodes)
+            still.append(one)
+        described = min(MOST_AT_ONCE, max(0, MOST_TOLD - len(self._told) + len(still)))
+        for one in still[:described]:
             self._tell(one)
+        if more := len(still) - described:
+            _LOG.warning("more steps wait, and nothing that this session runs would end that", steps=more)
         return again
 
 

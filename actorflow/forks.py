@@ -1,0 +1,65 @@
+"""Objects of a process in a child that was forked from it.
+
+A child has the memory of its parent, and one of its threads: the others, and what event loops have under way, are not there. An
+object that needs them says so in the child at once, where it would wait without end, or begins afresh.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any, Protocol
+
+from actorflow.errors import FailedPreconditionError, with_topic
+
+
+class Forkable(Protocol):
+    """An object that is told in a forked child that it is a copy."""
+
+    def forked(self) -> None: ...
+
+
+_objects: weakref.WeakKeyDictionary[Forkable, None] = weakref.WeakKeyDictionary()
+"""In the order in which they were made: what an object uses was made before."""
+
+
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def register(thing: Forkable) -> None:
+    """Has `thing.forked()` called in each child that is forked while the object lives."""
+    _objects[thing] = None
+
+
+def new_lock() -> threading.Lock:
+    """A lock that no one holds in a forked child, although a thread of the parent did: one of a module, for what the child may
+    use."""
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
+
+
+def refusal(what: str, process: int) -> FailedPreconditionError:
+    """The error for the use of what another process has opened.
+
+    Args:
+        what: begins a sentence.
+        process: the number of that process.
+    """
+    return FailedPreconditionError(
+        f"{what} was used in process {process}, from which this one ({os.getpid()}) was forked. Its event loop and its threads "
+        "are not in this process.",
+        hint=with_topic("Make it in each process after the fork, or start processes by spawn.", "forked-process"),
+    )
+
+
+def _forked() -> None:
+    for lock in list(_locks):
+        lock._at_fork_reinit()
+    for thing in list(_objects):
+        thing.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
