@@ -23,7 +23,7 @@ class Batching:
         8
 
     Args:
-        max_size: the most rows of a step. A request with more rows runs alone.
+        max_size: maximum rows per batch. A request with more rows runs alone.
         max_delay: how long a request waits for others while a step runs and there is room for another, in seconds: it tells
             nothing where `max_steps` is 1.
         max_queued: the most requests that wait; more are refused with `errors.Overloaded`.
