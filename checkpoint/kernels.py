@@ -222,10 +222,10 @@ async def save_v2(
             raise InvalidArgumentError(f"A tensor of shape {np.shape(tensor)} can't be the part {region} of {name!r}.")
 
     def write(still_wanted: Callable[[], None]) -> None:
-        standard = installed.find(installed.STANDARD)
+        written = installed.find(installed.BUNDLE)
         group = [SavedTensor(key, "variable", value, region) for key, value, region in zip(names, tensors, regions)]
-        part = standard.write(where, {ctx.device.name: group}, global_step=None, state=False, check=still_wanted)
-        standard.commit(where, [part], still_wanted)
+        part = written.write(where, {ctx.device.name: group}, global_step=None, state=False, check=still_wanted)
+        written.commit(where, [part], still_wanted)
 
     await _on_thread(step, f"writes the checkpoint {where!r}", write)
 

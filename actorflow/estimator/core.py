@@ -19,6 +19,7 @@ from actorflow.estimator.programs.training import check_hooks, check_listeners, 
 from actorflow.estimator.progress.state import Progress
 from actorflow.estimator.run_config import RunConfig
 from actorflow.estimator.warm_start import WarmStartSettings, warm_start, warm_start_settings
+from actorflow.formats import installed
 from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Await, Program
@@ -35,6 +36,9 @@ class Core:
 
     runs_update_ops = True
     """Whether a training step runs the graph's UPDATE_OPS."""
+
+    checkpoint_format = installed.STANDARD
+    """The format of the checkpoints that a training writes."""
 
     def __init__(
         self,
@@ -58,6 +62,7 @@ class Core:
             self._config,
             self._config.model_dir,
             None if settings is None else lambda: warm_start(settings),
+            self.checkpoint_format,
         )
         self.told = Events(machine.wall_time)
         self.is_open = False

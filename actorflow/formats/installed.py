@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from actorflow import dialect
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorflow.formats.base import Format, SmallFiles
 from actorflow.registry import plugins
 
 STANDARD = "standard"
 """The format that savers write unless they are told another one."""
+BUNDLE = "tensor_bundle"
+"""TensorFlow's format."""
 _GROUP = "checkpoint"
 _registered: dict[str, Format] = {}
 _METHODS = ("write", "commit", "discard", "open", "exists", "remove", "clean")
@@ -30,6 +33,12 @@ def find(name: str) -> Format:
             hint=plugins.who_may_bring(_GROUP, "a format of checkpoints", name, known),
         )
     return _checked(name, plugins.load(_GROUP, name))
+
+
+def default() -> str:
+    """The format of savers that actorflow makes for a program: TensorFlow's for one that is written against
+    `actorflow.compat.v1`."""
+    return BUNDLE if dialect.speaks_v1() else STANDARD
 
 
 def names() -> list[str]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from actorflow.formats import installed
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
@@ -158,7 +159,7 @@ def import_meta_graph(
     mine = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.name.startswith(prefix)]
     if not mine:
         return None
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"format": installed.default()}
     if message.saver_def.restore_op_name:
         options["max_to_keep"] = message.saver_def.max_to_keep
         options["keep_checkpoint_every_n_hours"] = message.saver_def.keep_checkpoint_every_n_hours or 10000.0

@@ -255,6 +255,15 @@ class SaverDef(Message):
     }
 
 
+class CheckpointStateProto(Message):
+    """Which checkpoints of a folder are kept; the times of them are passed over."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "model_checkpoint_path": Field(1, "string"),
+        "all_model_checkpoint_paths": Field(2, "string", repeated=True),
+    }
+
+
 class SaveSliceInfoDef(Message):
     """Which part of what larger variable a variable is."""
 

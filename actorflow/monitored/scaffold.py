@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from actorflow.formats import installed
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.logs import get_logger
 from actorflow.ops.flow.control import group
@@ -96,6 +97,7 @@ class Scaffold:
         if init_fn is None and copy_from_scaffold is not None:
             init_fn = copy_from_scaffold._user_init_fn
         self._user_init_fn = init_fn
+        self._format = installed.default()
         self.model: ModelState | None = None
         """The nodes that a supervisor runs, once they have been made."""
 
@@ -145,7 +147,7 @@ class Scaffold:
             ),
             ("local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op),
             ("summary_op", GraphKeys.SUMMARY_OP, merge_all),
-            ("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True)),
+            ("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True, format=self._format)),
         ):
             if getattr(self, field) is None:
                 setattr(self, field, self.get_or_default(field, key, make))

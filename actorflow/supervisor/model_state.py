@@ -8,6 +8,7 @@ from typing import Any
 
 from actorflow import machine
 from actorflow.errors import DataLossError, FailedPreconditionError
+from actorflow.formats import installed
 from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
 from actorflow.session.session import Session
@@ -86,7 +87,7 @@ class ModelState:
             counter = get_global_step(graph)
             self._step = None if counter is None else counter.read_value()
             if saver is None and folder is not None:
-                saver = Saver(max_to_keep=max_to_keep)
+                saver = Saver(max_to_keep=max_to_keep, format=installed.default())
         self.saver = saver
         self._init_feeds, self._local_init_feeds = init_feeds, local_init_feeds
         self.init_fn = init_fn

@@ -1,13 +1,14 @@
 """`BUNDLE`: checkpoints as TensorFlow has them.
 
 A save of several tasks hands all bytes to the task that commits. That one writes them to a file whose name no checkpoint of this
-prefix uses, and then the table, whose rename is the commit. State of nodes and resources is kept under names that begin with
-`_actorflow/`, of which TensorFlow knows nothing.
+prefix uses, and then the table, whose rename is the commit. Where that is not TensorFlow's name, it does so once more. State of
+nodes and resources is kept under names that begin with `_actorflow/`, of which TensorFlow knows nothing.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from actorflow.formats.regions import Region
 from actorflow.records.crc32c import crc32c, joined, mask
 
 from ..format.layout import chunks
-from ..stores.store import Source, Store, locate, read_all, remove_quietly
+from ..stores.store import LocalStore, Source, Store, locate, read_all, remove_quietly
 from .entries import Entry, decode, header, numbers, pack, shards_of, slice_key, unpack
 from .table import read_table, write_table
 
@@ -92,9 +93,14 @@ class Bundle:
 
     def _store(self, store: Store, name: str, values: Mapping[str, Any], check: Check) -> None:
         old = _files(store, name)
-        count = (
-            2 if any(file.endswith("-of-00001") for file in old) else 1
-        )  # so that the old files stay until the commit
+        if (first := f"{name}.data-00000-of-00001") in old:  # it stays until another one is committed
+            self._put(store, name, 2, values, check)
+            remove_quietly(store, [first])
+        kept = self._put(store, name, 1, values, check)
+        remove_quietly(store, [other for other in _files(store, name) if other != kept])
+
+    def _put(self, store: Store, name: str, count: int, values: Mapping[str, Any], check: Check) -> str:
+        """Writes the file of bytes as the first of so many, and then the table. Gives the file's name."""
         file = f"{name}.data-00000-of-{count:05d}"
         table = {b"": header(count)}
         offset = 0
@@ -112,7 +118,7 @@ class Bundle:
 
         store.write(file, bytes_of())
         store.write(name + INDEX, [write_table(table)])
-        remove_quietly(store, [other for other in old if other != file])
+        return file
 
     def discard(self, prefix: str, part: bytes) -> None:
         """A part is nowhere but in memory."""
@@ -188,6 +194,8 @@ class Reader(BaseReader):
         names = {key.decode(): entry for key, entry in self._table.items() if not key.startswith(b"\0")}
         info = json.loads(self._value(_INFO, names[_INFO]).item()) if _INFO in names else {}
         self.saved_at, self.has_state = float(info.get("saved_at", 0.0)), bool(info.get("has_state", False))
+        if not info and isinstance(self._store, LocalStore):  # TensorFlow's do not say it
+            self.saved_at = os.path.getmtime(self._store.where(self._name + INDEX))
         self._kept = {name: entry for name, entry in names.items() if name.startswith(_OWN) and name != _INFO}
         self._variables = {name: entry for name, entry in names.items() if not name.startswith(_OWN)}
 

@@ -297,7 +297,7 @@ def changed(prefix: str, change: Any) -> bytes:
     [
         lambda tree: tree["shards"][0].update(file="../model.safetensors"),
         lambda tree: tree["shards"][0].update(file="/etc/passwd"),
-        lambda tree: tree["shards"][0].update(file="a..b"),
+        lambda tree: tree["shards"][0].update(file=".."),
         lambda tree: tree["shards"][0].update(size=-1),
         lambda tree: tree["shards"][0].update(header=2**60),
         lambda tree: tree["shards"][0].update(more=1),
@@ -360,7 +360,7 @@ def test_links_pipes_and_folders_are_refused(prefix: str, ending: str, tmp_path:
 
 
 def test_a_name_that_can_be_none(tmp_path: Path) -> None:
-    for bad in (f"{tmp_path}/..", f"{tmp_path}/", f"{tmp_path}/a\0b"):
+    for bad in (f"{tmp_path}/..", "", f"{tmp_path}/a\0b"):
         with pytest.raises(errors.InvalidArgumentError):
             reading.Reader(bad)
         assert not af.train.checkpoint_exists(bad)

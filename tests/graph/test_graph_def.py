@@ -75,11 +75,47 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
         tf.GraphDef.FromString(data)
 
 
-def test_text_that_is_no_message_names_its_line() -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('\nnome { name: "x" }', "Line 2 .* a field 'nome'"),
+        ("node {\n name: 3 }", "Line 2 .* where a string belongs"),
+        ('node { name: "x" unknown: { a: [1, 2 }', "where ] belongs"),
+        ('node { name: "x" unknown { a: 1', "its end too early"),
+        ('node { name: "x" unknown: }', "'}' where a value belongs"),
+        ("node { attr { : ", "where key or value belongs"),
+    ],
+)
+def test_text_that_is_no_message_names_its_line(text: str, problem: str) -> None:
     from actorflow.records.messages.text import read_text
 
-    with pytest.raises(BrokenMessageError, match=r"Line 2 .* a field 'nome'"):
-        read_text('node {\n nome: "x" }', tf.GraphDef())
+    with pytest.raises(BrokenMessageError, match=problem):
+        read_text(text, tf.GraphDef())
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        "later: 1",
+        "later: -1.5e3",
+        'later: "a" "b"',
+        "later: ENUM",
+        "later: [1, 2, 3]",
+        'later: [{ a: 1 }, { b { c: "}" } }]',
+        "later { type_id: TFT_PRODUCT args { type_id: TFT_TENSOR } }",
+        "later < a: 1 >",
+        "later: 1;",
+        "[type.googleapis.com/tensorflow.Later] { a: 1 }",
+    ],
+)
+def test_fields_of_later_versions_are_passed_over_in_a_text(unknown: str) -> None:
+    from actorflow.records.messages.text import read_text
+
+    text = (
+        f'node {{ name: "x" {unknown} op: "NoOp" attr {{ key: "T" value {{ {unknown} type: DT_INT32 }} }} }} {unknown}'
+    )
+    (node,) = read_text(text, tf.GraphDef()).node
+    assert (node.name, node.op, node.attr["T"].type) == ("x", "NoOp", 3)
 
 
 def test_arrays_as_messages() -> None:

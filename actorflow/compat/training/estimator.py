@@ -7,12 +7,14 @@ from typing import Any
 
 from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
 from actorflow.estimator import blocking as _blocking
+from actorflow.formats import installed
 from actorflow.public import public
 
 
 @public("tf.estimator")
 class Estimator(_blocking.Estimator):
-    """`tf.estimator.Estimator`: without `await`. As in TensorFlow, a training step leaves UPDATE_OPS to the `train_op`.
+    """`tf.estimator.Estimator`: without `await`. As in TensorFlow, a training step leaves UPDATE_OPS to the `train_op`, and
+    checkpoints have TensorFlow's format.
 
     Example:
         >>> import actorflow.compat.v1 as tf
@@ -31,6 +33,7 @@ class Estimator(_blocking.Estimator):
     """
 
     runs_update_ops = False
+    checkpoint_format = installed.BUNDLE
 
     def export_saved_model(self, *args: Any, **kwargs: Any) -> Any:
         """See `blocking.Estimator.export_saved_model`. The folder's name is bytes, as in TensorFlow.

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 from actorflow.compat.training.monitored import SessionManager
+from actorflow.compat.training.saver import Saver
 from actorflow.compat.v1.sessions import Session
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -26,7 +27,6 @@ from actorflow.summary.protos import SessionLog, Summary
 from actorflow.train.global_steps import get_global_step
 from actorflow.train.input.coordinator import Coordinator
 from actorflow.train.input.looper import LooperThread
-from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import (
     GraphKeys,
     global_variables,

@@ -408,6 +408,7 @@ NAMES: dict[str, dict[str, str]] = {
         "JobDef": "actorflow.graphdef.protos",
         "MonitoredSession": "actorflow.compat.training.monitored",
         "MonitoredTrainingSession": "actorflow.compat.training.monitored",
+        "Saver": "actorflow.compat.training.saver",
         "SaverDef": "actorflow.graphdef.protos",
         "Server": "actorflow.cluster.processes.blocking_server",
         "ServerDef": "actorflow.graphdef.protos",

@@ -8,6 +8,7 @@ from actorflow.compat.training.monitored import MonitoredTrainingSession as Moni
 from actorflow.compat.training.monitored import SessionManager as SessionManager
 from actorflow.compat.training.monitored import SingularMonitoredSession as SingularMonitoredSession
 from actorflow.compat.training.monitored import WorkerSessionCreator as WorkerSessionCreator
+from actorflow.compat.training.saver import Saver as Saver
 from actorflow.compat.training.supervisor import Supervisor as Supervisor
 from actorflow.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.estimator.warm_start import warm_start_from as warm_start
@@ -115,7 +116,6 @@ from actorflow.train.saving.checkpoints import load_checkpoint as load_checkpoin
 from actorflow.train.saving.checkpoints import load_variable as load_variable
 from actorflow.train.saving.checkpoints import remove_checkpoint as remove_checkpoint
 from actorflow.train.saving.checkpoints import update_checkpoint_state as update_checkpoint_state
-from actorflow.train.saving.saver import Saver as Saver
 
 __all__ = [
     "AdadeltaOptimizer",

@@ -105,6 +105,7 @@ class Graphs:
     Args:
         model_fn, params, config, model_dir: see `Estimator`.
         warm_start: called in the graph of a training that begins without a checkpoint.
+        format: the format of checkpoints.
     """
 
     def __init__(
@@ -114,9 +115,10 @@ class Graphs:
         config: RunConfig,
         model_dir: str,
         warm_start: Callable[[], None] | None,
+        format: str,
     ) -> None:
         self._model_fn, self._params, self._config = model_fn, params, config
-        self._folder, self._warm_start = model_dir, warm_start
+        self._folder, self._warm_start, self._format = model_dir, warm_start, format
         self._kept: dict[Any, Built] = {}
 
     def prepare(
@@ -213,6 +215,7 @@ class Graphs:
                 keep_checkpoint_every_n_hours=self._config.keep_checkpoint_every_n_hours,
                 defer_build=True,
                 allow_empty=True,
+                format=self._format,
             )
             graph.add_to_collection(GraphKeys.SAVERS, scaffold.saver)
         if mode == ModeKeys.EVAL and scaffold.local_init_op is not None:

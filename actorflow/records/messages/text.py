@@ -13,8 +13,8 @@ from actorflow.records.messages.values import Field
 from actorflow.records.wire import BrokenMessageError
 
 _TOKEN = re.compile(
-    r"""\s*(?:\#[^\n]*\s*)*(?:(?P<word>[A-Za-z_][A-Za-z0-9_.]*)|(?P<number>-?(?:inf|nan|[0-9.][0-9A-Za-z.+\-]*))"""
-    r"""|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?P<mark>[{}<>\[\],;:]))"""
+    r"""\s*(?:\#[^\n]*(?:\n|\Z)\s*)*(?:(?P<word>[A-Za-z_][A-Za-z0-9_.]*)|(?P<number>-?(?:inf|nan|[0-9.][0-9A-Za-z.+\-]*))"""
+    r"""|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?P<mark>[{}<>\[\],;:/]))"""
 )
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
@@ -77,13 +77,15 @@ def _quoted(data: bytes) -> str:
 
 
 def read_text(text: str | bytes, message: Message) -> Message:
-    """Adds the fields of a text to `message`, and gives it.
+    """Adds the fields of a text to `message`, and gives it. Fields that the message lacks are passed over.
 
     Raises:
-        BrokenMessageError: the text is no such message; the line is named.
+        BrokenMessageError: the text is no such message, or has none of its fields; the line is named.
     """
     reader = _Reader(text.decode() if isinstance(text, bytes) else text)
     _fields(reader, message, "")
+    if reader.passed_over and not message.ListFields():
+        raise BrokenMessageError(reader.passed_over)
     return message
 
 
@@ -92,6 +94,8 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
+        self.passed_over = ""
+        """The first field that the message lacks, as an error says it."""
         self._next()
 
     def _next(self) -> None:
@@ -116,19 +120,53 @@ class _Reader:
         return False
 
     def fail(self, problem: str) -> None:
+        raise BrokenMessageError(self._failure(problem))
+
+    def _failure(self, problem: str) -> str:
         line = self._text.count("\n", 0, self._at) + 1
-        raise BrokenMessageError(f"Line {line} of the text is no message: it has {problem}.")
+        return f"Line {line} of the text is no message: it has {problem}."
+
+    def pass_over(self, name: str, kind: str) -> None:
+        """Reads the value of a field that a message lacks."""
+        self.passed_over = self.passed_over or self._failure(f"a field {name!r}, which {kind} has not")
+        self.skip(":")
+        if not self._pass_several("[", "]") and not self._pass_several("{", "}") and not self._pass_several("<", ">"):
+            if self.kind not in ("word", "number", "text"):
+                self.fail(f"{self.token!r} where a value belongs" if self.kind else "its end too early")
+            kind = self.kind
+            self.take()
+            while kind == "text" == self.kind:  # texts beside each other are one
+                self.take()
+
+    def _pass_several(self, begin: str, end: str) -> bool:
+        if not self.skip(begin):
+            return False
+        while not self.skip(end):
+            if not self.kind or self.kind == "mark" and self.token in "]}>":
+                self.fail(f"{self.token!r} where {end} belongs" if self.kind else "its end too early")
+            if not any(self._pass_several(*pair) for pair in ("[]", "{}", "<>")):
+                self.take()
+        return True
 
 
 def _fields(reader: _Reader, message: Message, end: str) -> None:
     while not (reader.skip(end) if end else not reader.kind):
+        if reader.skip("["):  # the name of an extension, or of the type of any message
+            name = ""
+            while not reader.skip("]"):
+                if not reader.kind:
+                    reader.fail("its end too early")
+                name += reader.take()
+            reader.pass_over(name, type(message).__name__)
+            continue
         if reader.kind != "word":
             reader.fail(f"{reader.token!r} where the name of a field belongs" if reader.kind else "its end too early")
         name = reader.take()
         field = message.FIELDS.get(name)
         if field is None:
-            reader.fail(f"a field {name!r}, which {type(message).__name__} has not")
-            return
+            reader.pass_over(name, type(message).__name__)
+            _ = reader.skip(";") or reader.skip(",")
+            continue
         colon = reader.skip(":")
         if colon and reader.skip("["):
             while not reader.skip("]"):
@@ -166,6 +204,8 @@ def _map_entry(reader: _Reader, place: MapOf, field: Field) -> None:
     key: Any = ""
     value: Any = field.kind() if field.is_message else None
     while not reader.skip(end):
+        if reader.kind != "word":
+            reader.fail(f"{reader.token!r} where key or value belongs" if reader.kind else "its end too early")
         part = reader.take()
         reader.skip(":")
         if part == "key":

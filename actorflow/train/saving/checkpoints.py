@@ -6,7 +6,6 @@ A checkpoint is of the format that finds one at its path (`actorflow.formats`).
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from actorflow.formats.base import Reader
 from actorflow.formats.compare import RestoreRequest, compare
 from actorflow.logs import get_logger
 from actorflow.public import public
+from actorflow.records.wire import BrokenMessageError
 
 
 @public("af.train")
@@ -35,8 +35,6 @@ class CheckpointState:
     all_model_checkpoint_paths: Sequence[str] = field(default=())
 
 
-_LINE = re.compile(r'(model_checkpoint_path|all_model_checkpoint_paths): "((?:[^"\\]|\\.)*)"')
-_OTHER = re.compile(r"\s*(?:\w+:[^\"]*|#.*)?")
 _CHECKSUM = "# crc32: "  # a comment in the text format of protocol buffers, which others pass over
 
 
@@ -75,28 +73,34 @@ def get_checkpoint_state(
         raise _damaged(folder, name) from None
     if text is None:
         return None
-    if not _is_whole(text):
+    paths = [_in_folder(folder, path) for path in _paths(text)]
+    if not paths:
         raise _damaged(folder, name)
-    latest, every = "", []
-    for key, quoted in _LINE.findall(text):
-        path = re.sub(r"\\(.)", r"\1", quoted)
-        if "://" not in path and not os.path.isabs(path):
-            path = f"{folder.rstrip('/')}/{path}" if folder.strip("/") else f"{folder}{path}"
-        if key == "model_checkpoint_path":
-            latest = path
-        else:
-            every.append(path)
-    return CheckpointState(latest, every)
+    return CheckpointState(paths[0], paths[1:])
 
 
-def _is_whole(text: str) -> bool:
-    """Whether the file names a latest checkpoint, no line of it is cut, and its checksum is right where it has one."""
-    content, mark, checksum = text.rpartition(_CHECKSUM)
-    if mark and mark + checksum != f"{_checksum(content)}\n":
-        return False
-    if not all(_OTHER.fullmatch(line) for line in _LINE.sub("", text).split("\n")):
-        return False
-    return any(key == "model_checkpoint_path" and path for key, path in _LINE.findall(text))
+def _in_folder(folder: str, path: str) -> str:
+    """A path that is not absolute is one from the folder on."""
+    if "://" in path or os.path.isabs(path):
+        return path
+    return f"{folder.rstrip('/')}/{path}" if folder.strip("/") else f"{folder}{path}"
+
+
+def _paths(text: str) -> list[str]:
+    """The path of the latest checkpoint, and those of all. None where the file is cut, or its checksum is not right."""
+    from actorflow.graphdef.protos import CheckpointStateProto
+    from actorflow.records.messages.text import read_text
+
+    content, mark, checksum = text.replace("\r\n", "\n").rpartition(_CHECKSUM)
+    if mark and checksum.rstrip("\n") != _checksum(content).removeprefix(_CHECKSUM):
+        return []
+    message = CheckpointStateProto()
+    try:
+        read_text(text, message)
+    except BrokenMessageError:
+        return []
+    latest = str(message.model_checkpoint_path)
+    return [latest, *message.all_model_checkpoint_paths] if latest else []
 
 
 def _checksum(content: str) -> str:

@@ -94,6 +94,8 @@ class Saver:
         3.0
     """
 
+    default_format = installed.STANDARD
+
     __reduce_ex__ = unpicklable(
         "A saver is not pickled, for its nodes belong to a graph of this process: make it where that graph is made."
     )
@@ -116,7 +118,7 @@ class Saver:
         save_relative_paths: bool = True,
         filename: None = None,
         *,
-        format: str = installed.STANDARD,
+        format: str | None = None,
         state: bool = True,
         clock: Callable[[], float] = machine.wall_time,
     ) -> None:
@@ -142,7 +144,8 @@ class Saver:
             pad_step_number: whether to write the step in a path with eight digits.
             save_relative_paths: accepted for compatibility, without effect: a folder of checkpoints may always be
                 moved.
-            format: the name of the format of checkpoints that are saved; one of another package is installed with it.
+            format: the name of the format of checkpoints that are saved, `standard` unless given; one of another package is
+                installed with it.
                 Those that are restored may be of any format that is installed.
             state: whether to save and restore counters of random numbers and places of readers as well.
             clock: a function that returns the time in seconds.
@@ -160,7 +163,8 @@ class Saver:
         if max_to_keep is not None and max_to_keep < 0:
             raise ValueError(f"max_to_keep is how many checkpoints are kept, but it is {max_to_keep}.")
         self._given = var_list
-        self._format, self._format_name = installed.find(format), format
+        self._format_name = format or self.default_format
+        self._format = installed.find(self._format_name)
         self._reshape, self._state, self._clock = reshape, state, clock
         self._name, self._allow_empty, self._pad = name or "save", allow_empty, pad_step_number
         self._kept = KeptCheckpoints(max_to_keep, keep_checkpoint_every_n_hours, clock)
@@ -460,7 +464,7 @@ class Saver:
 
     # Restoring
 
-    def restore(self, sess: Any, save_path: str | os.PathLike[str], *, strict: bool = False) -> Any:
+    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None, *, strict: bool = False) -> Any:
         """Gives the variables the values of a checkpoint. To be awaited with an asynchronous session.
 
         All values are read and checked first; if anything is wrong, no variable is changed.
@@ -487,6 +491,14 @@ class Saver:
             InvalidArgumentError: variables have another type or shape in it; all are listed.
             DataLossError: it is damaged; the message names the tensor and the file.
         """
+        if save_path is None:
+            raise ValueError(
+                with_topic(
+                    "Can't load save_path when it is None. There is no checkpoint: af.train.latest_checkpoint gives None for a "
+                    "folder that has none.",
+                    "no-checkpoint",
+                )
+            )
         if sess is None:
             self._eagerly(lambda opened: self.restore(opened, save_path, strict=strict))
             for saved, here in zip(self._variables or (), self._here):

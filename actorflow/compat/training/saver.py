@@ -1,0 +1,31 @@
+"""`tf.train.Saver`: checkpoints in TensorFlow's format."""
+
+from __future__ import annotations
+
+from actorflow.formats import installed
+from actorflow.public import public
+from actorflow.train.saving import saver
+
+
+class _Savers(type):
+    """Those that actorflow makes for a program, such as a Scaffold's, count as savers too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, saver.Saver)
+
+
+@public("tf.train")
+class Saver(saver.Saver, metaclass=_Savers):
+    """`tf.train.Saver`: as `actorflow.train.Saver`, but what it saves are TensorFlow's files unless `format` says another.
+
+    Example:
+        >>> import os
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session() as blocking:
+        ...     blocking.run(tf.Variable(3.0, name="v").initializer)
+        ...     path = tf.train.Saver().save(blocking, "models/run", global_step=1)
+        >>> path, sorted(os.listdir("models"))
+        ('models/run-1', ['checkpoint', 'run-1.data-00000-of-00001', 'run-1.index', 'run-1.meta'])
+    """
+
+    default_format = installed.BUNDLE
