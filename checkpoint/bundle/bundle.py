@@ -1,7 +1,7 @@
 """`BUNDLE`: checkpoints as TensorFlow has them.
 
 A save of several tasks hands all bytes to the task that commits. That one writes them to a file whose name no checkpoint of this
-prefix uses, and then the table, whose rename is the commit. Where that is not TensorFlow's name, it does so once more. State of
+prefix uses, and then the table, whose rename is the commit. If that is not TensorFlow's name, it does so once more. State of
 nodes and resources is kept under names that begin with `_actorflow/`, of which TensorFlow knows nothing.
 """
 
@@ -100,7 +100,7 @@ class Bundle:
         remove_quietly(store, [other for other in _files(store, name) if other != kept])
 
     def _put(self, store: Store, name: str, count: int, values: Mapping[str, Any], check: Check) -> str:
-        """Writes the file of bytes as the first of so many, and then the table. Gives the file's name."""
+        """Writes the file of bytes as the first of `count`, and then the table. Gives the file's name."""
         file = f"{name}.data-00000-of-{count:05d}"
         table = {b"": header(count)}
         offset = 0
