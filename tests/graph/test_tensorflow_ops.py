@@ -76,7 +76,12 @@ def _type(message: NodeDef, name: str) -> int:
 
 
 def problems(message: NodeDef, types: dict[str, int]) -> list[str]:
-    """The faults for which TensorFlow would refuse a node. `types` are those of tensors that are known, and gets those of the node."""
+    """The faults for which TensorFlow would refuse a node.
+
+    Args:
+        message: the node.
+        types: the types of tensors by their names; those of the node's outputs are added.
+    """
     if message.op not in FACTS:
         return [f"{message.op} is no op"]
     ins, outs, attrs = FACTS[message.op]
