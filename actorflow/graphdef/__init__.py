@@ -1,6 +1,7 @@
 """Graphs as TensorFlow's messages, so that they pass between TensorFlow and actorflow.
 
 attributes.py  attributes of nodes as `AttrValue` messages, and back.
+cluster_protos.py  `ClusterDef` and the other messages for clusters.
 export.py  `Graph.as_graph_def`, `Operation.node_def`, `train.write_graph`.
 importing.py  `import_graph_def`.
 meta_graph.py  `train.export_meta_graph` and `train.import_meta_graph`, the `.meta` files.

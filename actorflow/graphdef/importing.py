@@ -25,6 +25,8 @@ from actorflow.graphdef.ops import (
 )
 from actorflow.graphdef.protos import GraphDef, NodeDef
 from actorflow.graphdef.rewrites.examples import PARSING, with_keys
+from actorflow.graphdef.rewrites.forms import FORMS, Attributes
+from actorflow.graphdef.rewrites.functions import calls_functions, inlined
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
 from actorflow.registry import opdef
@@ -79,6 +81,8 @@ def import_graph_def(
     if prefix:
         with graph.name_scope(prefix) as scope:
             prefix = scope
+    if calls_functions(message):
+        message = inlined(message)
     importer = _Importer(graph, names_of(message.node), prefix, dict(input_map or {}))
     importer.add_all()
     return None if return_elements is None else [importer.element(wanted) for wanted in return_elements]
@@ -175,6 +179,10 @@ class _Importer:
         controls = [self._control(message, text[1:]) for text in message.input if text.startswith("^")]
         if message.op in PARSING:
             message, tensors = with_keys(self.graph, message, tensors)
+        if message.op in FORMS and (made := self._in_another_form(message, tensors, controls)) is not None:
+            self.made[message.name] = made
+            self._refine(message, made)
+            return
         op_type = self._op_type(message, tensors)
         if (order := INPUT_ORDER.get(op_type)) is not None and len(order) == len(tensors):
             tensors = [tensors[order.index(i)] for i in range(len(order))]
@@ -192,6 +200,20 @@ class _Importer:
         if message.op == "Identity" and op_type == "ReadVariableOp":
             self.aliases.add(made.name)
         self._refine(message, made)
+
+    def _in_another_form(
+        self, message: NodeDef, tensors: Sequence[Tensor], controls: Sequence[Any]
+    ) -> Operation | None:
+        """A node that gives what ops of actorflow's make in the place of TensorFlow's; None where the op is actorflow's too."""
+        name = f"{self.prefix}{message.name}"
+        with self.graph.as_default(), self.graph.control_dependencies(controls), self.graph.device(message.device):
+            with self.graph.name_scope(f"{name}/parts/"):
+                made = FORMS[message.op](Attributes(message), tensors)
+            if made is None:
+                return None
+            results = made if isinstance(made, list) else [made]
+            op_type = "NoOp" if not results else "Identity" if len(results) == 1 else "IdentityN"
+            return self.graph.create_op(op_type, results, {}, f"{name}/")
 
     def _tensor(self, message: NodeDef, text: str) -> Tensor:
         key = _canonical(text)

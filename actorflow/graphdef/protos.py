@@ -1,5 +1,5 @@
-"""TensorFlow's messages for graphs and clusters: `GraphDef`, `NodeDef`, `AttrValue`, `MetaGraphDef`, `SavedModel`, `SaverDef`,
-`ClusterDef` and what they contain.
+"""TensorFlow's messages for graphs: `GraphDef`, `NodeDef`, `AttrValue`, `MetaGraphDef`, `SavedModel`, `SaverDef` and what they
+contain.
 
 Field numbers are those of `tensorflow/core/framework/*.proto` and `tensorflow/core/protobuf/*.proto`.
 """
@@ -154,11 +154,39 @@ class VersionDef(Message):
     }
 
 
-class FunctionDefLibrary(Message):
-    """The functions of a graph, kept as they came."""
+class ArgDef(Message):
+    """An argument or a result of a function."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string"), "type": Field(3, "enum", names=DATA_TYPES)}
+
+
+class OpDef(Message):
+    """The signature of a function."""
 
     FIELDS: ClassVar[dict[str, Field]] = {
-        "function": Field(1, "bytes", repeated=True),
+        "name": Field(1, "string"),
+        "input_arg": Field(2, ArgDef, repeated=True),
+        "output_arg": Field(3, ArgDef, repeated=True),
+    }
+
+
+class FunctionDef(Message):
+    """A function of a graph's library."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "signature": Field(1, OpDef),
+        "node_def": Field(3, NodeDef, repeated=True),
+        "ret": Field(4, "string", key="string"),
+        "attr": Field(5, AttrValue, key="string"),
+        "control_ret": Field(6, "string", key="string"),
+    }
+
+
+class FunctionDefLibrary(Message):
+    """The functions of a graph; their gradients are kept as they came."""
+
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "function": Field(1, FunctionDef, repeated=True),
         "gradient": Field(2, "bytes", repeated=True),
     }
 
@@ -184,52 +212,6 @@ class GraphDef(Message):
         "library": Field(2, FunctionDefLibrary),
         "version": Field(3, "int"),
         "versions": Field(4, VersionDef),
-    }
-
-
-@public("tf.train")
-class JobDef(Message):
-    """`tf.train.JobDef`: the addresses of a job's tasks by their numbers.
-
-    Example:
-        >>> import actorflow.compat.v1 as tf
-        >>> tf.train.JobDef(name="worker").name
-        'worker'
-    """
-
-    FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string"), "tasks": Field(2, "string", key="int")}
-
-
-@public("tf.train")
-class ClusterDef(Message):
-    """`tf.train.ClusterDef`: the jobs of a cluster, as `ClusterSpec.as_cluster_def` gives them and `ClusterSpec` takes them.
-
-    Example:
-        >>> import actorflow.compat.v1 as tf
-        >>> definition = af.ClusterSpec({"worker": ["machine:7070"]}).as_cluster_def()
-        >>> [(job.name, dict(job.tasks)) for job in definition.job], isinstance(definition, tf.train.ClusterDef)
-        ([('worker', {0: 'machine:7070'})], True)
-    """
-
-    FIELDS: ClassVar[dict[str, Field]] = {"job": Field(1, JobDef, repeated=True)}
-
-
-@public("tf.train")
-class ServerDef(Message):
-    """`tf.train.ServerDef`: a cluster, and which of its tasks a server is. The session's configuration is kept as it came.
-
-    Example:
-        >>> import actorflow.compat.v1 as tf
-        >>> definition = tf.train.ServerDef(job_name="worker", task_index=1, protocol="grpc")
-        >>> definition.job_name, definition.task_index
-        ('worker', 1)
-    """
-
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "cluster": Field(1, ClusterDef),
-        "job_name": Field(2, "string"),
-        "task_index": Field(3, "int"),
-        "protocol": Field(5, "string"),
     }
 
 

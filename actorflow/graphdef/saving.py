@@ -100,6 +100,7 @@ def without_scope(graph_def: GraphDef, saver_def: SaverDef) -> GraphDef:
         return graph_def
     made = GraphDef()
     made.versions.CopyFrom(graph_def.versions)
+    made.library.CopyFrom(graph_def.library)
     for node in others:
         made.node.append(node)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from actorflow import markup
@@ -151,6 +152,12 @@ class Variable(Assignments, metaclass=Created):
         trainable = any(message.variable_name == v.name for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES))
         self.trainable, self.constraint = message.trainable or trainable, None
         self._save_slice_info = None
+        if message.HasField("save_slice_info_def"):
+            from actorflow.variables.partitioned import SaveSliceInfo
+
+            info = message.save_slice_info_def
+            sizes = (tuple(info.full_shape), tuple(info.var_offset), tuple(info.var_shape))
+            self._save_slice_info = SaveSliceInfo(prefix + info.full_name, *sizes)
 
     @staticmethod
     def from_proto(variable_def: VariableDef, import_scope: str | None = None) -> Variable:
@@ -174,8 +181,10 @@ class Variable(Assignments, metaclass=Created):
             ...     print(af.Variable(1.0, name="v").to_proto().variable_name)
             v:0
         """
-        from actorflow.graphdef.protos import VariableDef
+        from actorflow.graphdef.protos import SaveSliceInfoDef, VariableDef
 
+        info = self._save_slice_info
+        part = {} if info is None else {"save_slice_info_def": SaveSliceInfoDef(**asdict(info))}
         return VariableDef(
             variable_name=self.name,
             initializer_name=self._initializer.name,
@@ -183,6 +192,7 @@ class Variable(Assignments, metaclass=Created):
             initial_value_name=self._initial_value.name,
             trainable=self.trainable,
             is_resource=True,
+            **part,
         )
 
     def _checked_shape(self, validate: bool, expected: ShapeLike) -> Shape:

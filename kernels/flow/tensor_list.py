@@ -91,7 +91,7 @@ def clear_item(xp: Any, handle: Any, index: Any) -> Any:
     return handle.set(int(index), None)
 
 
-def _stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
+def stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
     if not items:
         if shape is None or None in shape:
             raise InvalidArgumentError(
@@ -110,7 +110,7 @@ def _stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
 
 @kernel("TensorListStack")
 def stack_list(xp: Any, handle: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
-    return _stacked(xp, handle.all(element_shape, element_dtype.numpy_dtype), element_dtype, element_shape)
+    return stacked(xp, handle.all(element_shape, element_dtype.numpy_dtype), element_dtype, element_shape)
 
 
 @kernel("TensorListGather")
@@ -120,7 +120,7 @@ def gather_list(xp: Any, handle: Any, indices: Any, *, element_dtype: DType, ele
         handle.check(at, _READ)
         found = handle.get(at)
         items.append(handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found)
-    return _stacked(xp, items, element_dtype, element_shape)
+    return stacked(xp, items, element_dtype, element_shape)
 
 
 @kernel("TensorListScatter")

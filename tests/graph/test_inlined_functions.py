@@ -7,8 +7,8 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow.errors import UnimplementedError
-from actorflow.graphdef.protos import GraphDef, NodeDef
-from actorflow.graphdef.rewrites.functions import FunctionDef, inlined
+from actorflow.graphdef.protos import FunctionDef, GraphDef, NodeDef
+from actorflow.graphdef.rewrites.functions import inlined
 from actorflow.graphdef.rewrites.outputs import OUTPUTS
 from actorflow.registry import opdef, plugins
 

@@ -19,7 +19,7 @@ from actorflow.runtime.event_loops.polling import new_event_loop
 from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
-    from actorflow.graphdef.protos import ClusterDef, ServerDef
+    from actorflow.graphdef.cluster_protos import ClusterDef, ServerDef
 
 _CLOSE_SECONDS = 5.0
 
@@ -120,7 +120,7 @@ class Server:
     @property
     def server_def(self) -> ServerDef:
         """The cluster, job and task that it was made with."""
-        from actorflow.graphdef.protos import ServerDef
+        from actorflow.graphdef.cluster_protos import ServerDef
 
         cluster, job, index = self._arguments
         return ServerDef(cluster=cluster.as_cluster_def(), job_name=job, task_index=index, protocol="grpc")
@@ -157,7 +157,7 @@ class Server:
 
 def _which(cluster: Any, job: str | None, index: int | None) -> tuple[ClusterSpec, str, int]:
     """The cluster, and the job and number of the task that is meant. Raises ValueError where that is not clear."""
-    from actorflow.graphdef.protos import ServerDef
+    from actorflow.graphdef.cluster_protos import ServerDef
 
     if isinstance(cluster, ServerDef):
         job = cluster.job_name if job is None else job

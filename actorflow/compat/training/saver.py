@@ -1,10 +1,10 @@
-"""`tf.train.Saver`: checkpoints in TensorFlow's format."""
+"""`tf.train.Saver` and `tf.train.Checkpoint`: checkpoints in TensorFlow's format."""
 
 from __future__ import annotations
 
 from actorflow.formats import installed
 from actorflow.public import public
-from actorflow.train.saving import saver
+from actorflow.train.saving import checkpoint, saver
 
 
 class _Savers(type):
@@ -26,6 +26,20 @@ class Saver(saver.Saver, metaclass=_Savers):
         ...     path = tf.train.Saver().save(blocking, "models/run", global_step=1)
         >>> path, sorted(os.listdir("models"))
         ('models/run-1', ['checkpoint', 'run-1.data-00000-of-00001', 'run-1.index', 'run-1.meta'])
+    """
+
+    default_format = installed.BUNDLE
+
+
+@public("tf.train")
+class Checkpoint(checkpoint.Checkpoint):
+    """`tf.train.Checkpoint`: as `actorflow.train.Checkpoint`, but what it saves are TensorFlow's files, with its keys.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> path = tf.train.Checkpoint(v=tf.Variable(3.0)).save("models/run")
+        >>> tf.train.list_variables(path)[-1]
+        ('v/.ATTRIBUTES/VARIABLE_VALUE', [])
     """
 
     default_format = installed.BUNDLE

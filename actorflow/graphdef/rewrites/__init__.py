@@ -4,6 +4,7 @@ builder.py       `Builder`: the nodes that stand for one
 control_flow.py  `write_if`, `write_while`: branches and loops that are functions, in the primitives of graphs
 examples.py      `ParseExample` with its keys as attributes and as inputs
 expansion.py     ops of actorflow's own as several of TensorFlow's
+forms.py         TensorFlow's ops that actorflow has in another form
 framed.py        constants of loops, as TensorFlow wants them
 functions.py     `inlined`: the nodes of functions in the place of their calls
 lists.py         lists of tensors in the ops that TensorFlow has

@@ -13,7 +13,8 @@ from actorflow.errors import UnimplementedError
 from actorflow.graphdef.protos import NodeDef
 
 IFS, WHILES = frozenset({"If", "StatelessIf"}), frozenset({"While", "StatelessWhile"})
-_BOOL, _RESOURCE = 10, 20
+CASES = frozenset({"Case", "StatelessCase"})
+_INT32, _STRING, _BOOL, _RESOURCE = 3, 7, 10, 20
 
 Body = Callable[[str, str, Sequence[str], Sequence[str]], tuple[list[str], list[str]]]
 """Adds the nodes of a function: for its name, what comes before its nodes' names, its arguments, and the nodes that all of them
@@ -33,11 +34,15 @@ def write_if(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str]
         add: adds a node.
 
     Raises:
-        UnimplementedError: the predicate is no bool.
+        UnimplementedError: the predicate is a text.
     """
-    if "Tcond" in node.attr and node.attr["Tcond"].type != _BOOL:
-        raise UnimplementedError(f"The node {name!r} is a branch whose predicate is no bool, which is not read.")
     predicate, *inputs = data
+    decides = node.attr["Tcond"].type if "Tcond" in node.attr else _BOOL
+    if decides == _STRING:
+        raise UnimplementedError(f"The node {name!r} is a branch whose predicate is a text, which is not read.")
+    if decides != _BOOL:
+        add(_node(f"{name}/predicate", "Cast", [predicate], SrcT=decides, DstT=_BOOL))
+        predicate = f"{name}/predicate"
     types, results = list(node.attr["Tin"].list.type), list(node.attr["Tout"].list.type)
     controls = [f"^{other}" for other in waits]
     add(_node(f"{name}/decided", "Switch", [predicate, predicate, *controls], T=_BOOL))
@@ -59,6 +64,57 @@ def write_if(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str]
     for index, (pair, kind) in enumerate(zip(zip(*ends), [*results, _BOOL])):
         merged.append(f"{name}/merged_{index}")
         add(_node(merged[-1], "Merge", pair, T=kind, N=2))
+    add(_results(name, merged[:-1], results, [merged[-1]]))
+
+
+def write_case(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str], body: Body, add: Add) -> None:
+    """Adds a choice of one of several functions by a number; the last one is that of all other numbers.
+
+    Args:
+        node: the node.
+        name: its name in the graph.
+        data: its inputs: the number, and the arguments of all functions.
+        waits: names of nodes that it waits for.
+        body: adds the nodes of a function.
+        add: adds a node.
+    """
+    number, *inputs = data
+    types, results = list(node.attr["Tin"].list.type), list(node.attr["Tout"].list.type)
+    branches = [function.name for function in node.attr["branches"].list.func]
+    controls = [f"^{other}" for other in waits]
+    chosen = []
+    for index in range(len(branches) - 1):
+        constant = f"{name}/place_{index}"
+        add(_number(constant, index, number))
+        chosen.append(f"{name}/is_{index}")
+        add(_node(chosen[-1], "Equal", [number, constant, *controls], T=_INT32))
+    if not chosen:
+        add(_node(f"{name}/is_any", "Equal", [number, number, *controls], T=_INT32))
+        last = f"{name}/is_any"
+    else:
+        among = chosen[0]
+        for index, other in enumerate(chosen[1:]):
+            add(_node(f"{name}/among_{index}", "LogicalOr", [among, other]))
+            among = f"{name}/among_{index}"
+        add(_node(f"{name}/is_last", "LogicalNot", [among]))
+        last = f"{name}/is_last"
+    ends: list[list[str]] = []
+    for index, (predicate, function) in enumerate(zip([*chosen, last], branches)):
+        side = f"{name}/branch_{index}"
+        add(_node(f"{side}_decided", "Switch", [predicate, predicate], T=_BOOL))
+        add(_node(f"{side}_taken", "Identity", [f"{side}_decided:1"], T=_BOOL))
+        arguments = []
+        for place, (text, kind) in enumerate(zip(inputs, types)):
+            arguments.append(text if kind == _RESOURCE else f"{side}_given_{place}:1")
+            if kind != _RESOURCE:
+                add(_node(f"{side}_given_{place}", "Switch", [text, predicate, *controls], T=kind))
+        made, run = body(function, f"{side}/", arguments, [f"{side}_taken"])
+        add(_node(f"{side}_done", "Identity", [f"{side}_taken", *(f"^{other}" for other in run)], T=_BOOL))
+        ends.append([*made, f"{side}_done"])
+    merged = []
+    for index, (several, kind) in enumerate(zip(zip(*ends), [*results, _BOOL])):
+        merged.append(f"{name}/merged_{index}")
+        add(_node(merged[-1], "Merge", several, T=kind, N=len(several)))
     add(_results(name, merged[:-1], results, [merged[-1]]))
 
 
@@ -118,10 +174,20 @@ def _output(name: str, port: int) -> str:
     return f"{name}:{port}" if port else name
 
 
+def _number(name: str, value: int, beside: str) -> NodeDef:
+    """A constant in the frame of another node."""
+    made = NodeDef(name=name, op="Const", input=[f"^{beside.partition(':')[0]}"])
+    made.attr["dtype"].type = _INT32
+    made.attr["value"].tensor.dtype = _INT32
+    made.attr["value"].tensor.int_val.append(value)
+    made.attr["value"].tensor.tensor_shape.SetInParent()
+    return made
+
+
 def _node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> NodeDef:
     made = NodeDef(name=name, op=op, input=list(inputs))
     for key, value in attrs.items():
-        if key == "T":
+        if key in ("T", "SrcT", "DstT"):
             made.attr[key].type = value
         else:
             made.attr[key].i = value

@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
 from actorflow.graph.node import Node
-from actorflow.graphdef.protos import DATA_TYPES, AttrValue, GraphDef, NodeDef
-from actorflow.graphdef.rewrites.control_flow import IFS, WHILES, write_if, write_while
+from actorflow.graphdef.protos import FunctionDef, GraphDef, NodeDef
+from actorflow.graphdef.rewrites.control_flow import CASES, IFS, WHILES, write_case, write_if, write_while
 from actorflow.graphdef.rewrites.outputs import output_number
 from actorflow.passes.inline import inline
-from actorflow.records.messages.message import Message
-from actorflow.records.messages.values import Field
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_BRANCHING = frozenset({"Case", "StatelessCase", "For"})
+_BRANCHING = frozenset({"For", "SymbolicGradient", "RemoteCall"})
+_FUNCTIONAL = IFS | WHILES | CASES
 _DEEPEST = 64
 _MOST = 1_000_000  # nodes: functions that call each other twice grow exponentially
-
-
-class ArgDef(Message):
-    """An argument or a result of a function."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {"name": Field(1, "string"), "type": Field(3, "enum", names=DATA_TYPES)}
-
-
-class OpDef(Message):
-    """The signature of a function."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "name": Field(1, "string"),
-        "input_arg": Field(2, ArgDef, repeated=True),
-        "output_arg": Field(3, ArgDef, repeated=True),
-    }
-
-
-class FunctionDef(Message):
-    """A function of a graph's library."""
-
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "signature": Field(1, OpDef),
-        "node_def": Field(3, NodeDef, repeated=True),
-        "ret": Field(4, "string", key="string"),
-        "attr": Field(5, AttrValue, key="string"),
-        "control_ret": Field(6, "string", key="string"),
-    }
 
 
 def without_functions(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
@@ -61,6 +31,18 @@ def without_functions(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
     return {name: node for name, node in made.items() if name not in inside}
 
 
+def calls_functions(graph_def: GraphDef) -> bool:
+    """Whether a graph has nodes that call functions."""
+    if any(node.op in CALLS | IFS | WHILES | CASES for node in graph_def.node):
+        return True
+    own = _library(graph_def)
+    return any(node.op in own for node in graph_def.node)
+
+
+def _library(graph_def: GraphDef) -> dict[str, FunctionDef]:
+    return {function.signature.name: function for function in graph_def.library.function}
+
+
 def inlined(graph_def: GraphDef) -> GraphDef:
     """The graph with the nodes of functions in the place of their calls. A call's name stands for its results.
 
@@ -69,13 +51,9 @@ def inlined(graph_def: GraphDef) -> GraphDef:
 
     Raises:
         InvalidArgumentError: a function is not there, or functions call each other without an end.
-        UnimplementedError: there are cases as functions, branches by something else than a bool, or outputs of an unknown order,
-            which are named.
+        UnimplementedError: there are gradients of functions, branches by a text, or outputs of an unknown order, which are named.
     """
-    library = {}
-    for data in graph_def.library.function:
-        function = FunctionDef.FromString(data)
-        library[function.signature.name] = function
+    library = _library(graph_def)
     made = GraphDef()
     made.versions.CopyFrom(graph_def.versions)
     _Inliner(library, made).add(graph_def.node, "", {}, (), 0)
@@ -104,19 +82,20 @@ class _Inliner:
         for node in nodes:
             if node.op in _BRANCHING:
                 raise UnimplementedError(
-                    f"The node {prefix + node.name!r} is of the op {node.op}, which chooses among functions, and is not read."
+                    f"The node {prefix + node.name!r} is of the op {node.op}, which works on functions, and is not read."
                 )
             data = [self.resolved(t, prefix, arguments, body) for t in node.input if not t.startswith("^")]
             waits = [f"^{prefix}{text[1:]}" for text in node.input if text.startswith("^")]
             inside = any(t.partition(":")[0] not in arguments for t in node.input if not t.startswith("^"))
-            if node.op in CALLS | IFS | WHILES or not inside:  # a node behind another of the body waits with that one
+            called = node.op in self._library  # as TensorFlow 1's Defun writes calls
+            if called or node.op in _FUNCTIONAL or not inside:  # a node behind another of the body waits with that one
                 waits += [f"^{name}" for name in after]
-            if node.op in CALLS:
+            if node.op in CALLS or called:
                 self._call(node, prefix + node.name, data, [text[1:] for text in waits], depth)
                 continue
-            if node.op in IFS | WHILES:
+            if node.op in _FUNCTIONAL:
                 name, names = prefix + node.name, [text[1:] for text in waits]
-                write = write_if if node.op in IFS else write_while
+                write = write_if if node.op in IFS else write_while if node.op in WHILES else write_case
                 write(node, name, data, names, functools.partial(self._body, name, depth), self._add)
                 continue
             copy = NodeDef(name=prefix + node.name, op=node.op, input=[*data, *waits], device=node.device)
@@ -132,7 +111,7 @@ class _Inliner:
         self._made.node.append(node)
 
     def _call(self, node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str], depth: int) -> None:
-        function = node.attr["f"].func.name
+        function = node.attr["f"].func.name if node.op in CALLS else node.op
         results, run = self._body(name, depth, function, f"{name}/", data, waits)
         ends = [f"^{text}" for text in (*run, *waits)]
         made = NodeDef(name=name, op="IdentityN" if results else "NoOp", input=[*results, *dict.fromkeys(ends)])

@@ -9,6 +9,7 @@ functions.py        nodes that stand for other nodes: parameters and calls of fu
                     make
 lists.py            lists of tensors as values: the ops under `TensorArray`, and what the gradients of loops keep of their
                     iterations
+mutable_arrays.py   arrays and stacks of tensors that change in place, as TensorFlow 1's graphs keep them
 numerics.py         checks of numbers: NaN and infinities (`tf.check_numerics` and its family)
 primitives.py       the primitives of control flow: Switch, Merge, Enter, Exit, NextIteration, LoopCond (paper section 4.4)
 printing.py         `print_` and `Print`: tensors printed as a step computes them (`tf.print`, `tf.Print`)

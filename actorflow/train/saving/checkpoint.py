@@ -12,12 +12,14 @@ import numpy as np
 from actorflow.eager.scope import eager_graph
 from actorflow.eager.variable import EagerVariable, when_used
 from actorflow.errors import describe
+from actorflow.formats import installed
 from actorflow.formats.base import Reader
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.public import public
 from actorflow.shapes import compatible, show
-from actorflow.train.saving.checkpoints import checkpoint_exists, load_checkpoint
-from actorflow.train.saving.objects import Resumable, reached_from, variables_of
+from actorflow.train.saving.checkpoints import checkpoint_exists, load_checkpoint, warn
+from actorflow.train.saving.object_graph import GRAPH, Keys, Slot, graph_of, keys_of
+from actorflow.train.saving.objects import Reached, Resumable, reached_from, variables_of
 from actorflow.train.saving.saver import Saver
 from actorflow.unpicklable import unpicklable
 from actorflow.user_line import user_line
@@ -50,6 +52,8 @@ class Checkpoint:
         kwargs: the objects by the names with which the ways begin.
     """
 
+    default_format = installed.STANDARD
+
     __reduce_ex__ = unpicklable("A checkpoint of objects is not pickled: save it, and hand over the path.")
 
     def __init__(self, **kwargs: Any) -> None:
@@ -57,6 +61,7 @@ class Checkpoint:
             setattr(self, name, value)
         self._checkpoint_saver: tuple[Any, Saver] | None = None
         self._checkpoint_restoring: Restoring | None = None
+        self._checkpoint_message: tuple[Variable, Any] | None = None
 
     @property
     def save_counter(self) -> Variable:
@@ -109,8 +114,9 @@ class Checkpoint:
             OpError: writing failed.
         """
         self.save_counter  # noqa: B018  (it is part of what is saved)
-        variables, resumable = reached_from(self)
-        for way, one in resumable.items():
+        reached = reached_from(self)
+        variables = reached.variables
+        for way, one in reached.resumable.items():
             variables[way] = _holder(one)
         eager = [v for v in variables.values() if isinstance(v, EagerVariable)]
         if eager and len(eager) < len(variables):
@@ -118,9 +124,13 @@ class Checkpoint:
                 describe("Variables of graphs and eager ones can't be in one checkpoint.", where=user_line())
             )
         key = tuple((way, id(variable)) for way, variable in variables.items())
+        given: Any = None if eager else self._session(session)
         if self._checkpoint_saver is None or self._checkpoint_saver[0] != key:
-            self._checkpoint_saver = key, Saver(variables, max_to_keep=None, state=not eager)
-        given = None if eager else self._session(session)
+            saved = variables if self.default_format == installed.STANDARD else self._as_objects(reached, given)
+            format = self.default_format
+            self._checkpoint_saver = key, Saver(saved, max_to_keep=None, state=not eager, format=format)
+        if not eager and (message := self._checkpoint_message) is not None:
+            given.run(message[0].initializer, {message[0].initializer.inputs[1]: message[1]})
         path: str = self._checkpoint_saver[1].save(given, file_prefix, write_meta_graph=False, write_state=write_state)
         return path
 
@@ -138,7 +148,8 @@ class Checkpoint:
             1.0
 
         Args:
-            save_path: the path that `save` gave. It may be one of a `Saver`, whose names are those of variables. None, which
+            save_path: the path that `save` gave. It may be one of TensorFlow's `tf.train.Checkpoint`, whose objects are found by
+                the same names, or one of a `Saver`, whose names are those of variables. None, which
                 `latest_checkpoint` gives for an empty folder, restores nothing.
 
         Returns:
@@ -165,6 +176,17 @@ class Checkpoint:
         return status
 
     read = restore
+
+    def _as_objects(self, reached: Reached, session: Any) -> dict[str, Variable]:
+        """The variables by TensorFlow's keys, and its message of objects as one of them."""
+        keys = keys_of(reached.variables, reached.slots)
+        names = {way: variable.op.name for way, variable in reached.variables.items()}
+        data = np.array(graph_of(keys, names, reached.slots), object)
+        graph = get_default_graph().home if session is None else session.graph
+        with (eager_graph() if session is None else graph).as_default():
+            message = Variable(data, trainable=False, name="objects", dtype="string", collections=[])
+        self._checkpoint_message = message, data
+        return {**{keys[way]: variable for way, variable in reached.variables.items()}, GRAPH: message}
 
     @staticmethod
     def _session(session: Any) -> Any:
@@ -197,9 +219,14 @@ class Restoring:
     def __init__(self, checkpoint: Checkpoint, reader: Reader | None) -> None:
         self._checkpoint = checkpoint
         self._reader = reader
-        self._names: Mapping[str, Any] = {} if reader is None else reader.get_variable_to_shape_map()
-        self._by_way = reader is None or _COUNTER in self._names
+        names: Mapping[str, Any] = {} if reader is None else reader.get_variable_to_shape_map()
+        self._keys = None
+        if reader is not None and GRAPH in names:
+            self._keys = Keys(np.asarray(reader.get_tensor(GRAPH), object).item())
+        self._names = set(names) if self._keys is None else self._keys.every() & set(names)
+        self._by_way = reader is None or self._keys is not None or _COUNTER in self._names
         self._done: dict[int, str] = {}
+        self._told = False
 
     # Actions
 
@@ -208,20 +235,22 @@ class Restoring:
         fit."""
         if self._reader is None:
             return
-        if self._by_way and _COUNTER in self._names:
+        if self._by_way and self._key(_COUNTER) in self._names:
             self._checkpoint.save_counter  # noqa: B018
+        matches = self._matches()
         fresh = [
             (name, variable)
-            for name, variable in self._matches().items()
+            for name, variable in matches.items()
             if isinstance(variable, EagerVariable) and id(variable) not in self._done
         ]
+        self._tell_of_nothing(matches)
         values = [(variable, self._value(name, variable)) for name, variable in fresh]
         for variable, value in values:
             variable._put(value)
         self._done.update({id(variable): name for name, variable in fresh})
         for way, one in self._resumable().items():
             if id(one) not in self._done:
-                one.restore(np.asarray(self._reader.get_tensor(way), object).item())
+                one.restore(np.asarray(self._reader.get_tensor(str(self._key(way))), object).item())
                 self._done[id(one)] = way
 
     def used(self, variable: EagerVariable) -> None:
@@ -253,7 +282,8 @@ class Restoring:
     def assert_consumed(self) -> Restoring:
         """Raises AssertionError unless all values of the checkpoint, and all variables, found each other."""
         self.assert_existing_objects_matched()
-        left = sorted(set(self._names) - set(self._matches()) - set(self._resumable()))
+        taken = {self._key(way) for way in self._resumable()}
+        left = sorted(self._names - set(self._matches()) - taken)
         if left:
             raise AssertionError(
                 f"Unresolved object in checkpoint: {', '.join(left[:10])}: no variable is there for it."
@@ -271,7 +301,7 @@ class Restoring:
 
     def assert_nontrivial_match(self) -> Restoring:
         """Raises AssertionError where nothing was restored but the counter."""
-        if not set(self._matches()) - {_COUNTER}:
+        if not set(self._matches()) - {self._key(_COUNTER)}:
             raise AssertionError("Nothing to load: no variable has a value in the checkpoint.")
         return self
 
@@ -284,13 +314,41 @@ class Restoring:
 
     def _resumable(self) -> dict[str, Resumable]:
         """The objects that are reached and have a state in the checkpoint, by the ways to them."""
-        return {way: one for way, one in reached_from(self._checkpoint)[1].items() if way in self._names}
+        several = reached_from(self._checkpoint).resumable
+        return {way: one for way, one in several.items() if self._key(way) in self._names}
 
     def _matches(self) -> dict[str, Variable]:
         """The variables that are reached, by their names in the checkpoint: ways, or for one of a `Saver` names of variables."""
-        found = self._variables()
-        named = found if self._by_way else {v.op.name: v for v in found.values()}
-        return {name: variable for name, variable in named.items() if name in self._names}
+        reached = reached_from(self._checkpoint)
+        named = {
+            (self._key(way, reached.slots.get(way)) if self._by_way else variable.op.name): variable
+            for way, variable in reached.variables.items()
+        }
+        return {name: variable for name, variable in named.items() if name is not None and name in self._names}
+
+    def _key(self, way: str, slot: Slot | None = None) -> str | None:
+        """The key in the checkpoint of what is at a way."""
+        return way if self._keys is None else self._keys.key(way, slot)
+
+    def _tell_of_nothing(self, matches: Mapping[str, Variable]) -> None:
+        """Tells the log, once, where there are variables and values, and no variable has a value."""
+        wanted = [way for way in self._variables() if way != _COUNTER]
+        there = sorted(self._names - {_COUNTER, self._key(_COUNTER)})
+        if (
+            self._told
+            or not wanted
+            or not there
+            or any(v is not self._checkpoint.save_counter for v in matches.values())
+        ):
+            return
+        self._told = True
+        assert self._reader is not None
+        warn(
+            "nothing of a checkpoint was restored",
+            path=self._reader.prefix,
+            wanted=", ".join(wanted[:5]),
+            there=", ".join(there[:5]),
+        )
 
     def _value(self, name: str, variable: Variable) -> Any:
         assert self._reader is not None

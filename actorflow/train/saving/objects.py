@@ -7,12 +7,14 @@ variable that is reached in two ways has the first of them. Iterators of dataset
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Protocol
 
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.train.optimizers.optimizer import Optimizer
+from actorflow.train.saving.object_graph import Slot
 from actorflow.variables.variable import Variable
 
 _LEAVES = (Tensor, Operation, Graph, str, bytes, int, float, complex, type, ModuleType, FunctionType, MethodType)
@@ -30,13 +32,23 @@ class Resumable(Protocol):
 
 def variables_of(root: Any) -> dict[str, Variable]:
     """All variables that are reached from an object, by the ways to them."""
-    return reached_from(root)[0]
+    return reached_from(root).variables
 
 
-def reached_from(root: Any) -> tuple[dict[str, Variable], dict[str, Resumable]]:
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The things that are reached from an object, by the ways to them: variables, objects with a state of their own, and the
+    places of those variables that are slots of optimizers."""
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    resumable: dict[str, Resumable] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+
+
+def reached_from(root: Any) -> Reached:
     """All variables that are reached from an object, and all that has a state of its own, by the ways to them."""
-    found: dict[str, Variable] = {}
-    resumable: dict[str, Resumable] = {}
+    reached = Reached()
+    found, resumable = reached.variables, reached.resumable
     known: set[int] = set()
     optimizers: list[tuple[str, Optimizer]] = []
     stack: list[tuple[str, Any]] = [("", root)]
@@ -56,9 +68,12 @@ def reached_from(root: Any) -> tuple[dict[str, Variable], dict[str, Resumable]]:
             stack.extend(reversed(parts))
     ways = {id(variable): way for way, variable in found.items()}
     for way, optimizer in optimizers:
-        for name, variable in _kept_by(optimizer, ways):
-            found[f"{way}/{name}"] = variable
-    return found, resumable
+        for name, slot, variable in _kept_by(optimizer, ways):
+            place = f"{way}/{name}/{slot}" if slot else f"{way}/{name}"
+            found[place] = variable
+            if slot:
+                reached.slots[place] = Slot(way, name, slot)
+    return reached
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
@@ -71,11 +86,12 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, part) for name, part in attributes.items() if not name.startswith(("__", "_checkpoint_")))
 
 
-def _kept_by(optimizer: Optimizer, ways: Mapping[int, str]) -> Iterator[tuple[str, Variable]]:
-    """The values that an optimizer keeps: for variables that are reached, by the ways to these, and for itself."""
+def _kept_by(optimizer: Optimizer, ways: Mapping[int, str]) -> Iterator[tuple[str, str, Variable]]:
+    """The values that an optimizer keeps, by their names: for variables that are reached, with the ways to these, and for
+    itself."""
     for name, slots in optimizer._slots.items():
         for variable, slot in slots.items():
             if id(variable) in ways:
-                yield f"{name}/{ways[id(variable)]}", slot
+                yield name, ways[id(variable)], slot
     for (name, _), variable in optimizer._non_slots.items():
-        yield name, variable
+        yield name, "", variable
