@@ -142,13 +142,22 @@ class Run:
         now, terminal = time.monotonic(), sys.stdout.isatty()
         if last or now - self._shown >= (0.2 if terminal else 15.0):
             self._shown = now
-            minutes, seconds = divmod(int(now - self._begun), 60)
+            spent = now - self._begun
+            minutes, seconds = divmod(int(spent), 60)
             tests = f"{self.done:,} of {self.tests:,} tests" if self.tests else "collecting the tests"
-            failed = f", {len(self.failed)} failed" if self.failed else ""
-            self._print(f"{tests}{failed}, {minutes}:{seconds:02}" + ("" if terminal and not last else "\n"))
+            failed = f", {len(self.failed)} failed" if self.failed else ", none failed" if self.done else ""
+            left = "" if last else time_left(spent, self.done, self.tests)
+            self._print(f"{tests}{failed}, {minutes}:{seconds:02}{left}" + ("" if terminal and not last else "\n"))
 
     def _print(self, text: str) -> None:
         print(f"\r\x1b[K{text}" if sys.stdout.isatty() else text, end="", flush=True)
+
+
+def time_left(spent: float, done: int, tests: int) -> str:
+    """The time that the rest of the tests will take, as words, if they take as long as those before; "" if too few are done."""
+    if done < tests / 50 or not done:
+        return ""
+    return f", about {max(1, round(spent * (tests - done) / done / 60))} min left" if done < tests else ""
 
 
 def write(seconds: dict[str, float]) -> None:

@@ -115,3 +115,19 @@ def test_a_run_shows_how_far_it_is_and_what_failed(
 
 def test_ci_runs_all_tests() -> None:
     assert "make test-all" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spent", "done", "tests", "words"),
+    [
+        (60.0, 0, 100, ""),
+        (60.0, 1, 100, ""),  # too few to tell
+        (60.0, 50, 100, ", about 1 min left"),
+        (300.0, 100, 400, ", about 15 min left"),
+        (300.0, 400, 400, ""),
+    ],
+)
+def test_the_line_of_progress_says_how_long_the_rest_takes(
+    tools: Any, spent: float, done: int, tests: int, words: str
+) -> None:
+    assert tools.time_left(spent, done, tests) == words
