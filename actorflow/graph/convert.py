@@ -251,10 +251,13 @@ def _from_python(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
 
 
 def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
-    """Whether Python values of this kind may become `dtype`: booleans only bool, floats no integers."""
+    """Whether Python values of this kind may become `dtype`: booleans only bool, floats no integers, and integers only a type
+    that has them all."""
     kind = array.dtype.kind
     if array.size == 0:
         return True
+    if kind in "iu" and dtype.is_integer:
+        return int(array.min()) >= int(dtype.min) and int(array.max()) <= int(dtype.max)
     fits: bool = {
         "b": dtype.kind == "b",
         "i": dtype.kind in "iufc",
