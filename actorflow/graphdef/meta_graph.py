@@ -222,7 +222,7 @@ def _add_value(entry: CollectionDef, value: Any) -> None:
     elif isinstance(value, float):
         entry.float_list.value.append(value)
     elif isinstance(value, (str, bytes)):
-        entry.bytes_list.value.append(value)
+        entry.bytes_list.value.append(value.encode() if isinstance(value, str) else value)
     elif isinstance(value, Message) or hasattr(value, "to_proto"):
         message = value if isinstance(value, Message) else value.to_proto()
         entry.bytes_list.value.append(message.SerializeToString())

@@ -48,7 +48,21 @@ READ: dict[str, str] = {
     "FusedBatchNorm": "FusedBatchNormV3",
     "FusedBatchNormV2": "FusedBatchNormV3",
     "Mod": "TruncateMod",
-    "TensorListScatterIntoExistingList": "TensorListScatter",
+    "CheckNumericsV2": "CheckNumerics",
+    "HashTable": "HashTableV2",
+    "InitializeTable": "InitializeTableV2",
+    "InitializeTableFromTextFile": "InitializeTableFromTextFileV2",
+    "LookupTableExport": "LookupTableExportV2",
+    "LookupTableFind": "LookupTableFindV2",
+    "LookupTableImport": "LookupTableImportV2",
+    "LookupTableInsert": "LookupTableInsertV2",
+    "LookupTableSize": "LookupTableSizeV2",
+    "MutableHashTable": "MutableHashTableV2",
+    "ParallelDynamicStitch": "DynamicStitch",
+    **{
+        f"TensorArray{what}V2": f"TensorArray{what}V3"
+        for what in ("", "Close", "Concat", "Gather", "Grad", "Read", "Scatter", "Size", "Split", "Write")
+    },
     "BatchMatrixInverse": "MatrixInverse",
     **{f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")},
     **{f"ResourceApply{kind}": f"Apply{kind}" for kind in _OPTIMIZERS},

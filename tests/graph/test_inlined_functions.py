@@ -13,14 +13,14 @@ from actorflow.graphdef.rewrites.outputs import OUTPUTS
 from actorflow.registry import opdef, plugins
 
 
-def function(name: str, arguments: list[str], nodes: list[NodeDef], result: str) -> bytes:
+def function(name: str, arguments: list[str], nodes: list[NodeDef], result: str) -> FunctionDef:
     made = FunctionDef(node_def=nodes)
     made.signature.name = name
     for argument in arguments:
         made.signature.input_arg.add().name = argument
     made.signature.output_arg.add().name = "result"
     made.ret["result"] = result
-    return made.SerializeToString()
+    return made
 
 
 def call(name: str, callee: str, *inputs: str) -> NodeDef:
@@ -29,7 +29,7 @@ def call(name: str, callee: str, *inputs: str) -> NodeDef:
     return node
 
 
-def inputs(nodes: list[NodeDef], functions: list[bytes]) -> dict[str, list[str]]:
+def inputs(nodes: list[NodeDef], functions: list[FunctionDef]) -> dict[str, list[str]]:
     graph = GraphDef(node=nodes)
     graph.library.function.extend(functions)
     return {node.name: list(node.input) for node in inlined(graph).node}

@@ -491,14 +491,6 @@ class Saver:
             InvalidArgumentError: variables have another type or shape in it; all are listed.
             DataLossError: it is damaged; the message names the tensor and the file.
         """
-        if save_path is None:
-            raise ValueError(
-                with_topic(
-                    "Can't load save_path when it is None. There is no checkpoint: af.train.latest_checkpoint gives None for a "
-                    "folder that has none.",
-                    "no-checkpoint",
-                )
-            )
         if sess is None:
             self._eagerly(lambda opened: self.restore(opened, save_path, strict=strict))
             for saved, here in zip(self._variables or (), self._here):
