@@ -36,7 +36,7 @@ def assert_rank(
         >>> af.assert_rank(x, 1)
         Traceback (most recent call last):
             ...
-        ValueError: Placeholder:0 has to have rank 1, but its rank is 2: its shape is (?, 3).
+        ValueError: Placeholder:0 must have rank 1, but its rank is 2: its shape is (?, 3).
 
     Args:
         x: a tensor of any type.
@@ -67,7 +67,7 @@ def assert_rank_at_least(
         >>> af.assert_rank_at_least(x, 3)
         Traceback (most recent call last):
             ...
-        ValueError: Placeholder:0 has to have rank at least 3, but its rank is 2: its shape is (?, 3).
+        ValueError: Placeholder:0 must have rank at least 3, but its rank is 2: its shape is (?, 3).
 
     Args:
         x: a tensor of any type.
@@ -95,7 +95,7 @@ def assert_rank_in(
         >>> af.assert_rank_in(x, [3, 4])
         Traceback (most recent call last):
             ...
-        ValueError: Placeholder:0 has to have rank in (3, 4), but its rank is 2: its shape is (?, 3).
+        ValueError: Placeholder:0 must have rank in (3, 4), but its rank is 2: its shape is (?, 3).
 
     Args:
         x: a tensor of any type.
@@ -206,7 +206,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
         >>> af.assert_scalar(af.constant([3.0]))
         Traceback (most recent call last):
             ...
-        ValueError: eager_tensor:0 has to be a scalar, but has shape (1,).
+        ValueError: Expected scalar shape, but eager_tensor:0 has shape (1,).
     """
     with composite(name, "assert_scalar", tensor):
         found = convert_to_tensor(tensor)

@@ -199,7 +199,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
         >>> await session.run(y, {x: [[1.0, 2.0, 3.0]]})
         Traceback (most recent call last):
             ...
-        actorflow.errors.InvalidArgumentError: Shapes (1, 3) and (?, 2) are not compatible.
+        actorflow.errors.InvalidArgumentError: Shapes [1,3] and [?,2] are not compatible: Dimension 1 in ...
     """
     return ensure_shape_op(x, shape=shape, name=name)
 
