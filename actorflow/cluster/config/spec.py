@@ -175,7 +175,7 @@ class ClusterSpec:
         job, index = parse_task(task)
         self.task_address(job, index)
         address = self._places[task_name(job, index)]
-        if address.endswith(":0"):
+        if address.startswith("tcp://") and address.endswith(":0"):
             raise InvalidArgumentError(
                 f"Job {job!r}, task {index}: the port of {address!r} is 0, which stands for none; ports begin at 1.",
                 hint="A cluster with it can be described, but not reached: write the port that the task listens on.",
