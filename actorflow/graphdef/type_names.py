@@ -13,7 +13,8 @@ _OPS = {
     "S T": "RandomGamma",
     "SrcT": "Cast",
     "T": (
-        "BroadcastGradientArgs CropAndResize CropAndResizeGradBoxes DenseToDenseSetOperation DenseToSparseSetOperation "
+        "BroadcastGradientArgs StackPushV2 TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3 CropAndResize "
+        "CropAndResizeGradBoxes DenseToDenseSetOperation DenseToSparseSetOperation "
         "DrawBoundingBoxesV2 FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad "
         "GetSessionHandle HSVToRGB RGBToHSV ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad "
         "ResizeNearestNeighbor ResizeNearestNeighborGrad SampleDistortedBoundingBoxV2 SerializeManySparse SerializeSparse "

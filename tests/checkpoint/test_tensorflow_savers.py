@@ -243,3 +243,35 @@ def test_the_functions_for_checkpoints_take_tensorflows(tmp_path: Path) -> None:
     assert again.last_checkpoints == [path]
     tf.train.remove_checkpoint(path)
     assert not files(tmp_path) and not tf.train.checkpoint_exists(path)
+
+
+# ---- checkpoints of objects
+
+
+class Model:
+    """An object with variables."""
+
+    def __init__(self, value: float) -> None:
+        self.w = tf.Variable([value, value + 1.0])
+        self.parts = [tf.Variable(value), {"k": tf.Variable(value)}]
+
+
+def test_a_checkpoint_of_objects_has_tensorflows_keys_and_comes_back(tmp_path: Path) -> None:
+    with af.eager():
+        model = Model(3.0)
+        path = tf.train.Checkpoint(model=model).save(f"{tmp_path}/run")
+        keys = ["model/parts/0", "model/parts/1/k", "model/w", "save_counter"]
+        there = [name for name, _ in tf.train.list_variables(path) if not name.startswith("_")]
+        assert there == [f"{key}/.ATTRIBUTES/VARIABLE_VALUE" for key in keys]
+        other = Model(0.0)
+        tf.train.Checkpoint(model=other).restore(path).assert_consumed()
+        assert other.w.numpy().tolist() == [3.0, 4.0] and other.parts[1]["k"].numpy() == 3.0
+
+
+def test_a_checkpoint_of_which_nothing_is_restored_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with af.eager():
+        path = tf.train.Checkpoint(model=Model(3.0)).save(f"{tmp_path}/run")
+        other = Model(0.0)
+        tf.train.Checkpoint(net=other).restore(path)
+        assert other.w.numpy().tolist() == [0.0, 1.0]
+    assert caplog.text.count("nothing of a checkpoint was restored") == 1

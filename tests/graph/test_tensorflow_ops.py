@@ -67,7 +67,9 @@ FIELDS = {
 }
 
 
-STRING, RESOURCE = 7, 20
+STRING, RESOURCE, VARIANT = 7, 20, 21
+HANDLES = {STRING, RESOURCE, VARIANT}
+"""The types that handles of queues, accumulators and arrays have here and there."""
 
 
 def _type(message: NodeDef, name: str) -> int:
@@ -114,7 +116,7 @@ def problems(message: NodeDef, types: dict[str, int]) -> list[str]:
     if len(expected) != len(data):
         wrong.append(f"has {len(data)} inputs, not {len(expected)}")
     for number, (text, dtype) in enumerate(zip(data, expected)):
-        if types.get(text, dtype) != dtype and {types[text], dtype} != {STRING, RESOURCE}:  # handles of either kind
+        if types.get(text, dtype) != dtype and not {types[text], dtype} <= HANDLES:
             wrong.append(f"input {number} is of type {types[text]}, not {dtype}")
     results = flat(outs)
     if "_output_shapes" in message.attr and len(message.attr["_output_shapes"].list.shape) != len(results):

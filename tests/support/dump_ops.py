@@ -27,8 +27,9 @@ def names() -> list[str]:
     from actorflow.registry import opdef, plugins
 
     plugins.import_ops()
-    made = {message.op for known in opdef.registered().values() for message in records(*sample(known, "narrow"))}
-    return sorted(made | READ.keys() | opdef.registered().keys())
+    declared = {name: known for name, known in opdef.registered().items() if not name.startswith("_")}
+    made = {message.op for known in declared.values() for message in records(*sample(known, "narrow"))}
+    return sorted(made | READ.keys() | declared.keys())
 
 
 def write(wanted: set[str]) -> None:
