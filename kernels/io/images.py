@@ -71,7 +71,8 @@ def _is_deep(data: bytes) -> bool:
 
 def _frames(image: Any) -> Any:
     """All frames of a GIF."""
-    frames, most = [], _pillow().MAX_IMAGE_PIXELS or math.inf
+    frames: list[Any] = []
+    most = _pillow().MAX_IMAGE_PIXELS or math.inf
     try:
         while True:
             if (len(frames) + 1) * image.width * image.height > most:
