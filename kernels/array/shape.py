@@ -39,8 +39,9 @@ def reshape(xp: Any, x: Any, shape: Any) -> Any:
         return x.reshape(sizes)
     except ValueError:
         wanted = f"requires a multiple of {-math.prod(sizes)}" if -1 in sizes else f"has {math.prod(sizes)}"
+        shape_text = f"[{','.join(map(str, sizes))}]"
         raise InvalidArgumentError(
-            f"Input to reshape is a tensor with {x.size} values, but the requested shape {wanted}: {sizes}."
+            f"Input to reshape is a tensor with {x.size} values, but the requested shape {wanted}: {shape_text}."
         ) from None
 
 

@@ -177,7 +177,7 @@ def test_sizes_make_shapes_and_tensors() -> None:
 def test_sizes_are_plain_for_modules_that_do_not_import_the_compatible_names() -> None:
     names: dict[str, Any] = {"__name__": "elsewhere", "x": actorflow.placeholder(actorflow.float32, [None, 3])}
     exec("import actorflow as af\nsizes = list(x.shape), list(af.TensorShape([None, 3])), x.shape.dims", names)
-    assert names["sizes"] == ([None, 3], [None, 3], (None, 3)) and type(names["sizes"][0][1]) is int
+    assert names["sizes"] == ([None, 3], [None, 3], [None, 3]) and type(names["sizes"][0][1]) is int
     exec("import actorflow.compat.v1 as tf\nsizes = list(x.shape) + list((x * 2).get_shape())", names)
     assert [size.value for size in names["sizes"]] == [None, 3, None, 3]
 

@@ -154,7 +154,7 @@ MISTAKES = [
     mistake(
         "assign_static",
         "v = af.get_variable('v', [3])\nu = v.assign(af.ones([4]))  # <-",
-        *("ValueError", "[4]", "[3]"),
+        *("ValueError", "[3]", "[4]"),
     ),
     mistake(
         "conv_channels",
@@ -163,7 +163,7 @@ MISTAKES = [
         filters = af.get_variable("w", [5, 5, 1, 8])
         y = af.nn.conv2d(images, filters, [1, 1, 1, 1], "SAME")  # <-
         """,
-        *("ValueError", "Depth of input (3)", "filters", "depth of filter (1)"),
+        *("ValueError", "Depth of input (3)", "depth of filter (1)", "filters"),
     ),
     mistake(
         "int_times_float", "n = af.constant([1, 2])\ny = n * 0.5  # <-", "TypeError", "int32", "af.cast(", "af.float32"
