@@ -90,5 +90,3 @@ def test_what_is_refused(bad: Any) -> None:
     value = af.SparseTensorValue(np.array([[0]]), np.array([7.0]), np.array([3]))
     with pytest.raises(TypeError, match="sparse"):
         bad(Dataset.from_tensors(value))
-    with pytest.raises(TypeError, match="sparse"):
-        Dataset.from_tensor_slices(value)

@@ -189,7 +189,7 @@ def _holds(kind: DType, text: str) -> bool:
             end: int = 2 ** (31 if kind is int32 else 63)
             return -end <= int(text) < end
         if kind in (float32, float64):
-            limit: float = np.finfo(kind.numpy_dtype).max
+            limit = float(np.finfo(kind.numpy_dtype).max)
             return abs(float(text)) <= limit
     except ValueError:
         return False
