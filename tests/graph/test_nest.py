@@ -28,7 +28,7 @@ def test_leaves_come_by_sorted_keys_and_go_back() -> None:
 
 def test_a_function_of_the_leaves() -> None:
     assert nest.map_structure(lambda x, y: x + y, [1, {"a": 2}], [10, {"a": 20}]) == [11, {"a": 22}]
-    with pytest.raises(ValueError, match="differ"):
+    with pytest.raises(ValueError, match="same nested structure"):
         nest.map_structure(lambda x, y: x, [1], [1, 2])
 
 

@@ -49,16 +49,15 @@ class Plan:
             with tapes.only(()):  # sessions keep copies of contexts, and would keep the tapes
                 return self(values)
         driver = self._owner.driver
-        if driver is not self._driver:
-            self._driver, self._call = driver, None
-        call = self._call
+        call = self._call if self._driver is driver else None
         if call is None:
             session = self._owner.session
             with self._owner.lock:
                 self._owner.home.settle()
-                if self._call is None:
+                if self._driver is not driver or self._call is None:
                     self._call = driver.call(lambda: session.make_callable(self._fetches, self._feeds))
-            call = self._call
+                    self._driver = driver  # last: other threads look at it first
+                call = self._call
         return driver.begin(lambda: call.begin(*values))
 
     async def run(self, values: Sequence[Any]) -> list[Any]:
@@ -126,7 +125,8 @@ class Plans:
         """The event loop of callers that block."""
         if self._loop is None or self._loop.driver.is_of_parent:
             with self.lock:
-                self._loop, self._session = shared_loop(), None
+                if self._loop is None or self._loop.driver.is_of_parent:
+                    self._loop, self._session = shared_loop(), None
         return self._loop.driver
 
     def on(self, loop: Any) -> Session:
