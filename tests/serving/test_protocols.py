@@ -499,7 +499,7 @@ async def test_each_question_is_answered_in_the_form_that_its_protocol_publishes
         ("GET", "/v1/models/none", 404),
         ("GET", f"{HALF}/versions/9", 404),
         ("GET", f"{HALF}/labels/no/metadata", 404),
-        ("GET", "/v1/models", 400),
+        ("POST", "/v1/models", 400),
         ("GET", "/nothing", 404),
     ],
 )

@@ -367,7 +367,8 @@ async def test_a_token_is_wanted_but_for_health(tmp_path: Path) -> None:
         ({"host": "localhost:8501", "origin": "http://localhost:8501"}, False),
         ({"host": "localhost:8501", "origin": "http://attacker.example"}, True),
         ({"host": "localhost:8501", "sec-fetch-site": "cross-site"}, True),
-        ({}, True),
+        ({}, False),  # a probe of HTTP/1.0; browsers always send one
+        ({"origin": "http://attacker.example"}, True),
     ],
 )
 def test_a_server_on_loopback_takes_no_requests_of_other_sites(headers: dict[str, str], refused: bool) -> None:
