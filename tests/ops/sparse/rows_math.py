@@ -91,7 +91,6 @@ CWISE = [
         rejects=[
             Reject(InvalidArgumentError, (PLACES, VALUES, SIZES, np.zeros((3, 2, 3), np.float32))),
             Reject(InvalidArgumentError, (PLACES, VALUES, SIZES, np.zeros(2, np.float32))),
-            Reject(TypeError, (PLACES, VALUES, SIZES, np.zeros(3)), lambda i, v, s, d: 2.0 * SparseTensor(i, v, s)),
         ],
     ),
     Case(
