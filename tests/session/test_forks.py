@@ -7,6 +7,8 @@ import textwrap
 import pytest
 from forked_programs import Outcome, outcomes
 
+pytestmark = pytest.mark.timeout(900)  # the first test waits for all programs, each of which has a limit of its own
+
 PRELUDE = """
 import asyncio, faulthandler, os, signal, sys, tempfile, threading, warnings
 import anyio
