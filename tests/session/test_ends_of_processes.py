@@ -158,7 +158,8 @@ ENDS = {
         refused(lambda: blocking(element(change=change), timeout=0.1))
     """,
     "a function in a loop that waits": """
-        loop = af.while_loop(lambda i: i < 3, lambda i: af.py_func(lambda i: forever(), [i], af.int32), [0])
+        body = lambda i: af.py_func(lambda i: forever(), [i], af.int32)
+        loop = af.while_loop(lambda i: i < 3, body, [0], shape_invariants=[af.TensorShape(None)])
         refused(lambda: blocking(loop, timeout=0.1))
     """,
     "a function called eagerly in an event loop that waits": """
