@@ -498,7 +498,9 @@ def test_a_failed_update_changes_nothing(graph: Graph, start: Start) -> None:
     with pytest.raises(errors.FailedPreconditionError):
         run(dense, {g: [[1.0], [1.0]]})
     run(slot.initializer)
-    with pytest.raises(errors.InvalidArgumentError, match=r"has shape [\[(]2, ?1[\])], but the update has [\[(]3,?[\])]"):
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"has shape [\[(]2, ?1[\])], but the update has [\[(]3,?[\])]"
+    ):
         run(dense, {g: [1.0, 2.0, 3.0]})
     with pytest.raises(errors.InvalidArgumentError, match=r"indices\[1\] = 2 is not in \[0, 2\)"):
         run(rows, {g: [[1.0], [1.0]], at: [0, 2]})
