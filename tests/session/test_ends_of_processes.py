@@ -158,15 +158,15 @@ ENDS = {
         refused(lambda: blocking(element(change=change), timeout=0.1))
     """,
     "a function in a loop that waits": """
-        body = lambda i: af.py_func(lambda i: forever(), [i], af.int32)
-        loop = af.while_loop(lambda i: i < 3, body, [0], shape_invariants=[af.TensorShape(None)])
+        body = lambda i: af.ensure_shape(af.py_func(lambda i: forever(), [i], af.int32), [])
+        loop = af.while_loop(lambda i: i < 3, body, [0])
         refused(lambda: blocking(loop, timeout=0.1))
     """,
     "a function called eagerly in an event loop that waits": """
         async def main():
             async with af.eager():
                 with anyio.move_on_after(0.1):
-                    await af.function(lambda: waits(forever))()
+                    await af.function(lambda: waits(forever)).run()
         anyio.run(main)
     """,
     "a file that waits for a writer": """

@@ -17,8 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120.0
-"""After so long a program is taken for one that does not end. The slowest one takes two seconds of a calm machine."""
+from patience import MachineTime
+
+SECONDS = 60.0
+"""After so long a time of the machine's a program is taken for one that does not end. The slowest takes two seconds."""
 _AT_ONCE = 4
 
 
@@ -41,15 +43,17 @@ def outcomes(programs: Mapping[str, str]) -> dict[str, Outcome]:
             check=False,
         )
     if done.returncode:
-        raise RuntimeError(done.stderr)
+        raise RuntimeError(f"{done.returncode}: {done.stderr}")
     return {name: Outcome(*outcome) for name, outcome in json.loads(done.stdout).items()}
 
 
 def main() -> None:
     import actorflow.compat.v1  # noqa: F401
     from actorflow import blocking, data, estimator, testing  # noqa: F401
-    from actorflow.devices import cpu  # noqa: F401
+    from actorflow.registry import plugins
 
+    plugins.load_kernels()
+    clock = MachineTime()
     programs = json.load(sys.stdin)
     waiting = list(programs)
     running: dict[int, tuple[str, Path, float]] = {}
@@ -61,12 +65,12 @@ def main() -> None:
             pid = os.fork()
             if not pid:
                 return _become(programs[name], path)  # no block is left behind: the child's end would run it as well
-            running[pid] = name, path, time.monotonic() + SECONDS
+            running[pid] = name, path, clock.seconds() + SECONDS
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
             name, path, _ = running.pop(pid)
             ended[name] = os.waitstatus_to_exitcode(status), path.read_text(encoding="utf-8", errors="replace")
-        for late in [pid for pid, (_, _, end) in running.items() if time.monotonic() > end]:
+        for late in [pid for pid, (_, _, end) in running.items() if clock.seconds() > end]:
             name, path, _ = running.pop(late)
             os.kill(late, signal.SIGABRT)  # it writes where its threads are
             os.waitpid(late, 0)
