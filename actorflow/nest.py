@@ -116,7 +116,7 @@ def assert_same_structure(left: Any, right: Any, check_types: bool = True, expan
         >>> nest.assert_same_structure([1, 2], [1, (2, 3)])
         Traceback (most recent call last):
             ...
-        ValueError: The two structures don't have the same nested structure: [int, int] and [int, (int, int)].
+        ValueError: The two structures don't have the same nested structure: [int, int] and [int, (int, ...
 
     Args:
         left, right: nested lists, tuples and dicts, or single values.

@@ -73,7 +73,7 @@ class Sources:
 
         Example:
             >>> rows = af.data.Dataset.from_sparse_tensor_slices(af.SparseTensor([[0, 1], [2, 0]], [5, 7], [3, 2]))
-            >>> [row.values.tolist() async for row in rows]
+            >>> [row.values.numpy().tolist() async for row in rows]
             [[5], [], [7]]
 
         Args:

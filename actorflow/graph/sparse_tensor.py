@@ -192,7 +192,7 @@ def convert_to_tensor_or_sparse_tensor(
     Example:
         >>> import actorflow.compat.v1 as tf
         >>> tf.convert_to_tensor_or_sparse_tensor(tf.SparseTensorValue([[0, 1]], [7.0], [2, 3])).shape
-        TensorShape([2, 3])
+        TensorShape([Dimension(2), Dimension(3)])
 
     Raises:
         TypeError, ValueError: as `convert_to_tensor`; or a sparse tensor has another type than `dtype`.

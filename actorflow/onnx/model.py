@@ -94,7 +94,7 @@ def load(
         >>> model = af.onnx.load(b"")
         Traceback (most recent call last):
         ...
-        actorflow.errors.InvalidArgumentError: The source, 0 bytes, is no ONNX model: it is empty, so it has no graph.
+        actorflow.errors.InvalidArgumentError: The source, 0 bytes, is no ONNX model: it is empty, so it ...
     """
     proto, folders = read(source, folder)
     try:

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_overloads
 
 import pytest
 
@@ -27,6 +27,11 @@ def parameters(function: Any) -> list[str]:
     """The arguments that a caller passes. Each node takes a `name`: it is left out, and so is the object of a
     method."""
     return [name for name in inspect.signature(function).parameters if name not in ("self", "cls", "name")]
+
+
+def accepted(function: Any) -> set[str]:
+    """The names of all parameters, those of its overloads among them."""
+    return {name for form in (function, *get_overloads(function)) for name in inspect.signature(form).parameters}
 
 
 def undescribed(function: Any, docstring: str) -> list[str]:
@@ -77,7 +82,7 @@ def test_each_parameter_is_described() -> None:
 
 
 def test_no_entry_describes_what_is_no_parameter() -> None:
-    every = {place: described(doc) - set(inspect.signature(f).parameters) for place, (f, doc) in public().items()}
+    every = {place: described(doc) - accepted(f) for place, (f, doc) in public().items()}
     assert not {place: names for place, names in every.items() if names}
 
 

@@ -36,7 +36,17 @@ class Settings:
         self._values[name] = value
 
     def merge(self, other: Any) -> Any:
-        """These settings with those that another one has."""
+        """These settings with those of other settings, which go first.
+
+        Example:
+            >>> options = af.data.experimental.OptimizationOptions()
+            >>> options.map_fusion = True
+            >>> af.data.experimental.OptimizationOptions().merge(options).map_fusion
+            True
+
+        Args:
+            other: settings of the same class.
+        """
         joined = type(self)()
         joined._values.update(self._values)
         joined._values.update(other._values)

@@ -90,7 +90,7 @@ class DeadlockDetector:
                 continue
             self._told.add(nodes)
             still.append(one)
-        described = min(MOST_AT_ONCE, max(0, MOST_TOLD - len(self._told) + len(still)))
+        described = min(len(still), MOST_AT_ONCE, max(0, MOST_TOLD - len(self._told) + len(still)))
         for one in still[:described]:
             self._tell(one)
         if more := len(still) - described:

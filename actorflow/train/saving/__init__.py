@@ -8,6 +8,7 @@ checkpoints.py       checkpoints by path: which there are, which is the latest, 
 kept_checkpoints.py  `KeptCheckpoints`: the checkpoints that a saver or a manager has made and not removed, and which become too
                      many
 objects.py           the variables of a program's objects, each by the way to it: `model/layers/0/kernel`
+object_graph.py      TensorFlow's checkpoints of objects: their keys, and the message that says which object has which
 saved_variables.py   variables by the names that they have in a checkpoint, with their slices
 saver.py             `Saver`: saves variables to checkpoints, restores them, and keeps as many as are wanted (`tf.train.Saver`)
 """

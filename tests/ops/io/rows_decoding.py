@@ -210,7 +210,7 @@ CASES = [
         lambda x: af.parse_tensor(x, "float32"),
         MATRIX,
         np.float32([[1, 2], [3, 4]]),
-        rejects=[bad(b"junk", ""), bad(STRINGS, "tensor of string")],
+        rejects=[bad(b"junk", ""), bad(STRINGS, r"parsed tensor \(string\) and dtype \(float32\)")],
     ),
     message("ParseTensor", lambda x: af.parse_tensor(x, "string"), STRINGS, strings(b"ab", b""), "strings"),
     # make_tensor_proto(3.5, shape=[2]): the last value stands for all that follow
