@@ -1,4 +1,5 @@
-"""The change that feeds make for the rest of the graph: which may be fed at all, and which static shapes no longer hold."""
+"""The change that feeds and assignments make for the rest of the graph: what may be fed at all, and which static shapes do not
+hold."""
 
 from __future__ import annotations
 
@@ -18,22 +19,31 @@ from actorflow.registry import opdef
 _PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
 
 
-def forget_fed_values(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
-    """Infers static shapes again where they were taken from the value of a tensor that is fed now, such as the constant
-    `s` of `fill(s, 1.0)`. `nodes` are those of the whole graph."""
+def forget_shapes(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
+    """Infers static shapes again where they may not hold: below a tensor that is fed now, such as the constant `s` of
+    `fill(s, 1.0)`, and below a variable to which some node assigns values of any shape. `nodes` are those of the whole graph."""
     replaced = {e.node for e in graph.feeds if e.node in nodes and nodes[e.node].op not in _PLACEHOLDERS}
-    if not replaced:
+    changing = changing_variables(nodes)
+    if not replaced and changing.isdisjoint(graph.nodes):
         return graph
     made: dict[str, Node] = {}
     touched: set[str] = set()
     current = graph.with_nodes(())
     for node in yielding(graph.nodes.values()):
         below = any(e in graph.feeds and e.node in replaced or e.node in touched for e in node.inputs)
-        if below and node.op not in ("Merge", "Enter"):
+        if node.name in changing or below and node.op in ("Merge", "Enter"):
+            touched.add(node.name)
+            node = replace(node, shapes=(None,) * len(node.shapes))
+        elif below:
             touched.add(node.name)
             node = _inferred(node, replace(current, nodes=made))
         made[node.name] = node
     return graph.with_nodes(made.values())
+
+
+def changing_variables(nodes: Mapping[str, Node]) -> set[str]:
+    """The handles of variables to which some node assigns values of any shape."""
+    return {n.inputs[0].node for n in nodes.values() if n.op == "Assign" and not n.attrs.get("validate_shape", True)}
 
 
 def _inferred(node: Node, graph: Subgraph) -> Node:

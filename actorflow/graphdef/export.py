@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorflow.analysis.feeding import changing_variables
 from actorflow.dtypes import DType, int32, int64, resource
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graphdef.attributes import shape_proto, to_attr
@@ -51,7 +52,12 @@ def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> Grap
     made.versions.producer = _PRODUCER
     made.versions.SetInParent()
     nodes, old = with_constants_in_frames(without_functions(graph.nodes)), set(list(graph.nodes)[:since])
+    changing = changing_variables(nodes)
     for node in nodes.values():
+        if node.name in changing:
+            node = replace(
+                node, attrs={**node.attrs, "shape": None}
+            )  # TensorFlow's assignments have the shape that it says
         if node.name not in old:
             made.node.extend(records(nodes, node, add_shapes))
     return without_saving(made)
@@ -116,7 +122,9 @@ def _cast(node: Node, inputs: list[str], types: list[DType]) -> list[NodeDef]:
 
 def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: bool) -> list[NodeDef]:
     """An update that gives its value, as one that does not and a read behind it."""
-    bare = replace(node, name=f"{node.name}/update", op=update, dtypes=(), shapes=())
+    declared = {attr.name for attr in opdef.lookup(update).attrs}
+    attrs = {name: value for name, value in node.attrs.items() if name in declared or name.startswith("_")}
+    bare = replace(node, name=f"{node.name}/update", op=update, dtypes=(), shapes=(), attrs=attrs)
     read = replace(node, op="ReadVariableOp", inputs=node.inputs[:1], controls=(bare.name,), attrs=NO_ATTRS)
     return [*records(nodes, bare, add_shapes), *records(nodes, read, add_shapes)]
 

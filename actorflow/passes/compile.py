@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.duplicates import merge_duplicates
-from actorflow.analysis.feeding import check_loops, forget_fed_values, watch_targets
+from actorflow.analysis.feeding import check_loops, forget_shapes, watch_targets
 from actorflow.analysis.frames import with_loops
 from actorflow.analysis.prune import prune
 from actorflow.analysis.specialise import expected_sizes
@@ -172,7 +172,7 @@ GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
     Pass("refuse", _refuse, lambda c: bool(c.refused)),
     Pass("check_loops", _check_loops),
     Pass("with_loops", lambda graph, c: with_loops(graph)),
-    Pass("forget_fed_values", lambda graph, c: forget_fed_values(graph, c.nodes)),
+    Pass("forget_shapes", lambda graph, c: forget_shapes(graph, c.nodes)),
     Pass("devices", _devices),
     Pass("fold", lambda graph, c: prune(fold(graph, c.evaluate)), lambda c: c.options.fold),
     Pass("fold_branches", _fold_branches, lambda c: c.options.fold),

@@ -60,8 +60,10 @@ def assign(xp: Any, ref: VariableState, value: Any) -> None:
 
 
 @kernel("Assign", gpu=RECORDED)
-def assign_and_read(xp: Any, ref: VariableState, value: Any) -> Any:
+def assign_and_read(xp: Any, ref: VariableState, value: Any, *, validate_shape: bool) -> Any:
     _require_variable(ref)
+    if not validate_shape:
+        ref.shape = None  # from now on it takes any
     ref.assign(value)
     return ref.read()
 

@@ -31,8 +31,6 @@ def assign(
 ) -> Tensor:
     """Makes `value` the variable's value; gives that value (`tf.assign`).
 
-    A variable that was made with `validate_shape=False` may change its shape.
-
     Example:
         >>> v = af.Variable([1.0, 2.0])
         >>> af.assign(v, [5.0, 6.0])
@@ -41,13 +39,15 @@ def assign(
     Args:
         ref: a variable, or the reference to one.
         value: the new value, of the variable's type and shape.
-        validate_shape, use_locking: taken, and not used.
+        validate_shape: False: the value may have any shape, and has the variable take that. The static shapes of reads
+            stay as they are. A variable that was made with `validate_shape=False` may change its shape anyway.
+        use_locking: taken, and not used.
 
     Raises:
         ValueError: the shape is not the variable's.
         TypeError: the type is not the variable's, or `ref` is not a reference.
     """
-    return state.assign_value(ref, value, name=name)
+    return state.assign_value(ref, value, validate_shape=validate_shape is not False, name=name)
 
 
 @public("af")

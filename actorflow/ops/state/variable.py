@@ -25,6 +25,10 @@ def _update_shape(c: Inference) -> Shape:
     return merge(variable, value)
 
 
+def _assigned_shape(c: Inference) -> Shape:
+    return _update_shape(c) if c.attrs["validate_shape"] else c.shapes[1]
+
+
 def _checked_update(c: Inference) -> list[Shape]:
     _update_shape(c)
     return []
@@ -62,9 +66,9 @@ def is_variable_initialized_op(ref: RefLike, *, name: str | None = None) -> Tens
     """Whether the variable has a value."""
 
 
-@op("Assign", shape=_update_shape, dtypes=ANY, gradient=None, stateful=True, writes=True)
-def assign_value(ref: RefLike, value: TensorLike, *, name: str | None = None) -> Tensor:
-    """Makes `value` the variable's value; the output is that value."""
+@op("Assign", shape=_assigned_shape, dtypes=ANY, gradient=None, stateful=True, writes=True)
+def assign_value(ref: RefLike, value: TensorLike, *, validate_shape: bool = True, name: str | None = None) -> Tensor:
+    """Makes `value` the variable's value; the output is that value. Without `validate_shape` it may have another shape."""
 
 
 @op("AssignVariableOp", shape=_checked_update, dtypes=ANY, result=None, gradient=None, stateful=True, writes=True)
