@@ -328,6 +328,8 @@ def differentiable(tensor: Tensor) -> bool:
     while tensor.op.type in _CARRIERS and tensor.tensor_id not in seen:
         seen.add(tensor.tensor_id)
         tensor = tensor.op.inputs[0]
+    if tensor.op.type == "EagerPyFunc":
+        return False  # the record of a call
     for other in tensor.op.inputs[1:]:  # what is put into a list
         if other.dtype.kind in "fcV":
             return True

@@ -109,7 +109,7 @@ class Unstopped:
 
 def op_calls_python(op: str) -> bool:
     """Whether an op calls a function of Python, which need not wait although its kernel may."""
-    return op in ("PyFunc", "PyFuncStateless")
+    return op in ("PyFunc", "PyFuncStateless", "EagerPyFunc", "EagerPyFuncGrad")
 
 
 def _without_waiting(op: str, kernel: Callable[..., Any], *inputs: Any) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from actorflow.dtypes import as_dtype
 from actorflow.eager.scope import eager, executing_eagerly
-from actorflow.graph.convert import convert_to_tensor
-from actorflow.ops.flow.py_func import py_func
+from actorflow.eager.tapes.gradient_tape import GradientTape, UnconnectedGradients
+from actorflow.graph.convert import convert_to_tensor, host_array
+from actorflow.ops.flow.py_func import called as node_of
+from actorflow.ops.flow.py_func import eager_py_func
 from actorflow.public import public
 
 
@@ -17,7 +20,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     """Calls `func` with tensors that have values (`tf.py_function`).
 
     Under eager execution it is called at once, and tapes see its ops. In a graph it is called in each step like the function of
-    `py_func`, under eager execution; then it has no gradient.
+    `py_func`, under eager execution, and has the gradients of the ops that it calls; they have no gradients in their turn.
 
     Example:
         >>> def half_while_large(x):
@@ -45,16 +48,49 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
 
     def called(tensors: Sequence[Any]) -> list[Any]:
         found = func(*tensors)
-        results = found if several else [found]
-        return [convert_to_tensor(result, dtype) for result, dtype in zip(results, types, strict=True)]
+        listed = several and isinstance(found, (list, tuple))
+        results = found if listed else [] if found is None and not types else [found]
+        if len(results) != len(types):
+            raise ValueError(f"it returned {len(results)} values, but Tout states {len(types)}.")
+        return [convert_to_tensor(result, dtype) for result, dtype in zip(results, types)]
 
     if executing_eagerly() and callable(func):
         made = called([convert_to_tensor(value) for value in inp])
         return made if several else made[0]
 
-    def in_a_step(*values: Any) -> Any:
+    def in_a_step(*values: Any) -> tuple[list[Any], Call]:
         with eager():
-            made = [tensor.numpy() for tensor in called([convert_to_tensor(value) for value in values])]
-        return made if several else made[0]
+            inputs = [convert_to_tensor(value) for value in values]
+            with GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([tensor for tensor in inputs if tensor.dtype.kind in "fc"])
+                results = called(inputs)
+        return [tensor.numpy() for tensor in results], Call(_name(func), tape, inputs, results)
 
-    return py_func(in_a_step if callable(func) else func, inp, Tout, True, name)
+    return node_of(eager_py_func, in_a_step if callable(func) else func, inp, Tout, name, _name(func))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function: what it computed from which inputs, on a tape."""
+
+    name: str
+    tape: GradientTape
+    inputs: Sequence[Any]
+    results: Sequence[Any]
+
+    def gradients(self, places: Sequence[int], seeds: Sequence[Any]) -> list[Any]:
+        """The gradients of the inputs at `places`, 0 where no result depends on an input. It can be called once."""
+        results = [tensor for tensor in self.results if tensor.dtype.kind in "fc"]
+        sources = [self.inputs[place] for place in places]
+        with eager():
+            found = self.tape.gradient(
+                results,
+                sources,
+                [convert_to_tensor(seed) for seed in seeds],
+                unconnected_gradients=UnconnectedGradients.ZERO,
+            )
+            return [host_array(convert_to_tensor(gradient)) for gradient in found]
+
+
+def _name(func: Any) -> str:
+    return getattr(func, "__qualname__", type(func).__qualname__)

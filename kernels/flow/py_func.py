@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from actorflow.errors import (
     OpError,
 )
 from actorflow.graph.convert import host_array
-from actorflow.ops.flow.py_func import PythonFunction, function_of, raised
+from actorflow.ops.flow.py_func import PythonFunction, Record, function_of, raised
 from actorflow.registry.kernel import kernel
 from actorflow.runtime.context import StepHandle
 
@@ -23,6 +24,26 @@ from actorflow.runtime.context import StepHandle
 @kernel("PyFunc", "PyFuncStateless", device="CPU", threaded=True)
 async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], step: StepHandle) -> Any:
     function = function_of(token)
+    return _results(function, await _called(function, inputs, step), Tout)
+
+
+@kernel("EagerPyFunc", device="CPU", threaded=True)
+async def eager_py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], step: StepHandle) -> Any:
+    function = function_of(token)
+    values, record = await _called(function, inputs, step)
+    results = _results(function, values, Tout)
+    return (*(results if len(Tout) > 1 else [results] if Tout else []), record) if Tout else record
+
+
+@kernel("EagerPyFuncGrad", device="CPU", threaded=True)
+async def eager_py_func_grad(
+    xp: Any, record: Record, seeds: Any, *, places: Any, shapes: Any, Tout: tuple[DType, ...], step: StepHandle
+) -> Any:
+    gradients = PythonFunction(partial(record.gradients, places), f"{record.name} (its gradient)")
+    return _results(gradients, await _called(gradients, [seeds], step), Tout)
+
+
+async def _called(function: PythonFunction, inputs: Sequence[Any], step: StepHandle) -> Any:
     given = [_given(value) for value in inputs]
     what = (
         f"awaits the function {function.name}"
@@ -44,7 +65,7 @@ async def py_func(xp: Any, inputs: Any, *, token: str, Tout: tuple[DType, ...], 
         raise
     except Exception as error:
         raise raised(function, error) from error
-    return _results(function, found, Tout)
+    return found
 
 
 def _outcome(function: PythonFunction, given: Sequence[Any]) -> tuple[Any, Exception | None]:

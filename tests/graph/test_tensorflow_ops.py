@@ -37,6 +37,8 @@ OWN = {
     "CrossHashed": "hashes as actorflow's columns do",
     "DatasetToSingleElement": "has its Dataset as an attribute",
     "DecodeNpy": "reads numpy's files",
+    "EagerPyFunc": "gives the record of a call beside its results",
+    "EagerPyFuncGrad": "takes the record of a call",
     "ExtractImagePatchesGrad": "is a product of sparse matrices in TensorFlow",
     "FilePool": "shares files among readers of a cluster",
     "FilePoolBegin": "shares files among readers of a cluster",

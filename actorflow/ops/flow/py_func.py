@@ -6,10 +6,10 @@ import inspect
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from actorflow import machine
-from actorflow.dtypes import DType, as_dtype
+from actorflow.dtypes import DType, as_dtype, variant
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -20,7 +20,9 @@ from actorflow.errors import (
     UnknownError,
 )
 from actorflow.graph.convert import convert_to_tensor, graph_of
+from actorflow.graph.default_graph import colocate_with
 from actorflow.graph.graph import Graph
+from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.declare import op
 from actorflow.public import public
 from actorflow.registry.opdef import Inference
@@ -32,22 +34,19 @@ Types = tuple[DType, ...]
 class PythonFunction:
     """The function that a token stands for. The graph in which its node was made keeps it alive."""
 
-    __slots__ = ("__weakref__", "call", "token")
+    __slots__ = ("__weakref__", "call", "name", "token")
 
-    def __init__(self, call: Callable[..., Any]) -> None:
+    def __init__(self, call: Callable[..., Any], name: str | None = None) -> None:
         self.call = call
+        self.name = name or getattr(call, "__qualname__", type(call).__qualname__)
         self.token = machine.fresh_hex(16)  # in no other process the same
 
     @classmethod
-    def known(cls, call: Callable[..., Any]) -> PythonFunction:
+    def known(cls, call: Callable[..., Any], name: str | None = None) -> PythonFunction:
         """A function that is found by its token as long as someone holds it."""
-        made = cls(call)
+        made = cls(call, name)
         _known[made.token] = made
         return made
-
-    @property
-    def name(self) -> str:
-        return getattr(self.call, "__qualname__", type(self.call).__qualname__)
 
     @property
     def is_async(self) -> bool:
@@ -114,6 +113,61 @@ def py_func_stateless(input: Sequence[Any], *, token: str, Tout: Types, name: st
     """`PyFunc` for a function that always gives the same for the same inputs, and does nothing else."""
 
 
+class Record(Protocol):
+    """A call of a function, from which the gradients of its inputs can be taken."""
+
+    name: str
+
+    def gradients(self, places: Sequence[int], seeds: Sequence[Any]) -> list[Any]:
+        """The gradients of the inputs at `places`, from those of the results that have one."""
+
+
+@op(
+    "EagerPyFunc",
+    shape=lambda c: [*_shapes(c), ()],
+    result=lambda c: (*_types(c), variant),
+    stateful=True,
+    asynchronous=True,
+    work=0,
+)
+def eager_py_func(input: Sequence[Any], *, token: str, Tout: Types, name: str | None = None) -> Any:
+    """`PyFunc` for a function that gives a pair: its results, and the `Record` of the call, which is the last output."""
+
+
+@eager_py_func.gradient
+def _(node: Operation, *seeds: Any) -> list[Any]:
+    places = tuple([place for place, tensor in enumerate(node.inputs) if tensor.dtype.kind in "fc"])
+    shapes = tuple([node.inputs[place].static_shape for place in places])
+    types = tuple([node.inputs[place].dtype for place in places])
+    given = [seed for seed, tensor in zip(seeds, node.outputs) if tensor.dtype.kind in "fc"]
+    with colocate_with(node):
+        made = eager_py_func_grad(node.outputs[-1], given, places=places, shapes=shapes, Tout=types)
+    found = dict(zip(places, made if isinstance(made, tuple) else [made]))
+    return [found.get(place) for place in range(len(node.inputs))]
+
+
+@op(
+    "EagerPyFuncGrad",
+    shape=lambda c: list(c.attrs["shapes"]),
+    result=_types,
+    types={"record": variant},
+    gradient=None,
+    stateful=True,
+    asynchronous=True,
+    work=0,
+)
+def eager_py_func_grad(
+    record: Tensor,
+    seeds: Sequence[Any],
+    *,
+    places: Sequence[int],
+    shapes: Any,
+    Tout: Types,
+    name: str | None = None,
+) -> Any:
+    """The gradients of inputs of an `EagerPyFunc`, from those of its results that are floats or complex numbers."""
+
+
 @public("af")
 def py_func(
     func: Callable[..., Any],
@@ -155,6 +209,24 @@ def py_func(
     and an `OpError` as it is. It raises InvalidArgumentError where the number of results or their types are not those stated, and
     FailedPreconditionError in another process than that in which the graph was built: the function is not stored or sent with it.
     """
+    return called(py_func_op if stateful else py_func_stateless, func, inp, Tout, name)
+
+
+def called(
+    made_by: Callable[..., Any],
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    name: str | None,
+    called_as: str | None = None,
+) -> Any:
+    """A node that calls a function. `made_by` is the function of its op, and errors name the function `called_as`; see `py_func`
+    for the rest.
+
+    Raises:
+        ValueError: `func` is not callable.
+        TypeError: `inp` is not a list of tensors.
+    """
     if not callable(func):
         raise ValueError(f"The function of py_func has to be callable; {func!r:.60} is a {type(func).__name__}.")
     if not isinstance(inp, (list, tuple)):
@@ -162,14 +234,15 @@ def py_func(
     several = isinstance(Tout, (list, tuple))
     types = tuple([as_dtype(dtype) for dtype in (Tout if several else [Tout])])
     graph = graph_of(list(inp))
-    function = PythonFunction.known(func)
+    function = PythonFunction.known(func, called_as)
     with graph.as_default():
         inputs = [convert_to_tensor(value) for value in inp]
-        made = (py_func_op if stateful else py_func_stateless)(inputs, token=function.token, Tout=types, name=name)
+        made = made_by(inputs, token=function.token, Tout=types, name=name)
     keep(graph, function)
-    if several and len(types) == 1:
-        return [made]
-    return list(made) if isinstance(made, tuple) else made
+    outputs = list(made) if isinstance(made, tuple) else [made]
+    if made_by is eager_py_func:
+        outputs = outputs[:-1] or [made.op]
+    return outputs if several and types else outputs[0]
 
 
 def keep(graph: Graph, function: PythonFunction) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from ops.table import NUMBERS, UNARY, Case, Literal, Reject, each
 
+from actorflow.eager.py_function import py_function
 from actorflow.errors import InvalidArgumentError
 from actorflow.ops.array.constant import constant, placeholder
 from actorflow.ops.flow import control as af
@@ -99,6 +100,21 @@ CASES = [
             Reject(ValueError, ([1.0],), build=lambda x: py_func(3, [x], "float32")),
             Reject(InvalidArgumentError, ([1.0],), build=lambda x: py_func(swapped, [x, x], "float32")),
             Reject(InvalidArgumentError, ([1.0],), build=lambda x: py_func(swapped, [x], "float64")),
+        ],
+    ),
+    Case(
+        "EagerPyFunc EagerPyFuncGrad",
+        lambda x: py_function(lambda x: [x * x, x], [x], [x.dtype, x.dtype]),
+        lambda x: (x * x, x),
+        UNARY,
+        dtypes="float32 float64",
+        gradient=1,
+        static=False,
+        literal=Literal(([1.0, -2.0],), ([1.0, 4.0], [1.0, -2.0])),
+        slopes=[Literal(([1.0, -2.0],), [3.0, -3.0])],
+        rejects=[
+            Reject(ValueError, ([1.0],), build=lambda x: py_function(3, [x], "float32")),
+            Reject(InvalidArgumentError, ([1.0],), build=lambda x: py_function(lambda x: [x], [x], ["float32"] * 2)),
         ],
     ),
     Case(
