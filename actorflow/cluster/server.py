@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from actorflow import machine
+from actorflow.cluster.client.inquiries import differing
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
 from actorflow.cluster.master.graph_partitioner import device_row
@@ -38,6 +39,7 @@ from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
     InvalidArgumentError,
+    OpError,
     UnavailableError,
 )
 from actorflow.graph.device_spec import DeviceSpec
@@ -49,6 +51,7 @@ from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
+from actorflow.transport.errors import HandshakeRejected
 from actorflow.unpicklable import unpicklable
 
 _REACH_SECONDS = 5.0
@@ -213,7 +216,7 @@ class Server:
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
                 self.worker_service = WorkerService(self.worker)
-                self.master = MasterService(self._session_cluster, self.identity, self.worker, self.reach, self._root)
+                self.master = MasterService(self._session_cluster, self.identity, self.worker, self.reach, self._root, self._explained)
             except BaseException:
                 self.links.close()
                 raise
@@ -381,6 +384,14 @@ class Server:
             if error.message.startswith(task):
                 raise
             raise UnavailableError(f"{task} can't be reached: {error.message}", hint=error.hint) from None
+        except HandshakeRejected as error:
+            raise await self._explained(error, task, address) from None
+
+    async def _explained(self, error: OpError, task: str, address: str) -> OpError:
+        """The error of a task that refuses, with what its description of the cluster has that this one's has not."""
+        if not machine.current().is_real:
+            return error
+        return await differing(error, self.cluster, self.task, task, Target(address, self._credentials))
 
     # ---- what is answered
 
@@ -411,7 +422,7 @@ class Server:
             link.told_span(request.step, request.context)
 
         async def reset_all(request: ResetAll) -> None:
-            for found in (await connect_all(self.cluster, self.task, self.links)).values():
+            for found in (await connect_all(self.cluster, self.task, self.links, explain=self._explained)).values():
                 if found is None:
                     self.worker.reset(request.containers)
                 else:

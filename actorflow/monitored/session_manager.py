@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from actorflow import machine
+from actorflow.cluster.wire.links import START_SECONDS
 from actorflow.errors import DeadlineExceededError
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -207,9 +208,10 @@ class SessionManager:
         return self._opened(master, config, work)
 
     def _opened(self, master: str | None, config: Mapping[str, Any] | None, work: Callable[[Any], Program[Any]]) -> Any:
+        options = {"connect_timeout": START_SECONDS, **(config or {})}
         if not self._blocking:
-            return _awaited(Session(master, self._graph, **(config or {})), work)
-        session = blocking.Session(master, self._graph, **(config or {}))
+            return _awaited(Session(master, self._graph, **options), work)
+        session = blocking.Session(master, self._graph, **options)
         try:
             return act(session, work(session))
         except BaseException:

@@ -84,7 +84,7 @@ class Session:
         recording: Recording | None = None,
         credentials: Any = None,
         transport: str = "auto",
-        connect_timeout: float = 30.0,
+        connect_timeout: float = 4.5,
         writable: bool = False,
         exact_feeds: bool = False,
     ) -> None:

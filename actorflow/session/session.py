@@ -120,7 +120,9 @@ class Session(Inspection):
             names unless given.
         transport: the name of the transport to the target; "auto" takes that of the target's scheme, and shared memory on
             the same host.
-        connect_timeout: how many seconds to wait for the tasks of the cluster.
+        connect_timeout: how many seconds to wait for tasks of the cluster that are absent, which the error then names. One that
+            refuses, or is not the one that it should be, is an error at once. A program that starts beside its tasks says how
+            long that may take, such as 60. Supervisors and Estimators wait two minutes.
         writable: whether to return arrays that the caller may write, each a copy; otherwise they are read-only.
         exact_feeds: whether to take feeds of another kind of type, if all their values convert exactly: whole floats for
             integers, 0 and 1 for bools, numbers in arrays of objects or in text.
@@ -158,7 +160,7 @@ class Session(Inspection):
         recording: Recording | None = None,
         credentials: Any = None,
         transport: str = "auto",
-        connect_timeout: float = 30.0,
+        connect_timeout: float = 4.5,
         writable: bool = False,
         exact_feeds: bool = False,
     ) -> None:

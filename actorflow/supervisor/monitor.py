@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -126,21 +127,32 @@ class Monitor:
         if again is not None:
             again.set()
 
-    async def all_up(self) -> None:
+    async def all_up(self, seconds: float = math.inf) -> None:
         """Waits until all needed tasks are connected. Says after a while which are not.
 
         Raises:
             FailedPreconditionError: one refuses the connection, and will do so forever.
+            UnavailableError: that takes more than `seconds`; names those that are absent.
         """
-        told = anyio.current_time() + _REPORT_SECONDS
+        begun = anyio.current_time()
+        told = begun + _REPORT_SECONDS
         while missing := self.missing:
             if self._refused is not None:
                 raise self._refused
-            with anyio.move_on_after(max(0.0, told - anyio.current_time())) as scope:
+            with anyio.move_on_after(max(0.0, min(told, begun + seconds) - anyio.current_time())) as scope:
                 await self._changed.wait()
+            if scope.cancelled_caught and anyio.current_time() >= begun + seconds:
+                raise UnavailableError(
+                    f"{', '.join(self._described(missing))} did not answer within {seconds:.3g} s.",
+                    hint="Start what is missing, or compare its address with the cluster's specification. "
+                    "Supervisor(start_seconds=...) waits longer.",
+                )
             if scope.cancelled_caught:
                 told += 10 * _REPORT_SECONDS
-                _LOG.warning("the supervisor waits for tasks", tasks=missing)
+                _LOG.warning("the supervisor waits for tasks", tasks=self._described(missing))
+
+    def _described(self, tasks: Collection[str]) -> list[str]:
+        return [f"{task} at {self._tasks[task].address}" for task in tasks]
 
     async def next_change(self) -> None:
         """Waits until the state of a task changes."""
@@ -192,7 +204,8 @@ class Monitor:
             try:
                 link = await self._links.to(task, watched.address, key=self._key, timeout=_REACH_SECONDS)
             except FailedPreconditionError as error:
-                self._refused = error
+                named = error.message if task in error.message else f"{task} is not reached: {error.message}"
+                self._refused = error.located(named)
                 self._changed.set()
                 _LOG.warning("a task refuses the supervisor", task=task, error=str(error))
                 await anyio.sleep(_POLL_SECONDS)

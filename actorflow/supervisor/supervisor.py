@@ -14,6 +14,7 @@ from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.master.graph_partitioner import task_of
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.wire.links import START_SECONDS
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -39,8 +40,8 @@ from actorflow.unpicklable import unpicklable
 
 T = TypeVar("T")
 _LOG = get_logger("supervisor")
-_SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0
-_REPORT_SECONDS = 4.0
+_SESSION_SECONDS = 30.0
+"""So long its session waits for a task; a look at the chief's work is tried again then."""
 _NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0
 
 
@@ -91,6 +92,8 @@ class Supervisor:
             process that was stopped is lost within two seconds; for others it is 1.
         rules: when a task whose event loop does not answer is said to be busy.
         wait_seconds: the maximum number of seconds that others wait for the chief.
+        start_seconds: for how many seconds tasks are waited for that are absent at the start: tasks may start in any order.
+            The log names them after some seconds, and the error at the end. A task that refuses is an error at once.
         seed: makes the random part of the pauses between restarts the same in each run.
         model: the nodes that it runs, made before; they go before those that other arguments would make.
         saves: whether it saves checkpoints. Otherwise the program does, and the supervisor restores them.
@@ -126,6 +129,7 @@ class Supervisor:
         heartbeat_seconds: float | None = None,
         rules: Rules | None = None,
         wait_seconds: float | None = None,
+        start_seconds: float = START_SECONDS,
         seed: int | None = None,
         model: ModelState | None = None,
         saves: bool = True,
@@ -153,7 +157,8 @@ class Supervisor:
         if heartbeat_seconds is None:
             heartbeat_seconds = _FAR_HEARTBEAT if self._cluster is None else _NEAR_HEARTBEAT
         self._heartbeat, self._rules = heartbeat_seconds, rules or Rules()
-        self._wait_seconds = wait_seconds
+        self._wait_seconds, self._start_seconds = wait_seconds, start_seconds
+        self._session_options.setdefault("connect_timeout", min(_SESSION_SECONDS, start_seconds))
         self._timer = SaveTimer(save_steps, save_seconds)
         self._may_save = saves
         self._beside, self._saves_beside = SaveBeside(), save_beside
@@ -210,7 +215,7 @@ class Supervisor:
         )
         try:
             if not self.is_chief:
-                await self._classifier.wait_for_chief()
+                await self._classifier.wait_for_chief(self._start_seconds)
             elif isinstance(engine, RemoteEngine):
                 await self._watch(engine.target, engine)
             else:
@@ -227,6 +232,7 @@ class Supervisor:
             restarts=self._restarts,
             rules=self._rules,
             heartbeat_seconds=self._heartbeat,
+            start_seconds=self._start_seconds,
             folder=self.model.folder,
             restore=self._begin,
             holds_state=self._holds_state,

@@ -10,6 +10,7 @@ from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.client.inquiries import connect, query_status
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.processes.startup import logging_wait
 from actorflow.cluster.wire.endpoints import open_endpoints
 from actorflow.supervisor.events import Events
 from actorflow.supervisor.liveness import Rules
@@ -18,8 +19,6 @@ from actorflow.supervisor.recovery.epochs import EpochStore
 from actorflow.supervisor.recovery.manager import RecoveryManager
 from actorflow.supervisor.recovery.restarts import Restarts
 from actorflow.transport import installed
-
-_CONNECT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class Watch:
     restarts: Restarts
     rules: Rules
     heartbeat_seconds: float
+    start_seconds: float
     folder: str | None
     restore: Callable[[], Any]
     holds_state: Callable[[str], bool]
@@ -47,7 +47,8 @@ class Watch:
             tasks = {task: cluster.spec.address_of(task) for task in cluster.spec.tasks}
             needed = cluster.spec.tasks
         else:
-            status = await query_status(target, timeout=_CONNECT_SECONDS)
+            with logging_wait(target.address, self.start_seconds) as progress:
+                status = await query_status(target, timeout=self.start_seconds, progress=progress)
             tasks, needed = status["tasks"], status["session_tasks"]
         keys = target.credentials
         links = connect(
@@ -70,6 +71,7 @@ class Watch:
             on_abort=self.on_abort,
             on_up=self.on_up,
             on_failure=self.on_failure,
+            start_seconds=self.start_seconds,
         )
         monitor = Monitor(
             tasks,

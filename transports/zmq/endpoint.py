@@ -7,6 +7,7 @@ no high-water marks. Its heartbeats, on its own thread, and the sockets' monitor
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 from collections.abc import Callable
@@ -38,9 +39,15 @@ from .sockets import NOW, Socket, fd_of, readable, rest
 _PER_TURN = 64
 _BYTES_PER_TURN = 4 << 20
 _LINGER = 50
+_GREETING_SECONDS = 0.7
+"""After so long without a greeting the endpoint looks who is there: of a program that is none of ours libzmq tells nothing."""
 _PENDING = 1024
 _HELLO_SIZE = 8192
 _MOST_SOCKETS = 16384
+
+
+class _AnotherProgram(HandshakeRejected):
+    """What listens there speaks another language: one look is enough."""
 
 
 class ZmqEndpoint(BaseEndpoint):
@@ -136,6 +143,7 @@ class ZmqEndpoint(BaseEndpoint):
         host, port = parse_address(address)
         tell = Progress(progress)
         why: BaseException | None = None
+        refused: HandshakeRejected | None = None
         refusals = 0
         with anyio.move_on_after(timeout):
             target = f"tcp://{await _resolve(host, port)}"
@@ -144,6 +152,12 @@ class ZmqEndpoint(BaseEndpoint):
                 self.check_open()
                 channel = ConnectedChannel(self, address, target, incarnation, key, tell)
                 try:
+                    await asyncio.wait([channel.opened], timeout=_GREETING_SECONDS)
+                    if not channel.opened.done() and tell.reached == "connected":
+                        refused = await self._explained(address, host, port)
+                        if isinstance(refused, _AnotherProgram):
+                            channel.close("not wanted any more")
+                            break
                     await channel.opened
                     await checkpoint()
                     tell("accepted")
@@ -153,8 +167,8 @@ class ZmqEndpoint(BaseEndpoint):
                     why = error
                     refused = await self._explained(address, host, port)
                     refusals = 0 if refused is None else refusals + 1
-                    if refused is not None and refusals == 2:  # once, the listener may have been ending
-                        raise refused from error
+                    if isinstance(refused, _AnotherProgram) or refusals == 2:  # a listener of ours may be ending
+                        break
                     await anyio.sleep(random.uniform(0.02, 0.2))
                 except PeerLost as error:  # it died while it was greeted; its successor may answer
                     why = error
@@ -162,7 +176,7 @@ class ZmqEndpoint(BaseEndpoint):
                 except BaseException:
                     channel.close("not wanted any more")
                     raise
-        raise not_reached(address, timeout, tell.reached) from why
+        raise refused or not_reached(address, timeout, tell.reached) from why
 
     async def _explained(self, address: str, host: str, port: int) -> HandshakeRejected | None:
         """A peer has ended a handshake: the error that says why, or None if nothing answers there now."""
@@ -173,7 +187,8 @@ class ZmqEndpoint(BaseEndpoint):
         if found == "NULL" and self.keys is None:
             return None  # the two could talk: it was ending, perhaps
         why, hint = refusal(self.keys is not None, found)
-        return HandshakeRejected(f"{address} refuses the connection: {why}.", hint=with_topic(hint, "keys-or-address"))
+        kind = HandshakeRejected if found else _AnotherProgram
+        return kind(f"{address} refuses the connection: {why}.", hint=with_topic(hint, "keys-or-address"))
 
     def socket(self, kind: int) -> Socket:
         """A socket with the options that all have."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import anyio
+from anyio.abc import SocketStream
 
 SIZE = 64
 _SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
 _MINE = _SIGNATURE + b"\x03\x00"
 """No more: one who reads what he does not like ends the connection before he has said his part."""
 _SECONDS = 2.0
+_PATIENCE = 0.6
+_LINE = b"\r\n\r\n"
+"""A program that waits for the end of a line, or of a request, says by its answer what it is."""
 
 
 async def security_at(host: str, port: int) -> str:
@@ -24,16 +28,30 @@ async def security_at(host: str, port: int) -> str:
         async with await anyio.connect_tcp(host, port) as stream:
             await stream.send(_MINE)
             found = b""
+            with anyio.move_on_after(_PATIENCE) as scope:
+                found = await _received(stream, SIZE)
+            if scope.cancelled_caught:
+                await stream.send(_LINE)
             while len(found) < SIZE and _SIGNATURE.startswith(found[:1]):
-                try:
-                    found += await stream.receive(SIZE - len(found))
-                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                more = await _received(stream, SIZE - len(found))
+                if not more:
                     break
+                found += more
     if not found:
         raise ConnectionResetError(f"{host}:{port} ended the connection without a word.")
-    if len(found) < SIZE or found[:1] != _SIGNATURE[:1] or found[9] & 1 == 0:
+    if found[:1] != _SIGNATURE[:1] or (len(found) == SIZE and found[9] & 1 == 0):
         return ""
+    if len(found) < SIZE:
+        raise ConnectionResetError(f"{host}:{port} ended the connection within its greeting.")
     return found[12:32].rstrip(b"\0").decode("ascii", "replace")
+
+
+async def _received(stream: SocketStream, most: int) -> bytes:
+    """The next bytes; none where the connection has ended."""
+    try:
+        return await stream.receive(most)
+    except (anyio.EndOfStream, anyio.BrokenResourceError):
+        return b""
 
 
 def refusal(has_keys: bool, security: str) -> tuple[str, str]:

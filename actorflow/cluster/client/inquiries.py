@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
 
 from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target, resolve
+from actorflow.cluster.config.spec import ClusterSpec, differences
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import CONNECT_SECONDS, Links
 from actorflow.cluster.wire.messages import Pending, ResetAll, Status
+from actorflow.errors import OpError
 from actorflow.transport import installed
 from actorflow.transport.base import Identity
+from actorflow.transport.errors import HandshakeRejected
+
+_DIFFERENCE_SECONDS = 2.0
 
 
 def connect(target: Target, open: Open | None = None, transport: str = "auto") -> Links:
@@ -26,34 +31,66 @@ def connect(target: Target, open: Open | None = None, transport: str = "auto") -
 
 
 async def query_status(
-    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
+    target: str,
+    credentials: Credentials | str | os.PathLike[str] | None = None,
+    timeout: float = CONNECT_SECONDS,
+    progress: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """The status that the server at `target` reports (`Server.status`). Raises UnavailableError, HandshakeRejected."""
-    found: dict[str, Any] = await _ask(target, credentials, timeout, Status())
+    """The status that the server at `target` reports (`Server.status`); `progress` hears how far the connection is. Raises
+    UnavailableError, HandshakeRejected."""
+    found: dict[str, Any] = await _ask(target, credentials, timeout, Status(), progress=progress)
     return found
 
 
 async def query_pending(
-    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = 5.0
+    target: str, credentials: Credentials | str | os.PathLike[str] | None = None, timeout: float = CONNECT_SECONDS
 ) -> str:
     """Which nodes wait on the task at `target`. Raises UnavailableError, HandshakeRejected."""
     return str(await _ask(target, credentials, timeout, Pending()))
+
+
+async def differing(error: OpError, cluster: ClusterSpec, me: str, peer: str, target: Target) -> OpError:
+    """The error of `peer`, the task at `target` that refuses `me`. Where its cluster is another one, it says in what the two
+    descriptions differ."""
+    if not isinstance(error, HandshakeRejected):
+        return error
+    try:
+        theirs: Mapping[str, str] = (await query_status(target, timeout=_DIFFERENCE_SECONDS))["tasks"]
+    except OpError:  # it refuses this question as well
+        return error
+    lines = differences({task: cluster.address_of(task) for task in cluster.tasks}, theirs, me, peer)
+    if not lines:
+        return error
+    return error.located(
+        f"{error.message} Their descriptions (cluster.json) differ: {'; '.join(lines)}.",
+        hint="Give all tasks the same description of the cluster, and start those again that had another.",
+    )
 
 
 async def reset(
     target: str, containers: Sequence[str], credentials: Credentials | str | os.PathLike[str] | None = None
 ) -> None:
     """Drops containers on all tasks of the cluster; all containers where none is named."""
-    await _ask(target, credentials, CONNECT_SECONDS, ResetAll(list(containers)))
+    await _ask(target, credentials, CONNECT_SECONDS, ResetAll(list(containers)), replies=False)
 
 
-async def _ask(target: str, credentials: Any, timeout: float, request: Any) -> Any:
+async def _ask(
+    target: str,
+    credentials: Any,
+    timeout: float,
+    request: Any,
+    *,
+    replies: bool = True,
+    progress: Callable[[str], object] | None = None,
+) -> Any:
+    """What the server answers. `replies` False leaves it to the server to keep a time: it asks others first."""
     found = resolve(target, credentials)
     links = connect(found)
     try:
         keys = found.credentials
-        link = await links.to("", found.address, key=None if keys is None else keys.peer_key(), timeout=timeout)
-        return await link.call(request, timeout=timeout)
+        key = None if keys is None else keys.peer_key()
+        link = await links.to("", found.address, key=key, timeout=timeout, progress=progress)
+        return await link.call(request, timeout=timeout if replies else None)
     finally:
         with anyio.CancelScope(shield=True):
             await links.aclose()

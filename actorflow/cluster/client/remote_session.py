@@ -31,6 +31,8 @@ from actorflow.session.waiting.deadline import note
 
 _MASTER = "the master"
 _CLOSE_SECONDS = 1.0
+_LEAST_SECONDS = 1.0
+"""The master has so long for the other tasks, however late it was reached itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class RemoteSession:
         options: of the session there.
         credentials: keys, or the file that holds them.
         transport: its name, or "auto".
-        connect_timeout: seconds to reach the master.
+        connect_timeout: seconds to reach the master and, by it, the other tasks.
         endpoints: opens the client's endpoints, for tests.
         source: the environment's variable that gave the target, if one did.
     """
@@ -141,10 +143,12 @@ class RemoteSession:
         assert self.links is not None
         keys = self.target.credentials
         key = None if keys is None else keys.peer_key()
+        until = anyio.current_time() + self._timeout
         with _naming(self._source):
             with startup.logging_wait(self.target.address, self._timeout) as progress:
                 link = await self.links.to("", self.target.address, key=key, timeout=self._timeout, progress=progress)
-            self.number, devices = await link.call(OpenSession(asdict(self._options), self._timeout))
+            left = max(_LEAST_SECONDS, until - anyio.current_time())
+            self.number, devices = await link.call(OpenSession(asdict(self._options), left))
         self.devices = [RemoteDevice(name, kind, DeviceSpec.parse(name)) for name, kind in devices]
         self._sent = 0
         self._known.clear()

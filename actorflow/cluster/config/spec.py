@@ -218,6 +218,19 @@ def _from_message(message: object) -> dict[str, dict[int, str]]:
     return {job.name: dict(job.tasks) for job in message.job}
 
 
+def differences(mine: Mapping[str, str], theirs: Mapping[str, str], me: str, peer: str, most: int = 6) -> list[str]:
+    """In what two descriptions of a cluster differ, a phrase for each task: those of `me` and of its peer."""
+    lines = []
+    for task in dict.fromkeys([*mine, *theirs]):
+        if task not in theirs:
+            lines.append(f"{task} is only in that of {me}")
+        elif task not in mine:
+            lines.append(f"{task} is only in that of {peer}")
+        elif mine[task] != theirs[task]:
+            lines.append(f"{task} is at {mine[task]} for {me}, but at {theirs[task]} for {peer}")
+    return lines if len(lines) <= most else [*lines[:most], f"{len(lines) - most} tasks more differ"]
+
+
 def task_name(job: str, index: int) -> str:
     """The name of a task, which is also the prefix of its devices' names."""
     return f"/job:{job}/task:{index}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import astuple
 from typing import Any
@@ -15,7 +16,7 @@ from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.master.registration import MasterPlan, Tasks
 from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.remote_step import in_span, serve_partial_step, serve_step
-from actorflow.cluster.wire.connect_all import connect_all
+from actorflow.cluster.wire.connect_all import Explanation, connect_all
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import (
     CloseSession,
@@ -69,6 +70,7 @@ class MasterService:
         worker: Worker,
         reach: Callable[[str, str], Awaitable[Link]],
         root: BackgroundTasks,
+        explain: Explanation | None = None,
     ) -> None:
         self.sessions: dict[int, tuple[MasterSession, Link]] = {}
         self.only = ""
@@ -77,6 +79,7 @@ class MasterService:
         self._me = me
         self._worker = worker
         self._root = root
+        self._explain = explain
         addresses = {name: cluster.address_of(name) for name in cluster.tasks}
         self._tasks = Tasks(addresses, me.task, me.incarnation, reach)
         self._numbers = itertools.count((me.incarnation & (1 << 62) - 1) >> 31 << 31)
@@ -227,7 +230,8 @@ class MasterService:
             options = Options(**request.options)
         except TypeError as error:
             raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
-        links = await connect_all(self._cluster, self._me.task, self._worker.links, request.timeout)
+        timeout = math.inf if request.timeout is None else request.timeout
+        links = await connect_all(self._cluster, self._me.task, self._worker.links, timeout, self._explain)
         session = MasterSession(next(self._numbers), self._tasks, self._worker, self._numbers)
         devices = await session.open(options, links)
         self.sessions[session.number] = (session, link)

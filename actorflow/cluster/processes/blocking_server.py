@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from actorflow.graphdef.cluster_protos import ClusterDef, ServerDef
 
 _CLOSE_SECONDS = 5.0
+_addresses: set[str] = set()
+"""Of the servers that run in this process."""
+
+
+def serves_here(address: str) -> bool:
+    """Whether a server of this process listens there."""
+    return address in _addresses
 
 
 @public("af.blocking", "tf.train")
@@ -99,8 +106,12 @@ class Server:
         async def serve() -> None:
             self._loop = asyncio.get_running_loop()
             async with asynchronous.Server(*self._arguments, **self._options) as server:
+                _addresses.add(server.address)
                 self._ready.set_result(server)
-                await server.join()
+                try:
+                    await server.join()
+                finally:
+                    _addresses.discard(server.address)
 
         try:
             with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -82,7 +82,7 @@ class LocalCluster:
         imports: modules that each process imports first: they register ops and kernels of your own.
         recording: how much each task remembers of its last steps; see `Recording`.
         launcher: what starts the processes, where several clusters are to share one; it stays open.
-        startup_seconds: how long the start may take; 10 s and two more for each task unless given.
+        startup_seconds: how long the start may take; a minute and two seconds more for each task unless given.
 
     Raises:
         InvalidArgumentError: there are no tasks, or no transport of that name is installed.
@@ -120,7 +120,7 @@ class LocalCluster:
         self._jobs = dict(jobs)
         self._scheme = control.scheme
         self._is_here = control.reach is Reach.PROCESS
-        self._seconds = 10.0 + 2.0 * count if startup_seconds is None else startup_seconds
+        self._seconds = 60.0 + 2.0 * count if startup_seconds is None else startup_seconds
         self._log_dir = None if log_dir is None else os.fspath(log_dir)
         self._reservations: list[Reservation] = []
         self._config: dict[str, TaskConfig] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -28,7 +28,10 @@ _LATE_SECONDS = 0.5
 """A sleep that ends so much too late says that the process stood still."""
 VERSION = "1"
 _MOST_SPANS = 1024
-CONNECT_SECONDS = 30.0
+CONNECT_SECONDS = 4.5
+"""So long a session waits for tasks that are absent: one who sits before a wrong address is told of it within five seconds."""
+START_SECONDS = 120.0
+"""So long programs of tasks that start beside each other wait for those that are absent, in whatever order they start."""
 _ATTACH_SECONDS = 5.0
 
 
@@ -112,15 +115,25 @@ class Link:
 class _Opening:
     """A link that is being opened: when that is over, and how far it is."""
 
-    done: asyncio.Future[None]
-    progress: Callable[[str], object] | None
+    done: asyncio.Future[OpError | None]
+    """Has the error by which the opening failed; None where the link is there, or who opened it went away."""
+    words: list[str] = field(default_factory=list)
+    listeners: list[Callable[[str], object]] = field(default_factory=list)
     state: TaskReachability = TaskReachability()  # noqa: RUF009
+
+    def listen(self, progress: Callable[[str], object] | None) -> None:
+        """Tells `progress` each word of progress, those of before too."""
+        if progress is not None:
+            self.listeners.append(progress)
+            for word in self.words:
+                progress(word)
 
     def tell(self, word: str) -> None:
         """A word of progress."""
         self.state = self.state.told(word)
-        if self.progress is not None:
-            self.progress(word)
+        self.words.append(word)
+        for progress in self.listeners:
+            progress(word)
 
 
 class Links:
@@ -185,15 +198,23 @@ class Links:
                 opening = self._opening.get(task)
                 if opening is None:
                     break
-                await asyncio.shield(opening.done)
-            opening = self._opening[task] = _Opening(asyncio.get_running_loop().create_future(), progress)
+                opening.listen(progress)
+                failure = await asyncio.shield(opening.done)
+                if failure is not None:  # a second try now would fail as well, and the next one behind it later still
+                    raise failure.located()
+            opening = self._opening[task] = _Opening(asyncio.get_running_loop().create_future())
+            opening.listen(progress)
+            failure = None
             try:
                 made = await self._open(task, address, key, timeout, opening.tell)
                 self.outbound[task] = made
                 return made
+            except OpError as error:
+                failure = error
+                raise
             finally:
                 del self._opening[task]
-                opening.done.set_result(None)
+                opening.done.set_result(failure)
         except asyncio.CancelledError as error:
             if opening is not None:
                 note(error, [describe(task, address, opening.state)])

@@ -46,7 +46,8 @@ class Session(_blocking.Session):
         """
         Args:
             target: a task of a cluster (`grpc://` is taken for `tcp://`), or "" for this process; see
-                `actorflow.Session`.
+                `actorflow.Session`. A session whose target is a server of this process waits two minutes for other tasks,
+                which may start later.
             graph: the graph to run; the default graph unless given.
             config: a `ConfigProto`.
             options: keywords of `actorflow.blocking.Session`; they go before those of `config`.
@@ -55,6 +56,12 @@ class Session(_blocking.Session):
         target = None if target is None else _address(target)
         if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
+        if target:
+            from actorflow.cluster.processes.blocking_server import serves_here
+            from actorflow.cluster.wire.links import START_SECONDS
+
+            if serves_here(target):  # this is a task, which may start before others
+                meant.setdefault("connect_timeout", START_SECONDS)
         super().__init__(target, graph, **{**SESSION, **meant, **options})
         self._entered: list[Any] = []
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import anyio
 
 from actorflow.cluster.client.engine import RemoteEngine
-from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, UnavailableError
+from actorflow.errors import AbortedError, DeadlineExceededError, FailedPreconditionError, OpError, UnavailableError
 from actorflow.logs import get_logger
 from actorflow.session.session import Session
 from actorflow.supervisor.events import Events, StepAborted
@@ -95,17 +96,27 @@ class FailureClassifier:
                     await monitor.next_change()
                 group.cancel_scope.cancel()
 
-    async def wait_for_chief(self) -> None:
-        """Waits until the chief has given variables their values, and gives this task's local ones theirs. Raises
-        DeadlineExceededError when that takes more than `wait_seconds`."""
+    async def wait_for_chief(self, start_seconds: float = math.inf) -> None:
+        """Waits until the chief has given variables their values, and gives this task's local ones theirs.
+
+        Raises:
+            DeadlineExceededError: that takes more than `wait_seconds`.
+            UnavailableError: tasks are absent for more than `start_seconds`; names them.
+        """
         pause, begin = _SHORTEST_WAIT, anyio.current_time()
         told = False
         with anyio.move_on_after(self.wait_seconds):
             while True:
-                if await self._is_ready():
-                    self.gate.open()
-                    return
-                if not told and anyio.current_time() - begin > _REPORT_SECONDS:
+                absent: OpError | None = None
+                try:
+                    if await self.model.follow(self.session):
+                        self.gate.open()
+                        return
+                except _LOSSES as error:
+                    absent = error
+                if absent is not None and anyio.current_time() - begin > start_seconds:
+                    raise absent
+                if absent is None and not told and anyio.current_time() - begin > _REPORT_SECONDS:
                     told = True
                     _LOG.warning("waiting for the chief to give variables their values")
                 await anyio.sleep(pause * (0.5 + self.restarts.draw() / 2))
@@ -114,12 +125,6 @@ class FailureClassifier:
             f"The chief has not given all variables their values within {self.wait_seconds:g} s.",
             hint="Does the chief run (is_chief=True), with a graph that has the same variables?",
         )
-
-    async def _is_ready(self) -> bool:
-        try:
-            return await self.model.follow(self.session)
-        except _LOSSES:
-            return False
 
     async def _lacks_values(self) -> bool:
         """Whether variables have lost their values, or that can't be asked."""

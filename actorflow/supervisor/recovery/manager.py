@@ -52,6 +52,7 @@ class RecoveryManager:
         on_abort: called when a loss takes all back, with what is to be said of it.
         on_up: called when training may go on.
         on_failure: called when it can't.
+        start_seconds: for how long tasks that are absent at the start are waited for. Later losses have no such end.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class RecoveryManager:
         on_abort: Callable[[Exception], object],
         on_up: Callable[[], object],
         on_failure: Callable[[Exception], object],
+        start_seconds: float,
     ) -> None:
         self.epoch = 0
         self.monitor: Monitor
@@ -74,6 +76,7 @@ class RecoveryManager:
         self._cluster, self._client, self._restore = cluster, client, restore
         self._holds_state = holds_state
         self._on_abort, self._on_up, self._on_failure = on_abort, on_up, on_failure
+        self._start_seconds = start_seconds
         self._generation = 0
         self._work = anyio.Event()
         self._phase: anyio.CancelScope | None = None
@@ -229,7 +232,11 @@ class RecoveryManager:
                 self._nurse(task)  # it died before it was reached
         with anyio.CancelScope() as self._phase:
             if not self.epoch:
-                await self.monitor.all_up()
+                try:
+                    await self.monitor.all_up(self._start_seconds)
+                except UnavailableError as error:
+                    self._fail(error)
+                    return
                 self.epoch = await self._former()
             while True:
                 self.epoch += 1
