@@ -12,7 +12,7 @@ tasks=$!
 trap 'kill -TERM $tasks; wait $tasks' EXIT TERM INT
 # The first task runs on the host of this script.
 export ACTORFLOW_TARGET="$(hostname):7070"
-until actorflow status --ready "$ACTORFLOW_TARGET" >/dev/null 2>&1; do
+until actorflow status "$ACTORFLOW_TARGET" >/dev/null 2>&1; do
     kill -0 $tasks
     sleep 1
 done

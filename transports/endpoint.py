@@ -134,7 +134,10 @@ class Progress:
 
 def not_reached(address: str, seconds: float, reached: str) -> UnavailableError:
     """The error of a connection that came as far as `reached`, a word of progress."""
-    if reached in ("nothing", "resolved"):
+    if reached == "nothing":
+        what = f"{address} can't be reached: within {seconds:g} s no name server has said where its host is"
+        hint = "Compare the host's name, and whether this machine reaches its name server."
+    elif reached == "resolved":
         what = f"{address} can't be reached: within {seconds:g} s nothing has taken a connection there"
         hint = "Is the process running there, under this address and port? A firewall may drop what is sent."
     else:

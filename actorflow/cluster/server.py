@@ -216,7 +216,9 @@ class Server:
                 self.links.sharing = [d for d in map(as_sharing, self.worker.devices) if d is not None]
                 self.worker.steps.open()
                 self.worker_service = WorkerService(self.worker)
-                self.master = MasterService(self._session_cluster, self.identity, self.worker, self.reach, self._root, self._explained)
+                self.master = MasterService(
+                    self._session_cluster, self.identity, self.worker, self.reach, self._root, self._explained
+                )
             except BaseException:
                 self.links.close()
                 raise

@@ -149,7 +149,7 @@ class Monitor:
                 )
             if scope.cancelled_caught:
                 told += 10 * _REPORT_SECONDS
-                _LOG.warning("the supervisor waits for tasks", tasks=self._described(missing))
+                _LOG.warning("the supervisor waits for tasks", tasks=missing)
 
     def _described(self, tasks: Collection[str]) -> list[str]:
         return [f"{task} at {self._tasks[task].address}" for task in tasks]

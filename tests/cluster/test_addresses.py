@@ -20,7 +20,6 @@ from patience import MachineTime
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import blocking, errors
-from actorflow.cli import main as cli
 from actorflow.cluster.client import inquiries
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.server import Server

@@ -168,7 +168,7 @@ class World:
     async def next_change(self) -> None:
         await self.change.wait()
 
-    async def all_up(self) -> None:
+    async def all_up(self, seconds: float = math.inf) -> None:
         await self.up.wait()
 
     async def all_answer(self) -> None:
@@ -362,7 +362,7 @@ class Cluster:
     def incarnation(self, task: str) -> int | None:
         return self.lives[task].incarnation if self.lives[task].is_up else None
 
-    async def all_up(self) -> None:
+    async def all_up(self, seconds: float = math.inf) -> None:
         while not all(life.is_up for life in self.lives.values()):
             await self._changed.wait()
 

@@ -33,7 +33,7 @@ _LATE_SECONDS = 0.2
 _AGAIN_SECONDS = 60.0
 """After this time a sealed lane that was not reached is tried again, with a new channel."""
 _REFUSALS = 2
-"""So many refused handshakes, that of each lane, are worth a look at who is there."""
+"""After this number of refused handshakes, that of each lane, the endpoint looks who is there."""
 _SILENT = 0.8
 """A handshake that fails after so much of its time was not refused: there was no answer."""
 _LOG = get_logger("transports")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -47,7 +48,7 @@ _MOST_SOCKETS = 16384
 
 
 class _AnotherProgram(HandshakeRejected):
-    """What listens there speaks another language: one look is enough."""
+    """Another program listens there, which one look shows: it speaks another language."""
 
 
 class ZmqEndpoint(BaseEndpoint):
@@ -152,13 +153,8 @@ class ZmqEndpoint(BaseEndpoint):
                 self.check_open()
                 channel = ConnectedChannel(self, address, target, incarnation, key, tell)
                 try:
-                    await asyncio.wait([channel.opened], timeout=_GREETING_SECONDS)
-                    if not channel.opened.done() and tell.reached == "connected":
-                        refused = await self._explained(address, host, port)
-                        if isinstance(refused, _AnotherProgram):
-                            channel.close("not wanted any more")
-                            break
-                    await channel.opened
+                    with self._asking_who_is_there(channel, host, port):
+                        await channel.opened
                     await checkpoint()
                     tell("accepted")
                     return channel
@@ -166,8 +162,10 @@ class ZmqEndpoint(BaseEndpoint):
                     channel.close("not wanted any more")
                     why = error
                     refused = await self._explained(address, host, port)
+                    if isinstance(refused, _AnotherProgram):
+                        break
                     refusals = 0 if refused is None else refusals + 1
-                    if isinstance(refused, _AnotherProgram) or refusals == 2:  # a listener of ours may be ending
+                    if refusals == 2:  # once, the listener may have been ending
                         break
                     await anyio.sleep(random.uniform(0.02, 0.2))
                 except PeerLost as error:  # it died while it was greeted; its successor may answer
@@ -177,6 +175,25 @@ class ZmqEndpoint(BaseEndpoint):
                     channel.close("not wanted any more")
                     raise
         raise refused or not_reached(address, timeout, tell.reached) from why
+
+    @contextmanager
+    def _asking_who_is_there(self, channel: ConnectedChannel, host: str, port: int) -> Iterator[None]:
+        """While a channel is being opened: looks who is there when no greeting comes, and ends the channel where that is
+        another program."""
+        looks: list[asyncio.Task[None]] = []
+
+        async def look() -> None:
+            refused = await self._explained(channel.peer.address, host, port)
+            if isinstance(refused, _AnotherProgram):
+                channel.lost(refused)
+
+        timer = self.loop.call_later(_GREETING_SECONDS, lambda: looks.append(self.loop.create_task(look())))
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for task in looks:
+                task.cancel()
 
     async def _explained(self, address: str, host: str, port: int) -> HandshakeRejected | None:
         """A peer has ended a handshake: the error that says why, or None if nothing answers there now."""

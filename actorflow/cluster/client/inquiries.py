@@ -50,8 +50,8 @@ async def query_pending(
 
 
 async def differing(error: OpError, cluster: ClusterSpec, me: str, peer: str, target: Target) -> OpError:
-    """The error of `peer`, the task at `target` that refuses `me`. Where its cluster is another one, it says in what the two
-    descriptions differ."""
+    """The error of `peer`, the task at `target` that refuses `me`. It says in what their descriptions of the cluster differ, if
+    they do."""
     if not isinstance(error, HandshakeRejected):
         return error
     try:
@@ -83,7 +83,7 @@ async def _ask(
     replies: bool = True,
     progress: Callable[[str], object] | None = None,
 ) -> Any:
-    """What the server answers. `replies` False leaves it to the server to keep a time: it asks others first."""
+    """The server's answer. With `replies` False the server keeps the time, as it asks others first."""
     found = resolve(target, credentials)
     links = connect(found)
     try:

@@ -8,6 +8,7 @@ supervisor's session only.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Awaitable, Callable
 
@@ -68,7 +69,7 @@ class RecoveryManager:
         on_abort: Callable[[Exception], object],
         on_up: Callable[[], object],
         on_failure: Callable[[Exception], object],
-        start_seconds: float,
+        start_seconds: float = math.inf,
     ) -> None:
         self.epoch = 0
         self.monitor: Monitor
