@@ -24,7 +24,7 @@ ORDER = (
     ("analysis", "ops"),
     ("control_flow",),
     ("variables",),
-    ("autodiff", "losses"),
+    ("autodiff", "losses", "linear_operators"),
     ("placement",),
     ("passes",),
     ("runtime",),

@@ -1,5 +1,23 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.linear_operators.block_diagonal import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from actorflow.linear_operators.circulant import LinearOperatorCirculant as LinearOperatorCirculant
+from actorflow.linear_operators.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D
+from actorflow.linear_operators.circulant import LinearOperatorCirculant3D as LinearOperatorCirculant3D
+from actorflow.linear_operators.composition import LinearOperatorComposition as LinearOperatorComposition
+from actorflow.linear_operators.derived import LinearOperatorAdjoint as LinearOperatorAdjoint
+from actorflow.linear_operators.derived import LinearOperatorInversion as LinearOperatorInversion
+from actorflow.linear_operators.diagonal import LinearOperatorDiag as LinearOperatorDiag
+from actorflow.linear_operators.householder import LinearOperatorHouseholder as LinearOperatorHouseholder
+from actorflow.linear_operators.identity import LinearOperatorIdentity as LinearOperatorIdentity
+from actorflow.linear_operators.identity import LinearOperatorScaledIdentity as LinearOperatorScaledIdentity
+from actorflow.linear_operators.identity import LinearOperatorZeros as LinearOperatorZeros
+from actorflow.linear_operators.kronecker import LinearOperatorKronecker as LinearOperatorKronecker
+from actorflow.linear_operators.low_rank_update import LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate
+from actorflow.linear_operators.matrices import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from actorflow.linear_operators.matrices import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
+from actorflow.linear_operators.operator import LinearOperator as LinearOperator
+from actorflow.linear_operators.toeplitz import LinearOperatorToeplitz as LinearOperatorToeplitz
 from actorflow.ops.linalg.decompose import lu as lu
 from actorflow.ops.linalg.decompose import qr as qr
 from actorflow.ops.linalg.decompose import self_adjoint_eig as eigh
@@ -39,6 +57,24 @@ from actorflow.ops.math.matmul import tensordot as tensordot
 from actorflow.ops.nn.normalization import l2_normalize as l2_normalize
 
 __all__ = [
+    "LinearOperator",
+    "LinearOperatorAdjoint",
+    "LinearOperatorBlockDiag",
+    "LinearOperatorCirculant",
+    "LinearOperatorCirculant2D",
+    "LinearOperatorCirculant3D",
+    "LinearOperatorComposition",
+    "LinearOperatorDiag",
+    "LinearOperatorFullMatrix",
+    "LinearOperatorHouseholder",
+    "LinearOperatorIdentity",
+    "LinearOperatorInversion",
+    "LinearOperatorKronecker",
+    "LinearOperatorLowRankUpdate",
+    "LinearOperatorLowerTriangular",
+    "LinearOperatorScaledIdentity",
+    "LinearOperatorToeplitz",
+    "LinearOperatorZeros",
     "adjoint",
     "band_part",
     "cholesky",
