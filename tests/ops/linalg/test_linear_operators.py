@@ -1,4 +1,4 @@
-"""Linear operators against the whole matrices: each class and method, with and without static shapes, in batches, of all types."""
+"""Linear operators against the whole matrices: each class and method, with and without static shapes, in batches."""
 
 from __future__ import annotations
 
