@@ -21,6 +21,7 @@ FAMILIES = (
     "ops",
     "control",
     "remote",
+    "resuming",
     "arena",
     "checkpoint",
     "importing",

@@ -132,6 +132,7 @@ TARGETS: Mapping[str, Target] = {
     **{f"serving/{kind}_64": Target(2, "ratio", "at least") for kind in ("json", "binary")},
     "serving/reload_by_usual": _value(2),
     "serving_bodies/worst": _value(50),
+    **{f"resuming/beside_{busy}{end}": _value(3) for busy in (0, 8) for end in ("", "_longest")},
     "memory/growth_mb": _value(4),
     **{
         f"loop_lag/{load}_p99_ms": _value(5)

@@ -29,14 +29,21 @@ _LOG = get_logger("plugins")
 
 
 @functools.cache
+def _installed() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """The entry points of other packages by our groups. One look has them all, as it reads a file of each package."""
+    every = entry_points()
+    groups = [group for group in every.groups if group.startswith("actorflow.")]
+    return {group: tuple(entry for entry in every.select(group=group) if not is_own(entry)) for group in groups}
+
+
+@functools.cache
 def entries(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of `actorflow.<group>`: those of other packages, then our own.
 
     Our own come from our own table. The metadata of an installation may be older than the code, in a checkout.
     """
     name = f"actorflow.{group}"
-    found = [entry for entry in entry_points(group=name) if not is_own(entry)]
-    return (*found, *(EntryPoint(*item, name) for item in ENTRY_POINTS.get(name, {}).items()))
+    return (*_installed().get(name, ()), *(EntryPoint(*item, name) for item in ENTRY_POINTS.get(name, {}).items()))
 
 
 def is_own(entry: EntryPoint) -> bool:
@@ -91,7 +98,7 @@ def load_all(group: str) -> Mapping[str, Any]:
 
 def look_again() -> None:
     """Forgets what was found of plug-ins: there may be more of them than before."""
-    for kept in (entries, load_all, load):
+    for kept in (_installed, entries, load_all, load):
         kept.cache_clear()
 
 

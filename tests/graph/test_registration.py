@@ -21,6 +21,7 @@ from actorflow.dtypes import FLOATING
 from actorflow.ops.declare import Op
 from actorflow.ops.shape_rules import elementwise, unchanged
 from actorflow.registry import kernel, opdef, plugins
+from actorflow.registry.standard import ENTRY_POINTS
 
 THIRD_PARTY = Path(__file__).parents[1] / "third_party"
 
@@ -420,3 +421,20 @@ def test_a_second_kernel_for_one_device_and_type_names_both_places() -> None:
     af.kernel("Twice", device="CPU", dtypes=FLOATING)(first)
     assert set(kernel.devices_of("Twice")) == {"CPU", "SIM"}
     opens()
+
+
+def test_one_look_at_the_installed_packages_finds_plug_ins_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look reads a file of each package. One for each kind took most of the time in which a lost task starts again."""
+    looks: list[object] = []
+    look = plugins.entry_points
+
+    def counted(**selection: Any) -> Any:
+        looks.append(selection)
+        return look(**selection)
+
+    monkeypatch.setattr(plugins, "entry_points", counted)
+    plugins.look_again()
+    assert all(plugins.entries(name.removeprefix("actorflow.")) for name in ENTRY_POINTS) and len(looks) == 1
+    plugins.look_again()
+    plugins.entries("transports")
+    assert len(looks) == 2

@@ -6,6 +6,7 @@ import os
 import platform
 import socket
 import sys
+from importlib.metadata import distributions
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from actorflow import logs
@@ -64,7 +65,8 @@ def run_child(number: int) -> int:
     added = [path for path in message["path"] if path not in sys.path]
     if added:
         sys.path += added
-        plugins.look_again()
+        if any(distributions(path=added)):  # a look reads a file of each package, which takes longer than all else here
+            plugins.look_again()
     config = from_message(message)
     _configure_logs(config.log_level)
     try:
