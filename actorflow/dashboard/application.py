@@ -17,12 +17,13 @@ from actorflow import logs
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.dashboard.curves import Curves
-from actorflow.dashboard.guard import LOOPBACK, Guard, Message, Receive, Send, answer
+from actorflow.dashboard.guard import Guard, Message, Receive, Send, answer
 from actorflow.dashboard.outline import Outline
 from actorflow.dashboard.sampler import ClusterSource, Sampler, SessionSource, Source, brief
 from actorflow.dashboard.steps import SECONDS, busy, picture_of, seconds_of_nodes, steps_of
 from actorflow.errors import OpError
 from actorflow.graph.graph import Graph
+from actorflow.origins import LOOPBACK
 from actorflow.public import public
 from actorflow.session.session import Session
 

@@ -14,12 +14,13 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
 
+from actorflow.origins import LOOPBACK, host_and_port, is_of_other_site
+
 Message: TypeAlias = "MutableMapping[str, Any]"
 Receive: TypeAlias = "Callable[[], Awaitable[Message]]"
 Send: TypeAlias = "Callable[[Message], Awaitable[None]]"
 Application: TypeAlias = "Callable[[Message, Receive, Send], Awaitable[None]]"
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -72,14 +73,11 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "This page only shows: it takes GET and HEAD.", [("allow", "GET, HEAD")]
         host = headers.get("host", "")
-        name, port = _name(host)
+        name, port = host_and_port(host)
         if name not in self._hosts:
             return 421, f"This page is not {host[:100]!r}. It answers as {', '.join(sorted(self._hosts))}.", []
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        if is_of_other_site(host, headers.get("origin"), headers.get("sec-fetch-site")):
             return 403, "Other sites may not read this page. Open its address yourself.", []
-        origin = headers.get("origin")
-        if origin is not None and urllib.parse.urlsplit(origin).netloc.lower() != host.lower():
-            return 403, "Other sites may not read this page.", []
         if self._token is None:
             return 0, "", []
         return self._checked_token(scope, headers, f"actorflow_{port or 'page'}")
@@ -118,16 +116,6 @@ class Guard:
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), (self._token or "").encode())
-
-
-def _name(host: str) -> tuple[str, str]:
-    """The name and the port of a Host header."""
-    host = host.lower()
-    if host.startswith("["):
-        name, bracket, port = host.partition("]")
-        return name + bracket, port.lstrip(":")
-    name, _, port = host.partition(":")
-    return name, port
 
 
 async def answer(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from actorflow.cli import queries
 from actorflow.cli.main import Command
 from actorflow.errors import InvalidArgumentError, NotFoundError, UnimplementedError, with_topic
 from actorflow.graph.graph import Graph
+from actorflow.origins import LOOPBACK, is_loopback
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,6 @@ def _run(arguments: argparse.Namespace) -> int:
     check_address(arguments.host, arguments.behind_proxy)
     uvicorn = _uvicorn()
     from actorflow.dashboard.application import Dashboard
-    from actorflow.dashboard.guard import LOOPBACK
 
     ((_, first),) = list(queries.targets(arguments).items())[:1]
     graph = read_graph(arguments.graph) if arguments.graph else None
@@ -52,11 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def check_address(host: str, proxy: str | None) -> None:
     """Raises InvalidArgumentError for an address that other machines reach, unless a proxy is said to stand before it."""
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback and not proxy:
+    if not is_loopback(host) and not proxy:
         raise InvalidArgumentError(
             f"The page is not served on {host}: its token would travel in the clear.",
             hint="Reach it through `ssh -L`, or put a proxy with TLS before it and name that: --behind-proxy NAME.",

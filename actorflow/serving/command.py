@@ -13,7 +13,8 @@ from typing import Any
 
 from actorflow.cli.main import Command
 from actorflow.errors import InvalidArgumentError, NotFoundError, UnavailableError, UnimplementedError
-from actorflow.serving.guard import LOOPBACK, check_address
+from actorflow.origins import LOOPBACK
+from actorflow.serving.guard import check_address
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

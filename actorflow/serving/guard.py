@@ -8,21 +8,10 @@ others from reading, but admits everyone.
 from __future__ import annotations
 
 import hmac
-import ipaddress
-import urllib.parse
 from collections.abc import Iterable, Mapping
 
 from actorflow.errors import InvalidArgumentError, OpError, PermissionDeniedError, UnauthenticatedError
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine alone."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+from actorflow.origins import host_and_port, is_loopback, is_of_other_site
 
 
 def check_address(host: str, token: str | None) -> None:
@@ -55,26 +44,17 @@ class Guard:
         """Why a request is refused; None where it is not. No other site may send a POST, under whatever name."""
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if self._hosts is not None and b"host" in headers:  # a browser sends one; probes of HTTP/1.0 do not
-            name = host if host.endswith("]") else host.rpartition(":")[0] or host
-            if name not in self._hosts:
+            if host_and_port(host)[0] not in self._hosts:
                 return PermissionDeniedError(f"This server is not {host[:100]!r}; it answers as {sorted(self._hosts)}.")
-        if (self._hosts is not None or method == "POST") and _of_other_site(headers, host):
+        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+        if (self._hosts is not None or method == "POST") and is_of_other_site(
+            host,
+            None if origin is None else origin.decode("latin-1"),
+            None if site is None else site.decode("latin-1"),
+        ):
             return PermissionDeniedError("Other sites may not use this server.")
         if self._token is not None:
             kind, _, given = headers.get(b"authorization", b"").partition(b" ")
             if kind.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
                 return UnauthenticatedError("A token is needed: Authorization: Bearer TOKEN.")
         return None
-
-
-def _of_other_site(headers: Mapping[bytes, bytes], host: str) -> bool:
-    """Whether a browser says that the page of another site sends a request."""
-    if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
-        return True
-    origin = headers.get(b"origin")
-    if origin is None:
-        return False
-    try:
-        return urllib.parse.urlsplit(origin.decode("latin-1")).netloc.lower() != host
-    except ValueError:
-        return True

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from told_tasks import TASK, Told
 
 import actorflow as af
 from actorflow.cluster.processes.metrics import FAMILIES, render
-from actorflow.cluster.processes.metrics_port import reply, serve_metrics
+from actorflow.cluster.processes.metrics_port import Hosts, reply, serve_metrics
 from actorflow.cluster.server import Server
 from actorflow.dashboard import top
 from actorflow.dashboard.application import MOST_STREAMS, Dashboard
@@ -517,21 +520,59 @@ def test_names_of_metrics_end_in_their_units_and_are_explained() -> None:
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        ("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", "200 OK"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost:9100\r\n\r\n", "200 OK"),
+        ("GET /metrics HTTP/1.1\r\nHost: [::1]:9100\r\nOrigin: http://[::1]:9100\r\n\r\n", "200 OK"),
         ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK"),
-        ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK"),
-        ("GET / HTTP/1.1\r\n\r\n", "404 Not Found"),
-        ("POST /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
-        ("GET /metrics HTTP/1.1\r\nOrigin: http://evil.test\r\n\r\n", "403 Forbidden"),
-        ("GET /metrics HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", "403 Forbidden"),
+        ("HEAD /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", "200 OK"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found"),
+        ("POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "405 Method Not Allowed"),
+        ("GET /metrics HTTP/1.1\r\nHost: evil.test\r\n\r\n", "421 Misdirected Request"),
+        ("GET /metrics HTTP/1.0\r\nHost: evil.test:9100\r\n\r\n", "421 Misdirected Request"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost.evil.test\r\n\r\n", "421 Misdirected Request"),
+        ("GET /metrics HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n", "421 Misdirected Request"),
+        ("GET /metrics HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: evil.test\r\n\r\n", "400 Bad Request"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.test\r\n\r\n", "403 Forbidden"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", "403 Forbidden"),
         ("nonsense\r\n\r\n", "405 Method Not Allowed"),
     ],
 )
 def test_the_port_for_metrics_answers_one_question(request_: str, status: str) -> None:
-    found = reply(request_.encode(), lambda: TASK).decode()
-    head, _, body = found.partition("\r\n\r\n")
+    answer = reply(request_.encode(), lambda: TASK, Hosts()).decode()
+    head, _, body = answer.partition("\r\n\r\n")
     assert head.startswith(f"HTTP/1.1 {status}\r\n") and "connection: close" in head
     assert ("actorflow_steps_total" in body) == (status == "200 OK" and request_.startswith("GET"))
+
+
+@pytest.mark.parametrize(
+    ("listens", "taken", "refused"),
+    [
+        ("127.0.0.1", ["localhost", "127.0.0.1:1", "[::1]"], ["10.0.0.7", "worker-0", "evil.test", ""]),
+        ("::1", ["localhost", "[::1]:9100"], ["worker-0", "[2001:db8::1]"]),
+        (
+            "0.0.0.0",
+            ["localhost", "10.0.0.7:9100", "[2001:db8::1]", "Worker-0:9100"],
+            ["evil.test", "worker-0.evil.test"],
+        ),
+        ("task.example.org", ["task.example.org:9100", "worker-0"], ["evil.test"]),
+    ],
+)
+def test_the_port_for_metrics_has_the_names_of_its_task(listens: str, taken: list[str], refused: list[str]) -> None:
+    hosts = Hosts(listens, ["worker-0"])
+    assert [host for host in (*taken, *refused) if host in hosts] == taken
+
+
+async def test_metrics_are_read_beside_connections_that_say_nothing(pair: list[Server]) -> None:
+    """Five hundred are there before the one that asks, and none of them keeps a descriptor for long."""
+    async with anyio.create_task_group() as group, AsyncExitStack() as silent:
+        port = await group.start(serve_metrics, pair[0].status, "127.0.0.1", 0)
+        for _ in range(500):
+            await silent.enter_async_context(await anyio.connect_tcp("127.0.0.1", port))
+        before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+        async with httpx.AsyncClient(timeout=4.0) as script:  # a connection may be silent for five seconds
+            assert (await script.get(f"http://127.0.0.1:{port}/metrics")).status_code == 200
+        assert before < 500 + 300, "both ends are in this process"
+        group.cancel_scope.cancel()
 
 
 async def test_a_task_serves_its_metrics_to_many_at_once(pair: list[Server]) -> None:

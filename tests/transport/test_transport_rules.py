@@ -14,9 +14,10 @@ from channels import CLIENT, SERVER, SMALL, endpoint, pair, start_zmq_collector,
 from patience import PATIENCE
 
 from actorflow.errors import AbortedError, PermissionDeniedError
+from actorflow.origins import is_loopback
 from actorflow.transport.errors import PeerLost
 from actorflow.transports.shm.endpoint import ShmEndpoint
-from actorflow.transports.zmq.auth import Keys, check_bind, is_loopback
+from actorflow.transports.zmq.auth import Keys, check_bind
 from actorflow.transports.zmq.channel import BULK, SEALED
 from actorflow.transports.zmq.connected_channel import ConnectedChannel
 

@@ -6,7 +6,6 @@ pyzmq has both, but writes secret keys for all to read, and its handler refuses 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from dataclasses import dataclass, field
 
 import zmq
@@ -14,6 +13,7 @@ import zmq.utils.z85
 
 from actorflow.errors import PermissionDeniedError
 from actorflow.logs import get_logger
+from actorflow.origins import is_loopback
 from actorflow.transport.factory import KeyPair
 
 from .sockets import fd_of
@@ -44,14 +44,6 @@ def check_bind(host: str, keys: KeyPair | None) -> None:
             f"{host} can be reached from other machines, and there are no keys to tell friend from foe.",
             hint="Give keys (`actorflow keys init` makes them), or listen on 127.0.0.1.",
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`. Other names than localhost count as reachable."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class ZapAuthenticator:

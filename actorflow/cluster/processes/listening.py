@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import ipaddress
 import os
 import re
 import socket
@@ -14,6 +13,7 @@ import sys
 
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError, UnavailableError
+from actorflow.origins import is_number
 
 _FILES_EACH = 16
 _FILES_BASE = 128
@@ -37,17 +37,17 @@ def listen_address(address: str, listen: str | None = None) -> str:
     host, port = _parts(address)
     scheme = address.partition("://")[0]
     if listen is None:
-        numeric = host == "localhost" or _is_number(host)
+        numeric = host == "localhost" or is_number(host)
         return f"{scheme}://{host if numeric else '0.0.0.0'}:{port}"
     given = listen.removeprefix(f"{scheme}://")
-    if _is_number(given.strip("[]")) or ":" not in given:
+    if is_number(given) or ":" not in given:
         wanted, wanted_port = given, str(port)
     else:
         wanted, _, wanted_port = given.rpartition(":")
     wanted = "0.0.0.0" if wanted in ("", "*") else wanted.strip("[]")
     if not (wanted_port.isascii() and wanted_port.isdigit() and int(wanted_port) < 65536):
         raise InvalidArgumentError(f"--listen {listen}: {wanted_port!r} is not a port.")
-    if not _is_number(wanted) and wanted != "localhost":
+    if not is_number(wanted) and wanted != "localhost":
         wanted = address_of_interface(wanted)
     return f"{scheme}://{f'[{wanted}]' if ':' in wanted else wanted}:{wanted_port}"
 
@@ -159,14 +159,6 @@ def open_descriptors(pid: int) -> set[str]:
 def _parts(address: str) -> tuple[str, int]:
     host, _, port = re.sub(r"^\w+://", "", address).rpartition(":")
     return host.strip("[]"), int(port)
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 class Reservation:

@@ -1,12 +1,13 @@
 """`serve_metrics`: a port of a task at which Prometheus reads its metrics, without a web server.
 
-It answers `GET /metrics` and nothing else. There is no secret in metrics; a browser that some other page sent here is
-refused all the same.
+It answers `GET /metrics` and nothing else. There is no secret in metrics; the page of another site gets none all the same,
+neither by a request of its own nor by a name that it lets resolve to this machine. A connection that says nothing holds no
+one up: it goes for a new one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import anyio
@@ -15,16 +16,18 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.errors import InvalidArgumentError
+from actorflow.origins import LOOPBACK, host_and_port, is_loopback, is_number, is_of_other_site
 
 _MOST_BYTES = 16384
 _SECONDS = 5.0
-_MOST_AT_ONCE = 16
+_MOST_CONNECTIONS = 64
 
 
 async def serve_metrics(
     status: Callable[[], Mapping[str, Any]],
     host: str,
     port: int,
+    names: Iterable[str] = (),
     *,
     task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -34,6 +37,7 @@ async def serve_metrics(
         status: the state of the task (`Server.status`).
         host: the address to listen on.
         port: the port; 0 takes a free one.
+        names: names under which other machines reach the task, beside `host` and all numbers of IP.
 
     Raises:
         InvalidArgumentError: the address can't be listened on.
@@ -45,41 +49,75 @@ async def serve_metrics(
             f"Metrics can't be served on {host}:{port}: {error.strerror}.",
             hint="Give another port with --metrics-port, or 0 for a free one.",
         ) from None
-    limit = anyio.CapacityLimiter(_MOST_AT_ONCE)
+    hosts = Hosts(host, names)
+    waiting: dict[anyio.CancelScope, None] = {}
 
     async def answer(stream: SocketStream) -> None:
-        async with stream, limit:
-            with anyio.move_on_after(_SECONDS):
+        async with stream:
+            with anyio.move_on_after(_SECONDS) as scope:
+                waiting[scope] = None
+                if len(waiting) > _MOST_CONNECTIONS:
+                    oldest = next(iter(waiting))
+                    del waiting[oldest]
+                    oldest.cancel()
                 try:
                     head = await BufferedByteReceiveStream(stream).receive_until(b"\r\n\r\n", _MOST_BYTES)
-                    await stream.send(reply(head, status))
+                    await stream.send(reply(head, status, hosts))
                 except (anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound, anyio.BrokenResourceError):
                     pass  # a peer that goes, or speaks something else
+                finally:
+                    waiting.pop(scope, None)
 
     async with listener:
         task_status.started(listener.extra(SocketAttribute.local_port))
         await listener.serve(answer)
 
 
-def reply(head: bytes, status: Callable[[], Mapping[str, Any]]) -> bytes:
+class Hosts:
+    """The names that a request may give as its Host.
+
+    Args:
+        host: the address that is listened on. Only names of this machine are taken if it reaches this machine alone.
+        names: names under which other machines reach it.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", names: Iterable[str] = ()) -> None:
+        self._is_local = is_loopback(host)
+        others = () if self._is_local else names
+        self._names = frozenset(name.lower() for name in (*LOOPBACK, f"[{host}]" if ":" in host else host, *others))
+
+    def __contains__(self, host: str) -> bool:
+        name = host_and_port(host)[0]
+        return name in self._names or not self._is_local and is_number(name)
+
+
+def reply(head: bytes, status: Callable[[], Mapping[str, Any]], hosts: Hosts) -> bytes:
     """The answer to a request.
 
     Args:
         head: its first line and headers.
         status: the state of the task.
+        hosts: the names that it may give as its Host.
     """
     first, *rest = head.decode("latin-1").split("\r\n")
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    lines = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in rest)]
+    headers = dict(lines)
     method, _, path = first.partition(" ")
-    path = path.partition(" ")[0].partition("?")[0]
+    path, _, version = path.partition(" ")
+    path = path.partition("?")[0]
+    named = [value for name, value in lines if name == "host"]
     if method not in ("GET", "HEAD"):
         return _answer("405 Method Not Allowed", "text/plain", b"", "allow: GET, HEAD\r\n")
-    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or "origin" in headers:
+    if len(named) != 1 and (named or version != "HTTP/1.0"):
+        return _answer("400 Bad Request", "text/plain", b"A request has one header Host.\n")
+    if named and named[0] not in hosts:
+        return _answer("421 Misdirected Request", "text/plain", f"This task is not {named[0][:100]!r}.\n".encode())
+    if is_of_other_site("".join(named), headers.get("origin"), headers.get("sec-fetch-site")):
         return _answer("403 Forbidden", "text/plain", b"Other sites may not read this.\n")
     if path != "/metrics":
         return _answer("404 Not Found", "text/plain", b"The metrics are at /metrics.\n")
-    told = status()
-    body = render({told["task"]: told}).encode()
+    state = status()
+    body = render({state["task"]: state}).encode()
     return _answer("200 OK", CONTENT_TYPE, body, with_body=method == "GET")
 
 

@@ -23,6 +23,7 @@ import anyio
 
 from actorflow.cluster.processes.task_config import MessageAssembler, TaskConfig, send
 from actorflow.errors import InvalidArgumentError
+from actorflow.origins import host_and_port
 from actorflow.runtime.event_loops.polling import new_event_loop
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ async def _live(config: TaskConfig, parent: Parent | None, up: Callable[[Server]
                 if config.metrics_port is not None:
                     from actorflow.cluster.processes.metrics_port import serve_metrics
 
-                    where = config.metrics_host, config.metrics_port
+                    names = host_and_port(server.address.partition("://")[2])[0], socket.gethostname()
+                    where = config.metrics_host, config.metrics_port, names
                     port = await group.start(serve_metrics, server.status, *where)
                     _say(f"metrics at http://{config.metrics_host}:{port}/metrics")
                 if up is not None:
