@@ -49,7 +49,7 @@ help:
 	@echo 'make test-extras  the tests that need large extras, such as Ray'
 	@echo 'make docs    run all examples of the documentation, and make its site: build/docs/html'
 	@echo 'make soak    the cluster for hours: fuzzing, a thousand starts, latency beside large tensors; a million eager ops'
-	@echo 'make fuzz    random graphs and programs against an interpreter (FUZZ=2000 of each)'
+	@echo 'make fuzz    random graphs and programs against an interpreter, mutated files for each parser (FUZZ=2000 of each)'
 	@echo 'make chaos   real processes that are killed, stopped and held up, and saves that are killed (CYCLES=500; CHAOS=0.01 is short)'
 	@echo 'make simulate  whole workloads in simulated clusters, under faults (SEEDS=500 FIRST=0; SHOW=1 shows the events, RESULTS=file keeps the sums)'
 	@echo 'make mutants  applies planted bugs and mutants of the sources, and says which test notices each'
@@ -108,7 +108,8 @@ soak: $(VENV)/.dev
 # So many random graphs and programs against an interpreter, where make test has some two hundred.
 FUZZ ?= 2000
 fuzz: $(VENV)/.dev
-	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) tests/runtime/test_fuzz.py tests/flow/test_flow_fuzz.py
+	ACTORFLOW_FUZZ=$(FUZZ) ACTORFLOW_FLOW_FUZZ=$(FUZZ) ACTORFLOW_PARSER_FUZZ=$(FUZZ) $(BIN)/python -m pytest $(PYTEST_ARGS) \
+		tests/runtime/test_fuzz.py tests/flow/test_flow_fuzz.py tests/parsers/test_mutated_files.py
 
 # tests/chaos is collected by this only: 500 kills of real processes, 200 of saves, and 16 faults over 7 workloads. CHAOS=0.01 shows
 # within some minutes that all runs.

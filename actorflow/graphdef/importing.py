@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from actorflow import dtypes
@@ -116,18 +117,36 @@ class _Importer:
                     f"The graph has a node {self.prefix + name!r} already; import the GraphDef under another name=."
                 )
         for message in self._ordered():
-            self._add(message)
+            with self._naming(message):
+                self._add(message)
         for message in self.messages.values():
             if message.op in ("Merge", "RefMerge") and self._back_edge(message):
                 value = self._tensor(message, _data(message)[1])
                 self.graph.close_loop(self.made[message.name], value)
         for message in self.messages.values():
-            self._colocate(message)
+            with self._naming(message):
+                self._colocate(message)
         if unused := self.given.keys() - self.used:
             raise ValueError(
                 "Attempted to map inputs that were not found in graph_def: "
                 + ", ".join(f"[{name}]" for name in sorted(unused))
             )
+
+    @contextmanager
+    def _naming(self, message: NodeDef) -> Iterator[None]:
+        """Errors name the node. Attributes come from a file, where each may have any type: what an op's rules say of that is no
+        error of the rules."""
+        try:
+            yield
+        except UnknownNameError:
+            raise
+        except Exception as error:
+            if message.name in str(error) and isinstance(error, (TypeError, ValueError)):
+                raise
+            reason = str(error) or type(error).__name__
+            raise ValueError(
+                f"Node {message.name!r} ({message.op}) of the GraphDef can't be added: {reason}"
+            ) from error
 
     def element(self, wanted: str) -> Tensor | Operation:
         """An operation or tensor by the name that it has in the GraphDef."""
@@ -283,7 +302,9 @@ class _Importer:
             try:
                 found = from_attr(value)
             except ValueError as error:
-                raise ValueError(f"Node {message.name!r} ({message.op}): its attribute {theirs!r}: {error}.") from None
+                raise ValueError(
+                    f"Node {message.name!r} ({message.op}): its attribute {theirs!r}: {str(error).rstrip('.')}."
+                ) from None
             if hasattr(found, "flags"):
                 found.flags.writeable = False
             kept[name] = found

@@ -6,8 +6,9 @@ the arithmetic of shapes, which is most of the nodes of some files, leaves no no
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +27,24 @@ from actorflow.ops.array.constant import placeholder
 from actorflow.ops.flow import lists
 from actorflow.shapes import num_elements
 
-_FOLDED = 1 << 26
-"""The most elements of a result that is computed while the graph is built."""
+_FREE, _TIMES = 1 << 24, 4
+"""The work of loading a model, in elements: the first number, and the second times the elements of the file itself."""
+_PRODUCTS = frozenset(
+    {
+        "MatMul",
+        "Gemm",
+        "Conv",
+        "ConvTranspose",
+        "Einsum",
+        "MatMulInteger",
+        "ConvInteger",
+        "QLinearMatMul",
+        "QLinearConv",
+    }
+)
+"""Ops whose work is that of products, so that it grows faster than their inputs and outputs."""
+_FREE_NODES, _TIMES_NODES = 50_000, 32
+"""Nodes of a model with its bodies and functions written out: the first number, and the second times those of the file."""
 _SMALL = 64
 _LONGEST_STATIC = 1024
 _DEEPEST = 12
@@ -45,12 +62,33 @@ class File:
         functions: those of the file, by domain, name and overload.
         folder: where external data may lie.
         calls: the functions that were made, by all that decides about them.
+        work: the elements that may still be computed while the graph is built; what takes more is left to the runs.
+        nodes: the nodes that may still be built.
     """
 
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str, str], Any]
     folder: DataFolders | None = None
     calls: dict[Any, Any] = field(default_factory=dict)
+    work: int = _FREE
+    nodes: int = _FREE_NODES
+
+    def measure(self, graph: Any) -> None:
+        """Allows for the size of the file: the work that a file pays for by its own bytes is no bomb."""
+        self.work += _TIMES * sum([math.prod(tensor.dims) for tensor in graph.initializer])
+        functions = sum([len(function.node) for function in self.functions.values()])
+        self.nodes += _TIMES_NODES * (len(graph.node) + functions)
+
+    def affords(self, inputs: Sequence[int], outputs: Sequence[int], is_product: bool) -> bool:
+        """Whether a node with arrays of these numbers of elements may be computed now; its work is taken off then."""
+        cost = sum(inputs) + sum(outputs)
+        if is_product and len(inputs) > 1:
+            first, second = sorted(inputs)[-2:]
+            cost += math.isqrt(first * second * sum(outputs)) // 16
+        if cost > self.work:
+            return False
+        self.work -= cost
+        return True
 
 
 class Scope:
@@ -110,17 +148,25 @@ class Scope:
             if tensor.name not in self.values:
                 self.values[tensor.name] = array_of(tensor, self.file.folder)
         for sparse in graph.sparse_initializer:
-            self.values[sparse.values.name] = dense(sparse, self.file.folder)
+            self.values[sparse.values.name] = dense(sparse, self.file)
         self.build_nodes(graph.node)
 
     def build_nodes(self, nodes: Any) -> None:
         for proto in nodes:
+            self.file.nodes -= 1
+            if self.file.nodes < 0:
+                raise InvalidArgumentError(
+                    "The model has too many nodes with all of its bodies and functions written out: more than "
+                    f"{_FREE_NODES} and {_TIMES_NODES} times those of the file."
+                )
             node = self.node(proto)
             try:
                 results = self.built(node)
-            except (OpError, TypeError, ValueError) as error:
+            except OpError as error:
                 error.add_note(f"  in {node}")
                 raise
+            except Exception as error:  # a file may give any attribute any type, and any node any inputs
+                raise InvalidArgumentError(f"{node} can't be built: {str(error) or type(error).__name__}") from error
             wanted = node.outputs
             if len(results) < sum(map(bool, wanted)):
                 raise InvalidArgumentError(f"{node} has {len(wanted)} outputs, but the op has {len(results)}.")
@@ -193,12 +239,14 @@ def foldable(node: Node) -> bool:
     """Whether a node is computed while the graph is built: its inputs are known, and its result is not too large."""
     if node.op in IMPURE or not all(value is None or isinstance(value, np.ndarray) for value in node.inputs):
         return False
-    if sum(value.size for value in node.inputs if value is not None) <= _SMALL and node.op not in ENLARGING:
+    taken = [value.size for value in node.inputs if value is not None]
+    if sum(taken) <= _SMALL and node.op not in ENLARGING:
         return True
     with Graph().as_default():
         found = _several(BUILDERS[node.domain, node.op](node, *node.inputs))
         sizes = [num_elements(shape_of(v)) if isinstance(v, (Tensor, np.ndarray)) else None for v in found]
-    return all(size is not None and size <= _FOLDED for size in sizes)
+    known = [size for size in sizes if size is not None]
+    return len(known) == len(sizes) and node.scope.file.affords(taken, known, node.op in _PRODUCTS)
 
 
 def _array(value: Value) -> Value:
@@ -227,13 +275,12 @@ def _known(value: Value) -> Value:
     return value if found is None else np.asarray(found, value.dtype.numpy_dtype).reshape(shape)
 
 
-def dense(sparse: Any, folder: DataFolders | None) -> Any:
-    """The array of a sparse tensor."""
-    values, shape = array_of(sparse.values, folder), tuple(sparse.dims)
-    size = num_elements(shape)
-    if any(s < 0 for s in shape) or size is None or size > _FOLDED:
+def dense(sparse: Any, file: File) -> Any:
+    """The array of a sparse tensor. Raises InvalidArgumentError for sizes that can't be, or that are too large to be loaded."""
+    values, shape = array_of(sparse.values, file.folder), tuple(sparse.dims)
+    if any(s < 0 for s in shape) or not file.affords([], [math.prod(shape)], False):
         raise InvalidArgumentError(f"dims of the sparse tensor {sparse.values.name!r} are {list(shape)}.")
-    indices = array_of(sparse.indices, folder)
+    indices = array_of(sparse.indices, file.folder)
     made = np.zeros(shape, values.dtype)
     try:
         if indices.ndim == 1:

@@ -116,6 +116,7 @@ def _built(
     opsets = {("" if i.domain == "ai.onnx" else i.domain): i.version for i in proto.opset_import} or {"": 1}
     functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
     file = File(opsets, functions, folders)
+    file.measure(proto.graph)
     missing = list(dict.fromkeys(missing_ops(proto.graph, file, opsets)))
     if missing:
         more = f"\n  and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""

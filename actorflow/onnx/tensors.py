@@ -48,8 +48,12 @@ class DataFolders:
             raise PermissionError(location)
         outside = False
         for base in self.bases:
-            path = (base / location).resolve()
-            if path.is_file():
+            try:
+                path = (base / location).resolve()
+                is_file = path.is_file()
+            except OSError:  # such as a name that is too long
+                continue
+            if is_file:
                 if any(path.is_relative_to(root) for root in self.roots):
                     return path
                 outside = True

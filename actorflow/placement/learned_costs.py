@@ -216,7 +216,7 @@ class CostModel:
             made._points = {(str(k), str(op)): [_point(p) for p in some] for k, op, some in content["points"]}
             made._seen = {str(key): [float(s) for s in some] for key, some in content["seen"].items()}
             made.links = None if content["links"] is None else links_from_rows(content["links"])
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise InvalidArgumentError(
                 f"{os.fspath(path)} holds no learned costs: {error}", hint="CostModel.save writes such a file."
             ) from error

@@ -12,7 +12,7 @@ from typing import IO, Self
 from actorflow.errors import DataLossError, FailedPreconditionError, NotFoundError
 from actorflow.public import public
 from actorflow.records import tfrecord
-from actorflow.records.unpacking import WBITS, Unpacker
+from actorflow.records.unpacking import WBITS, Unpacker, check_unpacked, most_unpacked
 from actorflow.unpicklable import unpicklable
 
 _CHUNK = 1 << 20
@@ -169,6 +169,7 @@ def tf_record_iterator(
     Raises:
         NotFoundError: there is no such file.
         DataLossError: a record is damaged or cut off; the message has its offset. Those before it are given first.
+        ResourceExhaustedError: a record of a packed file has more than 256 MiB, or than ACTORFLOW_MAX_UNPACKED_BYTES.
     """
     packing = TFRecordOptions.as_name(options)
     path = os.fspath(path)
@@ -184,10 +185,13 @@ def _records(file: IO[bytes], path: str, packing: str) -> Iterator[bytes]:
         unpacker = Unpacker(packing) if packing else None
         data, offset, wanted = b"", 0, 0
         while True:
-            more = file.read(max(wanted - len(data), _CHUNK))
-            at_end = not more
-            if unpacker is not None:
-                more = unpacker.feed(more)
+            want = max(wanted - len(data), _CHUNK)
+            if unpacker is None:
+                more = b"".join(_pieces(file, want))
+            else:
+                more = unpacker.take_from(file.read, min(want, most_unpacked()))
+                check_unpacked(len(data) + len(more), f"The record at byte {offset} of {path!r}")
+            at_end = len(more) < want if unpacker is None else unpacker.has_ended
             lost = None if unpacker is None else unpacker.damage
             data += more
             frames = tfrecord.split(data, at_end and lost is None)
@@ -197,3 +201,10 @@ def _records(file: IO[bytes], path: str, packing: str) -> Iterator[bytes]:
                 raise DataLossError(f"The record at byte {offset} of {path!r} is damaged: {damage}.")
             if at_end:
                 return
+
+
+def _pieces(file: IO[bytes], want: int) -> Iterator[bytes]:
+    """The next bytes of a file: the number that is wanted, or all. Memory is taken for those that are there."""
+    while want > 0 and (piece := file.read(min(want, 16 * _CHUNK))):
+        want -= len(piece)
+        yield piece

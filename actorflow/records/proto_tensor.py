@@ -20,6 +20,9 @@ _BY_CODE = {dtype.code: dtype for dtype in (*dtypes.ALL, *dtypes.NARROW)}
 _FLOATS, _DOUBLES, _STRINGS = {5: "<f4", 9: "<f4"}, {6: "<f8", 12: "<f8"}, 8
 _INTEGERS = {7, 10, 11, 16, 17}
 _HALVES = 13
+_LARGE, _LARGEST = 16 << 20, 256 << 20
+"""Bytes of a tensor that few values fill: beyond the first a single value is kept once, beyond the second several are refused."""
+_MOST_SIZES = 32  # of an array of numpy, in all its versions
 
 
 def write_tensor(array: Any, dtype: DType) -> bytes:
@@ -46,6 +49,15 @@ def read_tensor(message: bytes, content: Any = b"") -> tuple[DType, Any]:
     Raises:
         BrokenMessageError: it is no such message, or its values don't fit its shape.
     """
+    try:
+        return _read_tensor(message, content)
+    except BrokenMessageError:
+        raise
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        raise BrokenMessageError(f"The values of a tensor can't be read: {error}.") from None
+
+
+def _read_tensor(message: bytes, content: Any) -> tuple[DType, Any]:
     code = 0
     shape: tuple[int, ...] = ()
     values: list[Any] = []
@@ -73,12 +85,13 @@ def read_tensor(message: bytes, content: Any = b"") -> tuple[DType, Any]:
 
 def _shape(message: Any) -> tuple[int, ...]:
     sizes = []
-    for number, _, dimension in wire.fields(message):
-        if number == 2:
-            size = dict((n, v) for n, _, v in wire.fields(dimension)).get(1, 0)
-            if not isinstance(size, int) or size >= 2**40:
-                raise BrokenMessageError(f"A tensor's size is {size!r}.")
-            sizes.append(size)
+    for _, dimension in wire.typed(message, {2: BYTES}):
+        size = dict(wire.typed(dimension, {1: VARINT})).get(1, 0)
+        if size >= 2**40:
+            raise BrokenMessageError(f"A tensor's size is {size}.")
+        sizes.append(size)
+    if len(sizes) > _MOST_SIZES:
+        raise BrokenMessageError(f"A tensor has {len(sizes)} sizes; {_MOST_SIZES} are the most.")
     return tuple(sizes)
 
 
@@ -99,10 +112,17 @@ def _array(dtype: DType, shape: tuple[int, ...], content: Any, values: list[Any]
         found = np.array(values[::2], kind) + 1j * np.array(values[1::2], kind)
     else:
         found = np.array(values, np.int64 if dtype.is_integer else None).astype(kind)
-    if 0 < len(found) < count:  # the last value stands for all that follow
-        found = np.concatenate([found, np.repeat(found[-1:], count - len(found))])
-    elif not len(found) and count and dtype is not string:
-        found = np.zeros(count, kind)
+    if len(found) < count and (len(found) or dtype is not string):  # the last value stands for all that follow
+        size = count * kind.itemsize
+        if len(found) < 2 and size > _LARGE:  # a message of some bytes takes no gigabytes
+            return np.broadcast_to(found if len(found) else np.zeros(1, kind), shape)
+        if size > _LARGEST:
+            raise BrokenMessageError(
+                f"A {dtype} tensor of shape {shape} has {len(found)} values, of which the last stands for the rest: "
+                f"{size} bytes, of which {_LARGEST} are the most."
+            )
+        last = found[-1:] if len(found) else np.zeros(1, kind)
+        found = np.concatenate([found, np.repeat(last, count - len(found))])
     if len(found) != count:
         raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(found)} values.")
     return found.reshape(shape)

@@ -19,6 +19,7 @@ from actorflow.records.wire import (
     BYTES,
     BrokenMessageError,
     fields,
+    typed,
     write_double,
     write_doubles,
     write_field,
@@ -218,9 +219,8 @@ def tags(summary: bytes) -> list[str]:
     """The tags of a summary's values that have one. Raises InvalidArgumentError where the bytes are no summary."""
     found = []
     try:
-        for number, kind, value in fields(summary):
-            if number == 1 and kind == BYTES:
-                found += [_text(text) for n, k, text in fields(value) if n == 1 and k == BYTES and text]
+        for _, value in typed(summary, {1: BYTES}):
+            found += [_text(text) for _, text in typed(value, {1: BYTES}) if text]
     except BrokenMessageError as error:
         raise InvalidArgumentError(f"Could not parse one of the summary inputs: {error}") from None
     return found
@@ -235,10 +235,10 @@ def without_known_metadata(summary: bytes, known: set[str]) -> bytes:
     if b"J" not in summary:  # the key of the field
         return summary
     values = []
-    for number, _, value in fields(summary):
-        parts = list(fields(value))
-        tag = next((_text(part) for n, _, part in parts if n == 1), "")
-        if number == 1 and tag in known and any(n == 9 for n, _, _ in parts):
+    for number, value in typed(summary, {1: BYTES}):
+        parts = list(typed(value, {1: BYTES, 9: BYTES}))
+        tag = next((_text(part) for n, part in parts if n == 1), "")
+        if tag in known and any(n == 9 for n, _ in parts):
             value = _without(value, 9)
         known.add(tag)
         values.append(write_field(number, value))

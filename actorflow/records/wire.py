@@ -6,7 +6,7 @@ A varint and fixed-width field gives an int, a length-delimited one a slice of t
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,22 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, Any]]:
         if position > size or not number:
             raise BrokenMessageError(f"The message of {size} bytes is cut off in its field {number}.")
         yield number, kind, value
+
+
+def typed(data: bytes | memoryview, kinds: Mapping[int, int]) -> Iterator[tuple[int, Any]]:
+    """(number, value) of each field that has one of these numbers, with its wire type. Others are passed over, as by all readers
+    of Protocol Buffers: a field of another wire type belongs to no one.
+
+    Args:
+        data: the message.
+        kinds: the wire types by number.
+
+    Raises:
+        BrokenMessageError: the bytes are no message.
+    """
+    for number, kind, value in fields(data):
+        if kinds.get(number) == kind:
+            yield number, value
 
 
 def varint(data: bytes | memoryview, position: int) -> tuple[int, int]:

@@ -208,16 +208,13 @@ class Reader(BaseReader):
             region = part.region or Region.all_of(stored.shape)
             if region.whole != stored.shape:
                 raise InvalidArgumentError(f"{region} is no part of {part.name!r}, whose shape is {stored.shape}.")
-            values.append(part.make(stored, region.shape))
             entry = self._variables[part.name]
+            self._check_files(part.name, entry)
+            values.append(part.make(stored, region.shape))
             check()
             for piece in entry.slices:
                 if piece.meets(region):
-                    keys = [slice_key(part.name, piece, opened=opened) for opened in (False, True)]
-                    key = next((key for key in keys if key in self._table), None)
-                    if key is None:
-                        raise DataLossError(f"The checkpoint {self.prefix!r} lacks the slice {piece} of {part.name!r}.")
-                    piece.copy(self._value(part.name, self._table[key], check), region, values[-1])
+                    piece.copy(self._value(part.name, self._slice(part.name, piece), check), region, values[-1])
             if not entry.slices:
                 Region.all_of(stored.shape).copy(self._value(part.name, entry, check), region, values[-1])
         return values
@@ -227,16 +224,40 @@ class Reader(BaseReader):
             kind, _, rest = name.removeprefix(_OWN).partition("/")
             yield kind, rest, self._value(name, entry)
 
-    def _value(self, name: str, entry: Entry, check: Check = lambda: None) -> Any:
+    def _slice(self, name: str, piece: Region) -> Entry:
+        keys = [slice_key(name, piece, opened=opened) for opened in (False, True)]
+        entry = next((self._table[key] for key in keys if key in self._table), None)
+        if entry is None:
+            raise DataLossError(f"The checkpoint {self.prefix!r} lacks the slice {piece} of {name!r}.")
+        if entry.shape != piece.shape or entry.dtype is not self._variables[name].dtype:
+            raise DataLossError(
+                f"The slice {piece} of {name!r} in the checkpoint {self.prefix!r} has another shape or type."
+            )
+        return entry
+
+    def _check_files(self, name: str, entry: Entry) -> None:
+        """Raises DataLossError where a variable's bytes are not in its files: no memory is taken for what an index says."""
+        for place in [self._slice(name, piece) for piece in entry.slices] or [entry]:
+            with self._opened(place, name) as source:
+                if place.offset + place.size > source.size:
+                    raise DataLossError("it is cut off")
+
+    @contextmanager
+    def _opened(self, entry: Entry, name: str) -> Iterator[Source]:
+        """The file of an entry's bytes, which errors name."""
         file = f"{self._name}.data-{entry.shard:05d}-of-{self._shards:05d}"
         try:
             with self._store.open(file) as source, self._naming(file, name):
-                data, found = _bytes(source, entry, check)
-                if entry.dtype is string:
-                    return unpack(data.tobytes(), string, entry.shape, entry.checksum)
-                return numbers(data, found, entry.dtype, entry.shape, entry.checksum)
+                yield source
         except NotFoundError:
             raise DataLossError(f"The file {self._store.where(file)!r} of the checkpoint is missing.") from None
+
+    def _value(self, name: str, entry: Entry, check: Check = lambda: None) -> Any:
+        with self._opened(entry, name) as source:
+            data, found = _bytes(source, entry, check)
+            if entry.dtype is string:
+                return unpack(data.tobytes(), string, entry.shape, entry.checksum)
+            return numbers(data, found, entry.dtype, entry.shape, entry.checksum)
 
     @contextmanager
     def _naming(self, file: str, tensor: str = "") -> Iterator[None]:

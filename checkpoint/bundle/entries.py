@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,11 @@ from actorflow.errors import DataLossError
 from actorflow.formats.regions import Region
 from actorflow.records.crc32c import crc32c, mask
 from actorflow.records.wire import (
+    BYTES,
     FIXED32,
+    VARINT,
     BrokenMessageError,
-    fields,
+    typed,
     varint,
     write_field,
     write_int,
@@ -25,6 +27,8 @@ from actorflow.records.wire import (
 )
 
 _BY_CODE = {dtype.code: dtype for dtype in ALL}
+_KINDS = {1: VARINT, 2: BYTES, 3: VARINT, 4: VARINT, 5: VARINT, 6: FIXED32, 7: BYTES}
+_MOST_SIZES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,17 @@ class Entry:
     size: int
     checksum: int
     slices: tuple[Region, ...] = field(default=())
+
+    def check(self) -> None:
+        """Raises DataLossError where its bytes can't be those of its shape, before memory is taken for either."""
+        count = math.prod(self.shape)
+        if self.slices:
+            if not all(len(region.shape) == len(self.shape) and region.fits() for region in self.slices):
+                raise DataLossError(f"a slice is none of the shape {self.shape}")
+            if sum([math.prod(region.shape) for region in self.slices]) < count:
+                raise DataLossError(f"its slices are not all of the shape {self.shape}")
+        elif self.size < count + 4 if self.dtype is string else self.size != count * self.dtype.numpy_dtype.itemsize:
+            raise DataLossError(f"its shape {self.shape} is not that of its {self.size} bytes")
 
     def encode(self) -> bytes:
         """The entry as a message."""
@@ -60,7 +75,7 @@ def header(shards: int) -> bytes:
 
 def shards_of(data: bytes) -> int:
     """The number of files that a header names. Raises DataLossError for one that can't be."""
-    found = {number: value for number, _, value in _fields(data)}
+    found = dict(_fields(data, {1: VARINT, 2: VARINT}))
     if found.get(2):
         raise DataLossError("its numbers are big endian, which is not read")
     return int(found.get(1, 0))
@@ -71,7 +86,7 @@ def decode(data: bytes) -> Entry:
     values: dict[int, Any] = {}
     shape: tuple[int, ...] = ()
     slices: list[Region] = []
-    for number, _, value in _fields(data):
+    for number, value in _fields(data, _KINDS):
         if number == 2:
             shape = _shape(value)
         elif number == 7:
@@ -83,14 +98,16 @@ def decode(data: bytes) -> Entry:
         raise DataLossError(f"a tensor has the type {values.get(1, 0)}, which actorflow lacks")
     (checksum,) = struct.unpack("<I", values.get(6, b"\0\0\0\0"))
     place = values.get(3, 0), values.get(4, 0), values.get(5, 0)
-    if any(size < 0 for size in shape):
-        raise DataLossError(f"a tensor has the shape {shape}")
-    return Entry(dtype, shape, *place, checksum, tuple(slices))
+    if any(size < 0 for size in shape) or len(shape) > _MOST_SIZES:
+        raise DataLossError(f"a tensor has the shape {shape[:_MOST_SIZES]}")
+    entry = Entry(dtype, shape, *place, checksum, tuple(slices))
+    entry.check()
+    return entry
 
 
-def _fields(data: bytes) -> list[tuple[int, int, Any]]:
+def _fields(data: bytes, kinds: Mapping[int, int]) -> list[tuple[int, Any]]:
     try:
-        return list(fields(data))
+        return list(typed(data, kinds))
     except BrokenMessageError as error:
         raise DataLossError(f"an entry is damaged: {error.message}") from None
 
@@ -100,14 +117,14 @@ def _signed(value: int) -> int:
 
 
 def _shape(message: bytes) -> tuple[int, ...]:
-    dims = [value for number, _, value in _fields(message) if number == 2]
-    return tuple([_signed(next((v for n, _, v in _fields(dim) if n == 1), 0)) for dim in dims])
+    dims = [value for _, value in _fields(message, {2: BYTES})]
+    return tuple([_signed(next((size for _, size in _fields(dim, {1: VARINT})), 0)) for dim in dims])
 
 
 def _region(message: bytes, shape: tuple[int, ...]) -> Region:
     begin, sizes = [], []
-    for whole, (_, _, extent) in zip(shape, _fields(message)):
-        found = {number: value for number, _, value in _fields(extent)}
+    for whole, (_, extent) in zip(shape, _fields(message, {1: BYTES})):
+        found = dict(_fields(extent, {1: VARINT, 2: VARINT}))
         begin.append(int(found.get(1, 0)))
         sizes.append(int(found.get(2, whole)))
     return Region(shape, tuple(begin), tuple(sizes))

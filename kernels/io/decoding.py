@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from actorflow.dtypes import DType, as_dtype, in_words, string
-from actorflow.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
+from actorflow.errors import DataLossError, InvalidArgumentError
 from actorflow.records import csv
 from actorflow.records.proto_tensor import example_from_json, read_tensor, write_tensor
-from actorflow.records.unpacking import Unpacker, most_unpacked
+from actorflow.records.unpacking import Unpacker, check_unpacked, most_unpacked
 from actorflow.registry.kernel import kernel
 
 from ..strings.objects import as_arrays, mapped
@@ -127,10 +128,6 @@ def _reader(default: Any) -> Callable[[bytes], Any]:
     return read
 
 
-_PIECE = 16 << 10
-"""Bytes that are unpacked at a time."""
-
-
 @kernel("DecodeCompressed")
 def decode_compressed(xp: Any, data: Any, *, compression_type: str) -> Any:
     strings = as_arrays(data)
@@ -141,20 +138,13 @@ def decode_compressed(xp: Any, data: Any, *, compression_type: str) -> Any:
 
 def _unpack(packed: bytes, packing: str) -> bytes:
     unpacker, most = Unpacker(packing), most_unpacked()
-    parts: list[bytes] = []
-    size = 0
-    for at in range(0, len(packed), _PIECE):
-        parts.append(unpacker.feed(packed[at : at + _PIECE]))
-        size += len(parts[-1])
-        if size > most:
-            raise ResourceExhaustedError(
-                f"The string of {len(packed)} bytes unpacks to more than {most}, which is the most.",
-                hint="If it is to be trusted, set ACTORFLOW_MAX_UNPACKED_BYTES to a larger number.",
-            )
+    unpacker.feed(packed)
     unpacker.feed(b"")
+    data = unpacker.take(most + 1)
+    check_unpacked(len(data), f"The string of {len(packed)} bytes")
     if unpacker.damage is not None:
         raise DataLossError(f"The string of {len(packed)} bytes can't be unpacked: {unpacker.damage}.")
-    return b"".join(parts)
+    return data
 
 
 @kernel("DecodeJSONExample")
@@ -186,14 +176,17 @@ def parse_tensor(xp: Any, serialized: Any, *, out_type: DType) -> Any:
     return array if dtype is string else xp.asarray(array)
 
 
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
 @kernel("DecodeNpy")
 def decode_npy(xp: Any, contents: Any, *, out_type: DType) -> Any:
     data = as_arrays(contents).item()
     try:
-        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, OverflowError, MemoryError) as error:
+        array = _array_of(data)
+    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError) as error:
         raise InvalidArgumentError(
-            f"The string of {len(data)} bytes is no .npy file that can be read: {error}."
+            f"The string of {len(data)} bytes is no .npy file that can be read: {error or type(error).__name__}."
         ) from None
     try:
         dtype = as_dtype(array.dtype)
@@ -202,3 +195,16 @@ def decode_npy(xp: Any, contents: Any, *, out_type: DType) -> Any:
     if dtype is not out_type or array.dtype.kind in "SU":
         raise InvalidArgumentError(f"The .npy file holds {array.dtype}, but {out_type} is asked for.")
     return xp.asarray(np.ascontiguousarray(array, array.dtype.newbyteorder("=")))
+
+
+def _array_of(data: bytes) -> Any:
+    """The array of a .npy file. Its bytes are counted before memory is taken for its shape. Raises ValueError and others."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"its version is {version}, in which numpy writes records with fields alone")
+    shape, _, dtype = _HEADERS[version](file)
+    size = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or size > len(data) - file.tell():
+        raise ValueError(f"its shape {shape} of {dtype} is not that of its {len(data) - file.tell()} bytes")
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)

@@ -149,7 +149,7 @@ class SavedTable(Table):
         if not state:
             self.insert([], [], clear=True)
             return
-        arrays = [read_tensor(value)[1] for _, _, value in wire.fields(state)]
+        arrays = [read_tensor(value)[1] for _, value in wire.typed(state, {1: wire.BYTES, 2: wire.BYTES})]
         self.insert(*self.pairs(*arrays), clear=True)
 
 

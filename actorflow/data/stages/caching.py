@@ -13,6 +13,7 @@ from actorflow import machine
 from actorflow.data.node import array
 from actorflow.data.spec import Element
 from actorflow.data.stage import EndOfSequence, OneInput, Source, Stage, pack, stage, unpack
+from actorflow.errors import DataLossError
 from actorflow.records import roots, tfrecord
 from actorflow.records.formats import TFRecords
 from actorflow.records.reading.opening import on_thread, os_errors
@@ -110,7 +111,17 @@ class CachedInFile(Source, Cache):
         records = self.reader.take_ready(most)
         if not records:
             _, records = await self.reader.read(1, self._file, self.running.roots)
-        return [unpack(msgpack.unpackb(record, raw=False)) for record in records]
+        try:
+            elements = [unpack(msgpack.unpackb(record, raw=False)) for record in records]
+            misfit = next((e for e in elements if len(e) != len(self.node.spec.leaves)), None)
+            if misfit is not None:
+                raise ValueError(f"it has {len(misfit)} parts, not {len(self.node.spec.leaves)}")
+            return elements
+        except Exception as error:  # of msgpack, of numpy, of the functions that make datasets
+            raise DataLossError(
+                f"A record of the cache {self.path!r} is no element of a dataset: {error}.",
+                hint="Another program has written the file, or another version of this one. Remove it, and it is made anew.",
+            ) from error
 
     async def _file(self) -> str:
         assert self.reader is not None

@@ -26,7 +26,7 @@ def constant(node: Node) -> Any:
     if "value" in attrs:
         return attrs["value"]
     if "sparse_value" in attrs:
-        return dense(attrs["sparse_value"], node.scope.file.folder)
+        return dense(attrs["sparse_value"], node.scope.file)
     for name, kind in (
         ("value_int", np.int64),
         ("value_ints", np.int64),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from actorflow.records import wire
-from actorflow.records.messages.values import ZERO, Field, checked, checked_array, read, write
+from actorflow.records.messages.values import WIRE, ZERO, Field, checked, checked_array, read, write
+from actorflow.records.wire import BYTES, VARINT
 
 if TYPE_CHECKING:
     from actorflow.records.messages.message import Message
@@ -106,17 +107,18 @@ class MapOf(dict[Any, Any]):
     def MergeFrom(self, other: Mapping[Any, Any]) -> None:
         self.update(other)
 
-    def parse(self, entry: Any) -> None:
-        """Takes an entry from the wire."""
+    def parse(self, entry: Any, depth: int) -> None:
+        """Takes an entry from the wire, of a message that lies so deep within others."""
         field = self._field
         key: Any = ZERO.get(field.key, 0)
         value: Any = field.kind() if field.is_message else ZERO.get(field.kind, 0)
-        for number, _, content in wire.fields(entry):
+        kinds = {1: WIRE.get(field.key, VARINT), 2: BYTES if field.is_message else WIRE.get(field.kind, VARINT)}
+        for number, content in wire.typed(entry, kinds):
             if number == 1:
                 key = read(self._key, content)
-            elif number == 2 and field.is_message:
-                value.MergeFromString(content)
-            elif number == 2:
+            elif field.is_message:
+                value._merge(content, depth)
+            else:
                 value = read(field, content)
         self._keep(key, value)
 

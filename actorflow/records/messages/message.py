@@ -271,7 +271,7 @@ class Message:
             self._clear_others(name, field)
             place = getattr(self, name)
             if field.key:
-                place.parse(value)
+                place.parse(value, depth + 1)
             elif field.repeated:
                 made = field.kind()
                 made._merge(value, depth + 1)

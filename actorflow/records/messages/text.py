@@ -82,7 +82,10 @@ def read_text(text: str | bytes, message: Message) -> Message:
     Raises:
         BrokenMessageError: the text is no such message, or has none of its fields; the line is named.
     """
-    reader = _Reader(text.decode() if isinstance(text, bytes) else text)
+    try:
+        reader = _Reader(text.decode() if isinstance(text, bytes) else text)
+    except UnicodeDecodeError as error:
+        raise BrokenMessageError(f"The text is no UTF-8 at byte {error.start}.") from None
     _fields(reader, message, "")
     if reader.passed_over and not message.ListFields():
         raise BrokenMessageError(reader.passed_over)

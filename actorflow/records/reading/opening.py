@@ -46,6 +46,10 @@ KINDS: Mapping[int, type[OpError]] = {
 """The errors here that stand for those of the operating system; others are unknown."""
 
 
+_MOST_AT_ONCE = 16 << 20
+"""Bytes that are read at once: memory is taken for those that are there, whatever a file says of itself."""
+
+
 @contextmanager
 def os_errors(path: str, doing: str, kinds: Mapping[int, type[OpError]] = KINDS) -> Iterator[None]:
     """Gives an error of the operating system its name here."""
@@ -117,7 +121,7 @@ def read_fully(fd: int, count: int, *, to_end: bool = False) -> bytes:
     """`count` bytes, or fewer at the end of the file; with `to_end` all that come, `count` being a guess."""
     parts: list[bytes] = []
     while count > 0 or to_end:
-        part = os.read(fd, max(count, 4096) if to_end else count)
+        part = os.read(fd, min(max(count, 4096), _MOST_AT_ONCE) if to_end else min(count, _MOST_AT_ONCE))
         if not part:
             break
         parts.append(part)

@@ -8,9 +8,11 @@ chunk has arrived, so that a read that is cancelled takes nothing away.
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from actorflow.errors import DataLossError, InvalidArgumentError, OpError
@@ -19,7 +21,7 @@ from actorflow.records.formats import FixedLength, Format, Piece, Position
 from actorflow.records.reading.fair_lock import FairLock
 from actorflow.records.reading.opening import on_thread, opened, read_fully
 from actorflow.records.roots import FileRoots
-from actorflow.records.unpacking import Unpacker
+from actorflow.records.unpacking import Unpacker, check_unpacked, most_unpacked
 
 CHUNK = 1 << 20
 NextFile = Callable[[], Awaitable[str]]
@@ -57,7 +59,12 @@ def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, ro
             os.lseek(fd, at.offset, os.SEEK_SET)
             data = read_fully(fd, want)
             return stream, how.split(data, at, len(data) < want)
-        stream = _unpack(stream, fd, packing, at.offset, want)
+        bound = (
+            sys.maxsize if isinstance(how, FixedLength) else most_unpacked()
+        )  # a length that the program says is believed
+        stream = _unpack(stream, fd, packing, at.offset, min(want, bound))
+        if len(stream.unpacked) > bound:
+            check_unpacked(len(stream.unpacked), f"The record at byte {at.offset} of {stream.path!r}")
     damage = stream.unpacker.damage if stream.unpacker is not None else None
     piece = how.split(stream.unpacked, at, stream.ended and damage is None)
     used = min(piece.next.offset - at.offset, len(stream.unpacked))
@@ -68,24 +75,21 @@ def _load(stream: Stream, packing: str, at: Position, want: int, how: Format, ro
 def _unpack(stream: Stream, fd: int, packing: str, start: int, want: int) -> Stream:
     """`stream` from `start` on, with at least `want` bytes unpacked, if there are that many."""
     unpacker = Unpacker(packing) if stream.unpacker is None else stream.unpacker.copy()  # the old one may be used again
-    offset, parts, ended, position = stream.offset, [stream.unpacked], stream.ended, stream.packed_offset
-    os.lseek(fd, position, os.SEEK_SET)
+    offset, parts = stream.offset, [stream.unpacked]
+    os.lseek(fd, stream.packed_offset, os.SEEK_SET)
     size = len(stream.unpacked)
-    while not ended and offset + size < start + want:
-        packed = os.read(fd, CHUNK // 4)
-        position += len(packed)
-        parts.append(unpacker.feed(packed))
+    while not unpacker.has_ended and offset + size < start + want:
+        parts.append(unpacker.take_from(partial(os.read, fd), min(CHUNK, start + want - offset - size)))
         size += len(parts[-1])
-        ended = not packed or unpacker.damage is not None
         if offset + size <= start:  # on the way to where reading was restored
             offset, size, parts = offset + size, 0, []
     return replace(
         stream,
         offset=start,
         unpacked=b"".join(parts)[start - offset :],
-        packed_offset=position,
+        packed_offset=os.lseek(fd, 0, os.SEEK_CUR),
         unpacker=unpacker,
-        ended=ended,
+        ended=unpacker.has_ended,
     )
 
 
@@ -233,10 +237,11 @@ class ReaderState:
         Raises:
             InvalidArgumentError: it is no such state.
         """
-        found: dict[int, Any] = {number: value for number, _, value in wire.fields(state)}
+        kinds = {number: wire.BYTES if number == 4 else wire.VARINT for number in range(1, 7)}
+        found: dict[int, Any] = dict(wire.typed(state, kinds))
         counts = [found.get(number, 0) for number in (1, 2, 3, 5, 6)]
         path = found.get(4, b"")
-        if not isinstance(path, bytes) or not all(isinstance(n, int) and 0 <= n < 2**63 for n in counts):
+        if not all(0 <= n < 2**63 for n in counts):
             raise InvalidArgumentError(f"The state of {len(state)} bytes is none of a reader.")
         started, completed, produced, offset, number = counts
         if started != completed + bool(path):

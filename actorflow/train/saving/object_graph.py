@@ -144,7 +144,7 @@ class Keys:
     def _number(self, way: str) -> int | None:
         number = 0
         for name in way.split("/") if way else ():
-            children = self._nodes[number].children if number < len(self._nodes) else ()
+            children = self._nodes[number].children if 0 <= number < len(self._nodes) else ()
             found = next((c.node_id for c in children if c.local_name.replace("/", ".") == name), None)
             if found is None:
                 return None
