@@ -152,4 +152,4 @@ for _name, _op in (
 ):
     _operator(_op, _name)
 
-declare.run_at_once((EagerTensor, EagerVariable), call)
+declare.call_instead((EagerTensor, EagerVariable), call)

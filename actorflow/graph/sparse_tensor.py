@@ -171,6 +171,17 @@ class SparseTensor:
     def __to_components__(self, value: Any) -> Sequence[Any]:
         return tuple(value)
 
+    def with_values(self, values: TensorLike) -> SparseTensor:
+        """A sparse tensor with other values at the same places.
+
+        Example:
+            >>> x = af.SparseTensor([[0, 1]], [7.0], [2, 3])
+            >>> af.sparse_tensor_to_dense(x.with_values(x.values * 2.0))
+            [[ 0. 14.  0.]
+             [ 0.  0.  0.]]
+        """
+        return SparseTensor(self.indices, values, self.dense_shape)
+
     def __mul__(self, other: Any) -> SparseTensor:
         return overloads._functions["sparse_multiply"](self, other)  # type: ignore[no-any-return]
 

@@ -92,8 +92,8 @@ class Op(Generic[P, R]):
         """Calls on tensors that have values, ready to run (`actorflow.eager.dispatch`)."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if args and type(args[0]) in _with_values:
-            made = _run_at_once(self, args, kwargs)
+        if args and (instead := _instead.get(type(args[0]))) is not None:
+            made = instead(self, args, kwargs)
             if made is not NotImplemented:
                 return made  # type: ignore[no-any-return]
         definition = self.definition
@@ -180,20 +180,15 @@ class Op(Generic[P, R]):
         return f"<op {self.definition.signature}>"
 
 
-_with_values: set[type] = set()
+_instead: dict[type, Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]] = {}
 
 
-_run_at_once: Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]
-
-
-def run_at_once(
+def call_instead(
     kinds: Iterable[type], function: Callable[[Op[Any, Any], Sequence[Any], Mapping[str, Any]], Any]
 ) -> None:
     """Calls `function(op, args, kwargs)` for each op whose first input is of one of the types `kinds`. If that gives
     NotImplemented, the call goes on as any other: to the graph of its inputs."""
-    global _run_at_once
-    _with_values.update(kinds)
-    _run_at_once = function
+    _instead.update(dict.fromkeys(kinds, function))
 
 
 def _intended_name(name: str) -> str:

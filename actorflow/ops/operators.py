@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from actorflow.graph import overloads
 from actorflow.graph.convert import symbolic_dtype
+from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.index import getitem
+from actorflow.ops.declare import Op, call_instead
 from actorflow.ops.math import arithmetic, logic, matmul
 from actorflow.ops.math import elementwise as unary
 from actorflow.ops.math import logic as bitwise
@@ -61,3 +63,16 @@ overloads.register(
         "sparse_divide": _sparse("sparse_divide"),
     }
 )
+
+
+_ON_VALUES = ("Neg", "Sign", "Square", "Sqrt", "Erf", "Tanh")
+"""Functions that are 0 at 0, and so take sparse tensors as TensorFlow's do."""
+
+
+def _on_values(called: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    if called.definition.type not in _ON_VALUES:
+        return NotImplemented
+    return args[0].with_values(called(args[0].values, *args[1:], **kwargs))
+
+
+call_instead((SparseTensor,), _on_values)

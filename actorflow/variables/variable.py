@@ -384,8 +384,8 @@ class Variable(Assignments, metaclass=Created):
 
     # Writing, beside `Assignments`
 
-    def load(self, value: Any, session: Any) -> None:
-        """Assigns a value of Python through a blocking session, without adding to the graph.
+    def load(self, value: Any, session: Any = None) -> None:
+        """Assigns a value of Python through a blocking session, the innermost one unless given, without adding to the graph.
 
         Example:
             >>> with af.Graph().as_default(), af.blocking.Session() as blocking:
@@ -394,7 +394,7 @@ class Variable(Assignments, metaclass=Created):
             ...     print(blocking.run(v))
             [1. 2.]
         """
-        session.run(self._initializer, {self._initializer.inputs[1]: value})
+        self._initializer.run({self._initializer.inputs[1]: value}, session)
 
     # As a slice of a larger variable
 

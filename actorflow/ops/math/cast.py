@@ -7,6 +7,7 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.dtypes import ANY, COMPLEX, STRING, DType, DTypeLike, as_dtype
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.arriving import divided
 from actorflow.ops.declare import op
@@ -39,6 +40,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """`x` with the element type `dtype` (`tf.cast`); x itself where it has it already.
 
+    A sparse tensor gives a sparse one.
+
     Floats lose their fraction on the way to integers, integers wrap around, what is not zero is true, and complex
     numbers lose their imaginary part.
 
@@ -52,6 +55,9 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
         TypeError: one of the two types is `string`.
     """
     target = as_dtype(dtype).base_dtype
+    if isinstance(x, SparseTensor):
+        same = x.dtype is target
+        return x if same else x.with_values(cast(x.values, target, name))  # type: ignore[return-value]
     tensor = convert_to_tensor(x)
     return tensor if tensor.dtype is target else cast_op(tensor, DstT=target, name=name)
 

@@ -7,6 +7,7 @@ from typing import Any
 from actorflow import dtypes as dt
 from actorflow.dtypes import FLOATING, INEXACT, NUMERIC, REAL, SIGNED
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.arriving import divided, scaled
 from actorflow.ops.declare import op
@@ -46,12 +47,14 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 @public("af", "af.math")
 def abs(x: TensorLike, name: str | None = None) -> Tensor:
-    """|x|, elementwise; of complex numbers their magnitude, which is float32 or float64.
+    """|x|, elementwise; of complex numbers their magnitude, which is float32 or float64. A sparse tensor gives one.
 
     Example:
         >>> af.abs([-1.5, 2.0]), af.abs([3 + 4j])
         ([1.5 2. ], [5.])
     """
+    if isinstance(x, SparseTensor):
+        return x.with_values(abs(x.values, name))  # type: ignore[return-value]
     tensor = convert_to_tensor(x)
     return complex_abs(tensor, name=name) if tensor.dtype.is_complex else abs_op(tensor, name=name)
 

@@ -38,9 +38,9 @@ def compute_gradient(
         [2. 4.]
 
     Args:
-        x: a real tensor that can be fed, or a list of them.
+        x: a tensor that can be fed, or a list of them. A complex number counts as two real ones.
         x_shape: its shape, or theirs.
-        y: a real tensor.
+        y: a tensor of real or complex numbers.
         y_shape: its shape.
         x_init_value: where the slopes are looked at; between -1 and 1 at random unless given.
         delta: the step of the differences.
@@ -64,13 +64,14 @@ def compute_gradient(
     given = x_init_value if several else None if x_init_value is None else [x_init_value]
     rng = np.random.default_rng()
     values = [
-        np.array(rng.uniform(-1, 1, shape) if given is None else given[i], source.dtype.numpy_dtype)
+        np.array(rng.uniform(-1, 1, shape) if given is None else given[i], source.dtype.numpy_dtype, order="C")
         for i, (source, shape) in enumerate(zip(sources, shapes))
     ]
     with y.graph.as_default():
         slope = placeholder(y.dtype, tuple(y_shape))
         made = [None if each is None else convert_to_tensor(each) for each in gradients(y, sources, slope)]
     feeds = {**(extra_feed_dict or {}), **dict(zip(sources, values))}
+    count = math.prod(y_shape) * (2 if y.dtype.is_complex else 1)
     found = []
     for source, value, slopes in zip(sources, values, made):
         if slopes is None:
@@ -78,7 +79,7 @@ def compute_gradient(
         found.append(
             (
                 _of_graph(session, slopes, slope, value, y_shape, feeds),
-                _of_steps(session, y, math.prod(y_shape), source, value, delta, feeds),
+                np.array(_of_steps(session, y, source, value, delta, feeds)).reshape(_numbers(value).size, count),
             )
         )
     return found if several else found[0]
@@ -115,20 +116,27 @@ def compute_gradient_error(
 
 def _of_graph(session: Session, slopes: Any, slope: Tensor, value: Any, shape: Sequence[int], feeds: Any) -> Any:
     columns = []
-    for place in np.ndindex(*shape):
-        one = np.zeros(tuple(shape), slope.dtype.numpy_dtype)
-        one[place] = 1
-        columns.append(np.asarray(session.run(slopes, {**feeds, slope: one})).reshape(-1))
-    return np.stack(columns, 1) if columns else np.zeros((value.size, 0), value.dtype)
+    one = np.zeros(tuple(shape), slope.dtype.numpy_dtype)
+    for place in range(_numbers(one).size):
+        _numbers(one)[place] = 1
+        columns.append(_numbers(np.array(session.run(slopes, {**feeds, slope: one}), order="C")))
+        _numbers(one)[place] = 0
+    return np.stack(columns, 1) if columns else np.zeros((_numbers(value).size, 0), _numbers(value).dtype)
 
 
-def _of_steps(session: Session, y: Tensor, size: int, source: Tensor, value: Any, delta: float, feeds: Any) -> Any:
+def _of_steps(session: Session, y: Tensor, source: Tensor, value: Any, delta: float, feeds: Any) -> Any:
     rows = []
-    for place in np.ndindex(*value.shape):
+    for place in range(_numbers(value).size):
         ends = []
         for step in (delta, -delta):
             moved = value.copy()
-            moved[place] += step
-            ends.append(np.asarray(session.run(y, {**feeds, source: moved}), np.float64).reshape(-1))
+            _numbers(moved)[place] += step
+            ends.append(_numbers(np.array(session.run(y, {**feeds, source: moved}), order="C")).astype(np.float64))
         rows.append((ends[0] - ends[1]) / (2 * delta))
-    return np.array(rows).reshape(value.size, size)
+    return rows
+
+
+def _numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The numbers of an array in a row, which shares its memory: two for each complex number."""
+    flat = array.reshape(-1)
+    return flat.view(flat.real.dtype) if array.dtype.kind == "c" else flat
