@@ -14,6 +14,7 @@ from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
+from actorflow.shapes import TensorShape
 
 _CONVERSIONS: list[tuple[int, type | tuple[type, ...], Callable[..., Any]]] = []
 """Registered functions with their priorities, in the order in which they are asked."""
@@ -189,6 +190,10 @@ def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = N
     """`value` as a read-only numpy array of a tensor's element type (see `convert_to_tensor`)."""
     if not isinstance(value, (np.ndarray, np.generic)) and is_foreign(value):
         value = _taken(value)
+    if isinstance(value, TensorShape):
+        if not value.is_fully_defined():
+            raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
+        value = np.array(value.as_list(), np.int32 if dtype is None else dtype.numpy_dtype)
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind in "SUO" or dtype is dtypes.string:
             return _strings(value)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import DType, as_dtype
+from actorflow.dtypes import DType, as_dtype, float32, int32, string
+from actorflow.dtypes import bool as bool_dtype
 from actorflow.errors import with_topic
 from actorflow.graph.convert import as_array, convert_to_tensor, is_symbolic, read_reference, symbolic_dtype
 from actorflow.graph.graph import Graph
@@ -27,7 +28,7 @@ def convert_inputs(definition: OpDef, values: Sequence[Any], graph: Graph) -> li
     if any([spec.group and spec.group not in known for spec in definition.inputs]):
         values = [_decided(spec, value, known, graph) for spec, value in zip(definition.inputs, values, strict=True)]
     for spec, value in zip(definition.inputs, values, strict=True):
-        if spec.group and spec.group not in known and any(map(_is_empty, _parts(spec, value))):
+        if spec.group and spec.group not in known and any(map(is_empty, _parts(spec, value))):
             _decide_by_sibling(definition, values, spec, known)
     inputs: list[Tensor] = []
     for spec, value in zip(definition.inputs, values, strict=True):
@@ -43,11 +44,11 @@ def convert_inputs(definition: OpDef, values: Sequence[Any], graph: Graph) -> li
     return inputs
 
 
-def _is_empty(value: Any) -> bool:
+def is_empty(value: Any) -> bool:
     """Whether a value has neither elements nor a type that somebody chose."""
     if isinstance(value, np.ndarray):
         return value.size == 0 and value.dtype == np.float64
-    return isinstance(value, (list, tuple)) and all(map(_is_empty, value))
+    return isinstance(value, (list, tuple)) and all(map(is_empty, value))
 
 
 def _parts(spec: InputDef, value: Any) -> Sequence[Any]:
@@ -59,9 +60,12 @@ def _decide_by_sibling(definition: OpDef, values: Sequence[Any], empty: InputDef
     """Gives the group of an input without elements the type of the first value in it that has some."""
     for spec, value in zip(definition.inputs, values, strict=True):
         for part in _parts(spec, value):
-            if spec.group == empty.group and spec.kind != "ref" and not _is_empty(part):
+            if spec.group == empty.group and spec.kind != "ref" and not is_empty(part):
                 known[empty.group] = as_dtype(as_array(part, None, spec.prefer).dtype)
                 return
+    kinds = [dtype for dtype in (empty.prefer, float32, int32, bool_dtype, string) if dtype in empty.allowed]
+    if kinds and kinds[0] is not float32:
+        known[empty.group] = kinds[0]  # TensorFlow's float32 is no type that the op takes
 
 
 def _as_allowed(spec: InputDef, value: Any) -> Any:
@@ -70,7 +74,7 @@ def _as_allowed(spec: InputDef, value: Any) -> Any:
     wanted = spec.prefer
     if not isinstance(value, (np.ndarray, np.generic)) or wanted is None or value.dtype.kind in "SUO":
         return value
-    empty = _is_empty(value)
+    empty = is_empty(value)
     if as_dtype(value.dtype) in spec.allowed and not empty:
         return value
     target = wanted.numpy_dtype

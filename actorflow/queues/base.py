@@ -207,8 +207,7 @@ class QueueBase:
         with composite(name, self._called(None, what), self._queue_ref) as scope:
             values = self._components(vals)
             tensors = [
-                convert_to_tensor(value, dtype, f"component_{i}")
-                for i, (value, dtype) in enumerate(zip(values, self._dtypes, strict=True))
+                _component(value, dtype, i) for i, (value, dtype) in enumerate(zip(values, self._dtypes, strict=True))
             ]
             for i, (tensor, shape) in enumerate(zip(tensors, self._shapes)):
                 given = tensor.static_shape
@@ -324,3 +323,12 @@ def _common(left: Shape, right: Shape) -> Shape:
     if left is None or right is None or len(left) != len(right):
         return None
     return tuple(a if a == b else None for a, b in zip(left, right, strict=True))
+
+
+def _component(value: Any, dtype: DType, number: int) -> Tensor:
+    """A component as a tensor. Raises ValueError for a tensor of another type, as TensorFlow's queues do."""
+    if isinstance(value, Tensor) and value.dtype.base_dtype is not dtype:
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtype.name} for {value.name}, which has type {value.dtype}."
+        )
+    return convert_to_tensor(value, dtype, f"component_{number}")

@@ -313,8 +313,8 @@ def create_partitioned_variables(
     Args:
         shape: the shape of the whole, fully known.
         slicing: the number of slices along each dimension, of which one at most is more than 1.
-        initializer: `f(shape, dtype)`, or a value of the whole's shape.
-        dtype: the type of the values.
+        initializer: `f(shape, dtype)`, or a value of the whole's shape, whose type is that of the variable.
+        dtype: the type of the values of a function.
         trainable: whether optimizers change the slices.
         collections: the collections that list the slices; GLOBAL_VARIABLES unless given.
         name: the name of the whole; "PartitionedVariable", made unique, unless given. Slice `i` is `name/part_i`.
@@ -334,7 +334,8 @@ def create_partitioned_variables(
         )
     if not shape:
         raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {list(shape)}")
-    _check_type(initializer, dtype)
+    if not callable(initializer):
+        dtype = symbolic_dtype(initializer) or as_array(initializer).dtype
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
         made = get_by_full_name(
             scope.name,

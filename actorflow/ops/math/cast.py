@@ -298,4 +298,6 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
         [1.-2.j]
     """
     tensor = convert_to_tensor(x)
+    if tensor.dtype.kind not in "biufc":
+        raise TypeError(f"Expected numeric or variant tensor, got dtype {tensor.dtype!r}: conj takes numbers.")
     return conj_op(tensor, name=name) if tensor.dtype.is_complex else tensor

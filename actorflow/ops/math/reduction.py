@@ -8,8 +8,10 @@ import numpy as np
 
 from actorflow import dtypes as dt
 from actorflow.dtypes import BOOLEAN, INDEX, NUMERIC, REAL
+from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
+from actorflow.ops.arguments import is_empty
 from actorflow.ops.building import known_value, small_constant
 from actorflow.ops.declare import Op, op
 from actorflow.ops.math.cast import cast
@@ -209,7 +211,9 @@ def _reduce(
     reduction_indices: Any,
     keep_dims: bool | None,
 ) -> Tensor:
-    source, keep = convert_to_tensor(input_tensor), _keep(keepdims, keep_dims)
+    keep = _keep(keepdims, keep_dims)
+    only_bools = reducer in (all_op, any_op) and is_empty(input_tensor)
+    source = convert_to_tensor(input_tensor, bool_dtype if only_bools else None)
     result = reducer(source, _axis_of(source, axis, reduction_indices), keep_dims=keep, name=name)
     if axis is None and reduction_indices is None and not keep:
         result.set_shape(())
