@@ -101,6 +101,9 @@ class SessionRunHook:
     In a training with `await`, `session.run` gives an awaitable: a hook that runs something is an `async def`. In a
     blocking one the hook is called in the user's thread, and `session.run` gives the values.
 
+    The fetches of `before_run` are those of the step itself. So a variable, such as the global step, has the value
+    before the step's update; `run_context.session.run(v)` in `after_run` gives the value after it.
+
     Example:
         >>> class Losses(af.train.SessionRunHook):
         ...     def before_run(self, run_context):

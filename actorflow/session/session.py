@@ -239,6 +239,10 @@ class Session(Inspection):
     ) -> Coroutine[Any, Any, Any]:
         """Runs what `fetches` needs, and gives their values in the same structure.
 
+        A variable that is fetched beside its update has the value before it: reads are snapshots, and wait for nothing that the
+        program does not name. The result of the update is the value after it, and so is `v.read_value()` under
+        `control_dependencies([update])`.
+
         Args:
             fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of these.
                 The handle of a queue gives its container and name.

@@ -74,6 +74,8 @@ class Session(_blocking.Session):
     ) -> Any:
         """Runs what `fetches` needs, and gives their values in the same structure.
 
+        A variable that is fetched beside its update has the value before it; see `actorflow.Session.run`.
+
         Args:
             fetches: a tensor, a variable, an operation (gives None), the name of one, or a list, tuple or dict of
                 these.
