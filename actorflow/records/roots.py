@@ -28,7 +28,8 @@ def check(path: str | bytes, roots: FileRoots) -> str:
         names = ", ".join([os.fspath(root) for root in roots]) or "none"
         raise PermissionDeniedError(
             f"The file {given!r} is outside of the roots that nodes may touch, which are: {names}.",
-            hint="Move the file below a root, or have the process configured with another one.",
+            hint="Move the file below a root, or start the task with another one: `actorflow worker --files FOLDER`, "
+            "`Server(file_roots=[FOLDER])`, `Session(file_roots=[FOLDER])`.",
         )
     return real
 

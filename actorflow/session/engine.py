@@ -112,6 +112,9 @@ class Engine(Protocol):
     def tasks(self) -> list[TaskState]:
         """The nodes that are ready, run or wait."""
 
+    def allow_files(self, folder: str) -> None:
+        """Lets ops use a folder, as far as this process is the one to allow it."""
+
     def statistics(self) -> SessionStatistics: ...
 
     async def close(self) -> None:

@@ -181,6 +181,9 @@ class LocalEngine:
                 for device in self._devices:
                     device.close()
 
+    def allow_files(self, folder: str) -> None:
+        """Has nothing to do: the session's own `file_roots` say what its ops may use."""
+
     def abandon(self) -> None:
         for device in self._devices:
             device.close()

@@ -202,6 +202,8 @@ class Supervisor:
             await self._cluster.allow_files(self.model.folder)
         self._session = Session(target, self.graph, credentials=self._credentials, **self._session_options)
         engine = self._session._engine
+        if self.model.folder is not None:
+            engine.allow_files(self.model.folder)
         self._classifier = FailureClassifier(
             self._gate,
             self.model,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgpack
 
+from actorflow.cluster.client import own_servers
 from actorflow.cluster.client.in_flight import InFlightSteps, WaitReports
 from actorflow.cluster.client.remote_session import RemotePlan, RemoteSession
 from actorflow.cluster.config.credentials import Credentials
@@ -291,6 +292,10 @@ class RemoteEngine(StepCounts):
                 if scope.cancelled_caught:
                     _LOG.info("a checkpoint is made while steps run", steps=self.admission.inflight)
             yield
+
+    def allow_files(self, folder: str) -> None:
+        """Lets the target use a folder, if it is a server of this process; others were started with theirs."""
+        own_servers.allow_files(self.target.address, folder)
 
     def statistics(self) -> SessionStatistics:
         return replace(

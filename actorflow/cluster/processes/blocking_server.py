@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from actorflow.cluster import server as asynchronous
+from actorflow.cluster.client import own_servers
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.listening import Reservation
@@ -22,13 +23,6 @@ if TYPE_CHECKING:
     from actorflow.graphdef.cluster_protos import ClusterDef, ServerDef
 
 _CLOSE_SECONDS = 5.0
-_addresses: set[str] = set()
-"""Of the servers that run in this process."""
-
-
-def serves_here(address: str) -> bool:
-    """Whether a server of this process listens there."""
-    return address in _addresses
 
 
 @public("af.blocking", "tf.train")
@@ -106,12 +100,12 @@ class Server:
         async def serve() -> None:
             self._loop = asyncio.get_running_loop()
             async with asynchronous.Server(*self._arguments, **self._options) as server:
-                _addresses.add(server.address)
+                own_servers.began(server)
                 self._ready.set_result(server)
                 try:
                     await server.join()
                 finally:
-                    _addresses.discard(server.address)
+                    own_servers.ended(server)
 
         try:
             with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -57,7 +57,7 @@ class Session(_blocking.Session):
         if os.environ.get(TARGET) if target is None else target:
             meant.pop("devices", None)  # the servers have theirs
         if target:
-            from actorflow.cluster.processes.blocking_server import serves_here
+            from actorflow.cluster.client.own_servers import serves_here
             from actorflow.cluster.wire.links import START_SECONDS
 
             if serves_here(target):  # this is a task, which may start before others

@@ -55,6 +55,12 @@ T = TypeVar("T")
 _turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
 
 
+def _folder_of(path: str) -> str:
+    """The folder of a checkpoint, as servers know theirs."""
+    folder = path.rpartition("/")[0]
+    return folder if "://" in folder else os.path.abspath(folder)
+
+
 def _turn() -> anyio.Lock:
     """The lock that lets one save at a time go on, on this event loop."""
     return _turns.setdefault(get_running_loop(), anyio.Lock())
@@ -334,6 +340,7 @@ class Saver:
         self.build()
         if self._save_op is None:
             return ""
+        session._engine.allow_files(_folder_of(path))
         async with _turn():
             if global_step is not None:
                 number = int(
@@ -525,6 +532,7 @@ class Saver:
             check_fits(path, wanted, strict=strict, reshape=self._reshape)
 
         await machine.on_thread(check)
+        session._engine.allow_files(_folder_of(path))
         await session.run(self._restore_op, {self._prefix: path})
 
     # The checkpoints that are kept
