@@ -42,6 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     server = uvicorn.Server(config)
     sockets = [config.bind_socket()]
+    sockets[0].listen(config.backlog)  # who comes at once, because the address is printed, waits for the answer
     port = sockets[0].getsockname()[1]
     print(f"http://127.0.0.1:{port}/?token={page.token}", flush=True)
     with _quiet_interrupt():

@@ -27,8 +27,9 @@ from actorflow.serving.model import Model
 from actorflow.serving.protocols.answers import JSON, Answer, internal_error, refused
 from actorflow.serving.protocols.bodies import TooLargeError, unpacked
 from actorflow.serving.protocols.inference import Inference, InferenceHead, inference
+from actorflow.serving.protocols.pages import page
 from actorflow.serving.protocols.pieces import USUAL, Work
-from actorflow.serving.protocols.questions import HEALTH, index, named, nothing_at, question
+from actorflow.serving.protocols.questions import HEALTH, PAGES, index, named, nothing_at, question
 from actorflow.serving.protocols.routes import Route, route
 from actorflow.serving.protocols.writing import dump_json, is_large
 from actorflow.serving.receiving import body_of, too_long, unless_gone
@@ -105,6 +106,8 @@ class Application:
         self._signatures, self._labels = signatures or {}, labels or {}
         self._policy = policy or VersionPolicy()
         self.measures = Measures()
+        self.scheme = "http"
+        """The scheme of its address, for the requests that its page shows."""
         self.served: dict[str, Served] = {}
         """The models by name."""
         for name, path in models.items() if isinstance(models, Mapping) else ():
@@ -267,6 +270,9 @@ class Application:
         if method not in ("GET", "HEAD"):
             error = dump_json({"error": f"The method {method} is not known here."})
             return 405, JSON, error, ((b"allow", b"GET, HEAD, POST"),)
+        if path in PAGES:
+            host = headers.get(b"host", b"localhost").decode("latin-1")
+            return page(self.served, f"{self.scheme}://{host}", self._guard.wants_token)
         return question(path, self.served, self.measures, self._batching.max_size)
 
     async def _control_models(

@@ -67,6 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from actorflow.serving.application import Application
     from actorflow.serving.batching import Batching
     from actorflow.serving.http import server
+    from actorflow.serving.protocols.pages import lines
 
     application = Application(
         _models(arguments.models),
@@ -83,8 +84,13 @@ def _run(arguments: argparse.Namespace) -> int:
     listening = _listening(arguments.host, arguments.port)
     scheme = "https" if arguments.tls_cert else "http"
     address = f"{scheme}://{host}:{listening.getsockname()[1]}"
+    application.scheme = scheme
+
+    def ready() -> None:
+        print("\n".join([address, *lines(application.served, address, token is not None)]), flush=True)
+
     with _quiet_interrupt():
-        server.run(application, [listening], tls, lambda: print(address, flush=True))
+        server.run(application, [listening], tls, ready)
     return 0
 
 

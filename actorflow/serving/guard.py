@@ -40,6 +40,11 @@ class Guard:
         self._token = None if token is None else token.encode()
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
 
+    @property
+    def wants_token(self) -> bool:
+        """Whether requests have to bring a token."""
+        return self._token is not None
+
     def refusal(self, headers: Mapping[bytes, bytes], method: str = "GET") -> OpError | None:
         """Why a request is refused; None where it is not. No other site may send a POST, under whatever name."""
         host = headers.get(b"host", b"").decode("latin-1").lower()

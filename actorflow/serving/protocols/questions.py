@@ -9,13 +9,17 @@ from actorflow.errors import InvalidArgumentError, NotFoundError
 from actorflow.serving.measures import Measures
 from actorflow.serving.protocols import kserve, rest
 from actorflow.serving.protocols.answers import JSON, Answer, ok
+from actorflow.serving.protocols.pages import openapi
 from actorflow.serving.protocols.routes import Route, route
 from actorflow.serving.protocols.writing import dump_json
 from actorflow.serving.versions import Served
 
 HEALTH = ("/health", "/healthz", "/v2/health/live")
 """Paths that ask for no token."""
+PAGES = ("/", "/docs")
+"""Paths of the page for people."""
 _METRICS = ("/metrics", "/monitoring/prometheus/metrics")
+_MOST_NAMED = 20
 _READY = {"AVAILABLE": "READY", "END": "UNAVAILABLE"}
 
 
@@ -35,6 +39,8 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
         return ok({"live": True})
     if path in _METRICS:
         return 200, b"text/plain; version=0.0.4", measures.text(_gauges(models)).encode(), ()
+    if path == "/openapi.json":
+        return openapi(models)
     if path in ("/v1/models", "/v1/models/"):
         return ok({"models": [{"name": name, "versions": served.available()} for name, served in models.items()]})
     if path in ("/v2", "/v2/"):
@@ -54,7 +60,8 @@ def named(models: Mapping[str, Served], name: str) -> Served:
     """The model of a name. Raises NotFoundError."""
     served = models.get(name)
     if served is None:
-        raise NotFoundError(f"Servable not found for request: Latest({name[:200]})")
+        names = ", ".join(sorted(models)[:_MOST_NAMED]) or "none"
+        raise NotFoundError(f"Servable not found for request: Latest({name[:200]}). The models here: {names}")
     return served
 
 
