@@ -40,7 +40,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, Any]:
-    """What each file took."""
+    """The time and the memory that each file took."""
     command = [sys.executable, str(SUPPORT / "heavy_files.py")]
     ended = run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SUPPORT)}, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]

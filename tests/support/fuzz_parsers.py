@@ -35,17 +35,17 @@ def _late(*_: Any) -> None:
     raise TooLongError
 
 
-def _status(field: str, *, anew: bool = False) -> int:
-    """A size of this process in bytes, as Linux tells it. Its highest one begins anew where that is asked for."""
-    if anew:
+def _status(field: str, *, again: bool = False) -> int:
+    """A size of this process in bytes, as Linux tells it. With `again`, the highest one is counted from now on."""
+    if again:
         Path("/proc/self/clear_refs").write_text("5")
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 
 
 async def _fault(parser: Parser, data: bytes, folder: Path) -> str | None:
-    """What is wrong with how a parser takes an input; None where nothing is."""
-    before, begun = _status("VmHWM", anew=True), time.process_time()
+    """The fault of a parser with an input; None where there is none."""
+    before, begun = _status("VmHWM", again=True), time.process_time()
     signal.setitimer(signal.ITIMER_PROF, 4 * SECONDS)
     try:
         await parser.parse(data, folder)

@@ -190,7 +190,7 @@ def packed(*records: bytes) -> bytes:
 
 
 def zeros(size: int) -> bytes:
-    """So many zeros, gzipped."""
+    """Zeros of this number, gzipped."""
     return gzip.compress(bytes(size), 1)
 
 
@@ -239,7 +239,7 @@ def load(name: str, folder: Path) -> Any:
 
 
 def highest() -> int:
-    """The most bytes that this process has held, and those that it holds from now on are counted anew."""
+    """The most bytes that this process has held since the last call."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
     Path("/proc/self/clear_refs").write_text("5")
     return int(line.split()[1]) << 10
