@@ -25,8 +25,10 @@ from actorflow.graphdef.ops import (
     SHAPE_INPUTS,
 )
 from actorflow.graphdef.protos import GraphDef, NodeDef
+from actorflow.graphdef.rewrites.attributes import Attributes
+from actorflow.graphdef.rewrites.datasets import with_datasets
 from actorflow.graphdef.rewrites.examples import PARSING, with_keys
-from actorflow.graphdef.rewrites.forms import FORMS, Attributes
+from actorflow.graphdef.rewrites.forms import FORMS
 from actorflow.graphdef.rewrites.functions import calls_functions, inlined
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
@@ -84,7 +86,8 @@ def import_graph_def(
             prefix = scope
     if calls_functions(message):
         message = inlined(message)
-    importer = _Importer(graph, names_of(message.node), prefix, dict(input_map or {}))
+    messages = {name: with_datasets(node) for name, node in names_of(message.node).items()}
+    importer = _Importer(graph, messages, prefix, dict(input_map or {}))
     importer.add_all()
     return None if return_elements is None else [importer.element(wanted) for wanted in return_elements]
 
@@ -313,6 +316,9 @@ class _Importer:
                 if attr.default is opdef.REQUIRED and attr.kind != "DTypeLike | None":
                     raise ValueError(f"Node {message.name!r} ({message.op}) has no attribute {attr.name!r}.")
                 kept[attr.name] = None if attr.default is opdef.REQUIRED else attr.default
+        if message.op in ("PriorityQueue", "PriorityQueueV2"):  # TensorFlow's types and shapes lack the priority
+            kept["component_types"] = (dtypes.int64, *kept["component_types"])
+            kept["shapes"] = ((), *kept["shapes"]) if kept["shapes"] or len(kept["component_types"]) == 1 else ()
         return kept
 
     def _check_dropped(

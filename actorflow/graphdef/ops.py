@@ -63,7 +63,14 @@ READ: dict[str, str] = {
         f"TensorArray{what}V2": f"TensorArray{what}V3"
         for what in ("", "Close", "Concat", "Gather", "Grad", "Read", "Scatter", "Size", "Split", "Write")
     },
-    "BatchMatrixInverse": "MatrixInverse",
+    **{
+        f"Batch{kind}": kind
+        for kind in (
+            *("Cholesky", "FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", "SelfAdjointEigV2", "Svd"),
+            *(f"Matrix{what}" for what in ("BandPart", "Determinant", "Diag", "DiagPart", "Inverse", "SetDiag")),
+            *("MatrixSolve", "MatrixSolveLs", "MatrixTriangularSolve"),
+        )
+    },
     **{f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")},
     **{f"ResourceApply{kind}": f"Apply{kind}" for kind in _OPTIMIZERS},
     **{f"ResourceSparseApply{kind}": f"SparseApply{kind}" for kind in _OPTIMIZERS},

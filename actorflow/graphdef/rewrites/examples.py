@@ -14,8 +14,9 @@ from actorflow.graph.tensor import Tensor
 from actorflow.graphdef.attributes import shape_proto
 from actorflow.graphdef.protos import NodeDef
 from actorflow.graphdef.rewrites.builder import Builder
+from actorflow.ops.array.constant import constant as constant_op
 
-PARSING = frozenset({"ParseExample", "ParseExampleV2", "ParseSingleSequenceExample"})
+PARSING = frozenset({"ParseExample", "ParseExampleV2", "ParseSequenceExampleV2", "ParseSingleSequenceExample"})
 _KEPT = ("sparse_types", "dense_shapes")
 _SEQUENCE_KEPT = (
     *("context_sparse_types", "feature_list_sparse_types", "feature_list_dense_types"),
@@ -52,6 +53,20 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
             made.attr[name].list.s.extend(several)
             made.attr[name].list.SetInParent()
 
+    if message.op == "ParseSequenceExampleV2":
+        if tensors[0].static_shape != ():
+            raise ValueError(f"Node {message.name!r} ({message.op}) parses several messages, which is not read here.")
+        kinds = ("context_sparse", "context_dense", _RAGGED, "feature_list_sparse", "feature_list_dense", _RAGGED)
+        several = [(kind, constant(tensor)) for kind, tensor in zip(kinds, tensors[2:8])]
+        if any(keys for kind, keys in several if kind is _RAGGED):
+            raise ValueError(f"Node {message.name!r} ({message.op}) has ragged features, which are not read here.")
+        features = {f"{kind}_keys": keys for kind, keys in several if kind is not _RAGGED}
+        missing = zip(features["feature_list_dense_keys"], constant(tensors[8]), strict=True)
+        made.op = "ParseSingleSequenceExample"
+        keep(_SEQUENCE_KEPT, {_EMPTY: [key for key, may_lack in missing if may_lack], **features})
+        with graph.as_default():
+            name = tensors[1] if tensors[1].static_shape == () else constant_op("", string)
+        return made, [tensors[0], name, *tensors[9:]]
     if message.op == "ParseSingleSequenceExample":
         at = 2
         features = {_EMPTY: constant(tensors[1])}
@@ -71,8 +86,11 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
         keys = [constant(tensor)[0] for tensor in tensors[2 : 2 + sum(counts)]]
         sparse, dense = keys[: counts[0]], keys[counts[0] :]
         defaults = tensors[2 + sum(counts) :]
-    made.op = "ParseExample"
     keep(_KEPT, {"sparse_keys": sparse, "dense_keys": dense})
+    if tensors[0].static_shape == ():  # TensorFlow 2 parses one message by the op of many
+        made.op = "ParseSingleExample"
+        return made, [tensors[0], *defaults]
+    made.op = "ParseExample"
     return made, [*tensors[:2], *defaults]
 
 
@@ -111,6 +129,7 @@ def parse_sequence(b: Builder, types: Sequence[DType]) -> None:
 
 
 _EMPTY = "feature_list_dense_missing_assumed_empty"
+_RAGGED = "ragged"
 _SEQUENCE_KEYS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
 
 

@@ -10,6 +10,7 @@ from actorflow.dtypes import bool as bool_dtype
 from actorflow.graph.node import Node
 from actorflow.graphdef.protos import NodeDef
 from actorflow.graphdef.rewrites.builder import Builder
+from actorflow.graphdef.rewrites.datasets import make_iterator, one_shot_iterator, single_element
 from actorflow.graphdef.rewrites.examples import parse_example, parse_sequence
 from actorflow.graphdef.rewrites.lists import LISTS
 from actorflow.registry.opdef import lookup
@@ -107,6 +108,13 @@ def _select_queue(b: Builder, types: Sequence[DType]) -> None:
     b.add("", "GatherV2", places, Tparams=resource, Tindices=int32, Taxis=int32, batch_dims=0)
 
 
+def _priority_queue(b: Builder, types: Sequence[DType]) -> None:
+    """TensorFlow leaves the priority out of the types, and the components of an element have it."""
+    attrs = b.node.attrs
+    names = {name: attrs[name] for name in ("capacity", "container", "shared_name")}
+    b.add("", b.node.op, [], component_types=attrs["component_types"][1:], shapes=attrs["shapes"][1:], **names)
+
+
 def _read_variable_or(b: Builder, types: Sequence[DType]) -> None:
     kind = types[0].base_dtype
     ref, otherwise = b.inputs
@@ -139,9 +147,13 @@ _EXPANSIONS: Mapping[str, Callable[[Builder, Sequence[DType]], None]] = {
     "AssignMul": _assign_mul,
     "AssignMulVariableOp": _assign_mul_target,
     "CustomGradient": _custom_gradient,
+    "DatasetToSingleElement": single_element,
     "LogicalXor": _logical_xor,
+    "MakeIterator": make_iterator,
+    "OneShotIterator": one_shot_iterator,
     "ParseExample": parse_example,
     "ParseSingleSequenceExample": parse_sequence,
+    "PriorityQueueV2": _priority_queue,
     "ReadVariableOr": _read_variable_or,
     "SelectQueue": _select_queue,
     "SparseApplyAdam": _sparse_adam,

@@ -9,48 +9,25 @@ import numpy as np
 
 from actorflow.dtypes import as_dtype, int32, resource, variant
 from actorflow.dtypes import bool as bool_dtype
-from actorflow.graph.constant_value import constant_value
 from actorflow.graph.tensor import Tensor
-from actorflow.graphdef.attributes import from_attr
-from actorflow.graphdef.protos import NodeDef
-from actorflow.ops.array import constant, join, shape, sort
+from actorflow.graphdef.rewrites.attributes import Attributes, Form, constant_of
+from actorflow.graphdef.rewrites.gradient_forms import GRADIENT_FORMS
+from actorflow.ops.array import constant, gather, join, shape, sort, space_batch, unique
 from actorflow.ops.flow import lists
 from actorflow.ops.flow.control import identity
-from actorflow.ops.image import adjust
+from actorflow.ops.image import adjust, boxes
 from actorflow.ops.io import queues
 from actorflow.ops.linalg import diagonal
-from actorflow.ops.math import arithmetic, cast, clip, elementwise, logic, reduction, segment
-from actorflow.ops.nn import activation, normalization
-from actorflow.ops.random import stateless
+from actorflow.ops.math import arithmetic, cast, clip, elementwise, histogram, logic, reduction, segment
+from actorflow.ops.nn import activation
+from actorflow.ops.nn.pooling.functions import max_pool
+from actorflow.ops.random import gamma_poisson, stateless
 from actorflow.ops.strings import elementwise as strings
-
-
-class Attributes:
-    """The attributes of a node."""
-
-    def __init__(self, message: NodeDef) -> None:
-        self._message = message
-
-    def __call__(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute, which a message may lack where it is the default."""
-        return from_attr(self._message.attr[name]) if name in self._message.attr else default
-
-    def refuse(self, problem: str) -> ValueError:
-        """The error of a node that can't be read."""
-        return ValueError(f"Node {self._message.name!r} ({self._message.op}) {problem}, which is not read here.")
-
-
-Form = Callable[[Attributes, Sequence[Tensor]], Any]
-"""For a node's attributes and inputs the output, a list of outputs, or None where the node is one of actorflow's as it is."""
-
-
-def _constant(tensor: Tensor) -> Any:
-    return constant_value(tensor.graph.nodes, tensor.tensor_id)
 
 
 def _on_the_diagonal(a: Attributes, k: Tensor) -> None:
     """Raises ValueError where other diagonals than the main one are meant."""
-    value = _constant(k)
+    value = constant_of(k)
     if value is None or np.any(value):
         raise a.refuse("has other diagonals than the main one")
 
@@ -58,7 +35,7 @@ def _on_the_diagonal(a: Attributes, k: Tensor) -> None:
 def _matrix_diag(a: Attributes, t: Sequence[Tensor]) -> Tensor:
     diagonals, k, rows, columns, _ = t
     _on_the_diagonal(a, k)
-    if any(_constant(size) is None or _constant(size) != -1 for size in (rows, columns)):
+    if any(constant_of(size) is None or constant_of(size) != -1 for size in (rows, columns)):
         raise a.refuse("says how large its matrices are")
     return diagonal.matrix_diag(diagonals)
 
@@ -94,14 +71,6 @@ def _to_bool(a: Attributes, t: Sequence[Tensor]) -> Tensor:
     if t[0].dtype.kind == "S" or rank is None or rank:
         return logic.not_equal(shape.size(t[0]), 0)
     return cast.cast(t[0], bool_dtype)
-
-
-def _batch_norm_grad(a: Attributes, t: Sequence[Tensor]) -> Any:
-    options = {name: a(name, default) for name, default in (("epsilon", 1e-4), ("is_training", True))}
-    y, x, scale, mean, variance = t
-    return normalization.fused_batch_norm_grad(
-        y, x, scale, mean, variance, variance, data_format=a("data_format", "NHWC"), **options
-    )
 
 
 def _sum_of_lists(a: Attributes, t: Sequence[Tensor]) -> Tensor | None:
@@ -156,7 +125,7 @@ def _scatter_list(a: Attributes, t: Sequence[Tensor]) -> Tensor:
 
 def _concat_list(a: Attributes, t: Sequence[Tensor]) -> list[Tensor]:
     dtype, sizes = as_dtype(a("element_dtype")), a("element_shape")
-    if len(t) > 1 and (value := _constant(t[1])) is not None and value.ndim:
+    if len(t) > 1 and (value := constant_of(t[1])) is not None and value.ndim:
         sizes = tuple(None if size < 0 else int(size) for size in value)
     return [
         lists.concat_list(t[0], element_dtype=dtype, element_shape=sizes),
@@ -176,56 +145,115 @@ def _random(draw: Callable[..., Tensor]) -> Form:
     return lambda a, t: draw(t[0], t[1], dtype=a("dtype", "float32"))
 
 
+def _dense_bincount(a: Attributes, t: Sequence[Tensor]) -> Tensor:
+    values, size, weights = t
+    if values.static_shape is None or len(values.static_shape) > 1:
+        raise a.refuse("counts in the rows of a matrix")
+    counts = histogram.bincount_op(cast.cast(values, int32), cast.cast(size, int32), weights)
+    return cast.cast(logic.greater(counts, 0), weights.dtype) if a("binary_output", False) else counts
+
+
+def _unique(a: Attributes, t: Sequence[Tensor]) -> list[Tensor]:
+    """Unique values along an axis, which is the only one."""
+    axis, rank = constant_of(t[1]), t[0].static_shape
+    if axis is None or rank is None or len(rank) != 1 or np.any(axis):
+        raise a.refuse("has rows that are to be unique")
+    values, places, counts = unique.unique_with_counts(t[0], a("out_idx", int32))
+    return [values, places, counts] if "Counts" in a.op else [values, places]
+
+
+def _reverse(a: Attributes, t: Sequence[Tensor]) -> Tensor:
+    flags = constant_of(t[1])
+    if flags is None:
+        raise a.refuse("reverses dimensions that are computed")
+    return shape.reverse(t[0], np.flatnonzero(flags).astype(np.int32))
+
+
+def _max_pool(a: Attributes, t: Sequence[Tensor]) -> Tensor:
+    sizes, strides = (constant_of(tensor) for tensor in t[1:])
+    if sizes is None or strides is None:
+        raise a.refuse("has windows that are computed")
+    layout = a("data_format", "NHWC")
+    return max_pool(t[0], sizes.tolist(), strides.tolist(), a("padding"), data_format=layout)
+
+
+def _boxes_to_keep(a: Attributes, t: Sequence[Tensor]) -> Any:
+    overlap = t[3] if len(t) > 3 else a("iou_threshold", 0.5)
+    if a("pad_to_max_output_size", False) or len(t) > 5 and np.any(constant_of(t[5]) != 0):
+        raise a.refuse("pads its boxes or weakens scores")
+    least = t[4] if len(t) > 4 else float("-inf")
+    kept = boxes.non_max_suppression(t[0], t[1], t[2], overlap, least)
+    if a.op == "NonMaxSuppressionV4":
+        return [kept, shape.size(kept)]
+    return [kept, gather.gather(t[1], kept), shape.size(kept)] if a.op == "NonMaxSuppressionV5" else kept
+
+
+def _nth(a: Attributes, t: Sequence[Tensor]) -> Tensor:
+    ordered = sort.sort(t[0], direction="DESCENDING" if a("reverse", False) else "ASCENDING")
+    return gather.gather(ordered, t[1], axis=-1)
+
+
 def _segments(reduce: Callable[..., Tensor]) -> Form:
     return lambda a, t: reduce(*t)
 
 
 FORMS: Mapping[str, Form] = {
+    **GRADIENT_FORMS,
     "AccumulateNV2": lambda a, t: arithmetic.add_n(t),
     "AddN": _sum_of_lists,
     "AdjustContrastv2": lambda a, t: adjust.adjust_contrast(t[0], t[1]),
     "AdjustHue": lambda a, t: adjust.adjust_hue(t[0], t[1]),
     "AdjustSaturation": lambda a, t: adjust.adjust_saturation(t[0], t[1]),
+    "BatchToSpace": lambda a, t: space_batch.batch_to_space(t[0], t[1], a("block_size")),
     "BiasAddV1": lambda a, t: activation.bias_add(t[0], t[1]),
     "Bucketize": _bucketize,
     "ClipByValue": lambda a, t: clip.clip_by_value(t[0], t[1], t[2]),
     "Concat": lambda a, t: join.concat(t[1:], t[0]),
     "ConjugateTranspose": lambda a, t: cast.conj(shape.transpose(t[0], t[1])),
     "DeepCopy": lambda a, t: identity(t[0]),
-    "Empty": lambda a, t: constant.zeros(t[0], a("dtype")),
+    "DenseBincount": _dense_bincount,
     "DisableCopyOnRead": lambda a, t: [],
+    "DrawBoundingBoxes": lambda a, t: boxes.draw_bounding_boxes(t[0], t[1]),
+    "Empty": lambda a, t: constant.zeros(t[0], a("dtype")),
     "EuclideanNorm": _euclidean_norm,
     "FakeParam": _nothing,
-    "FusedBatchNormGrad": _batch_norm_grad,
-    "FusedBatchNormGradV2": _batch_norm_grad,
     "GatherV2": _chosen_queue,
     "InTopK": lambda a, t: sort.in_top_k(t[0], t[1], constant.constant(a("k"), t[1].dtype)),
     "Inv": lambda a, t: elementwise.reciprocal(t[0]),
-    "InvGrad": lambda a, t: -t[1] * t[0] * t[0],
     "MatrixDiagPartV2": _matrix_diag_part,
     "MatrixDiagPartV3": _matrix_diag_part,
     "MatrixDiagV2": _matrix_diag,
     "MatrixDiagV3": _matrix_diag,
     "MatrixSetDiagV2": _matrix_set_diag,
     "MatrixSetDiagV3": _matrix_set_diag,
+    "MaxPoolV2": _max_pool,
+    "NonMaxSuppression": _boxes_to_keep,
+    "NonMaxSuppressionV2": _boxes_to_keep,
+    "NonMaxSuppressionV4": _boxes_to_keep,
+    "NonMaxSuppressionV5": _boxes_to_keep,
+    "NthElement": _nth,
     "OptionalFromValue": _optional,
     "OptionalGetValue": _optional_values,
     "OptionalNone": lambda a, t: lists.empty_list(),
     "Pack": _handles,
+    "ParallelConcat": lambda a, t: join.concat(t, 0),
     "PreventGradient": lambda a, t: identity(t[0]),
-    "ReciprocalGrad": lambda a, t: -t[1] * t[0] * t[0],
-    "RsqrtGrad": lambda a, t: t[1] * -0.5 * t[0] * t[0] * t[0],
+    "RandomPoisson": lambda a, t: gamma_poisson.random_poisson_op(
+        *t, dtype=t[1].dtype, seed=a("seed", 0), seed2=a("seed2", 0)
+    ),
+    "Reverse": _reverse,
     "SegmentMaxV2": _segments(segment.unsorted_segment_max),
     "SegmentMinV2": _segments(segment.unsorted_segment_min),
     "SegmentProdV2": _segments(segment.unsorted_segment_prod),
     "SegmentSumV2": _segments(segment.unsorted_segment_sum),
     "ShardedFilename": _sharded_name,
     "Snapshot": lambda a, t: identity(t[0]),
-    "SoftplusGrad": lambda a, t: t[0] * elementwise.sigmoid(t[1]),
-    "SqrtGrad": lambda a, t: t[1] * 0.5 / t[0],
+    "SpaceToBatch": lambda a, t: space_batch.space_to_batch(t[0], t[1], a("block_size")),
     "StatelessRandomGetAlg": lambda a, t: constant.constant(1, int32),
     "StatelessRandomGetKeyCounter": lambda a, t: [identity(t[0]), identity(t[0])],
+    "StatelessRandomGetKeyCounterAlg": lambda a, t: [identity(t[0]), identity(t[0]), constant.constant(1, int32)],
     "StatelessRandomNormalV2": _random(stateless.stateless_random_normal_op),
+    "StatelessRandomUniformIntV2": lambda a, t: stateless.stateless_random_uniform_int_op(t[0], t[1], t[4], t[5]),
     "StatelessRandomUniformV2": _random(stateless.stateless_random_uniform_op),
     "StatelessTruncatedNormalV2": _random(stateless.stateless_truncated_normal_op),
     "StaticRegexFullMatch": lambda a, t: strings.regex_full_match(t[0], a("pattern")),
@@ -239,6 +267,8 @@ FORMS: Mapping[str, Form] = {
     "TensorListScatterV2": _scatter_list,
     "ToBool": _to_bool,
     "TopK": lambda a, t: list(sort.top_k(t[0], a("k"), a("sorted", True))),
+    "UniqueV2": _unique,
+    "UniqueWithCountsV2": _unique,
     "ZerosLike": lambda a, t: lists.list_zeros_like(t[0]) if t[0].dtype is variant else None,
 }
 """For each op how it is built."""

@@ -30,18 +30,28 @@ _NAMED = {
     ),
     "FractionalAvgPool FractionalMaxPool": "output row_pooling_sequence col_pooling_sequence",
     "FusedBatchNorm FusedBatchNormV2": "y batch_mean batch_variance reserve_space_1 reserve_space_2",
+    "FusedBatchNormGrad FusedBatchNormGradV2": "x_backprop scale_backprop offset_backprop reserve_space_3 reserve_space_4",
     "FusedBatchNormGradV3": "x_backprop scale_backprop offset_backprop reserve_space_4 reserve_space_5",
     "FusedBatchNormV3": "y batch_mean batch_variance reserve_space_1 reserve_space_2 reserve_space_3",
     "ListDiff": "out idx",
     "LogMatrixDeterminant": "sign log_abs_determinant",
-    "LookupTableExportV2 ReaderReadUpTo ReaderReadUpToV2": "keys values",
+    "LookupTableExport LookupTableExportV2 ReaderReadUpTo ReaderReadUpToV2": "keys values",
     "Lu": "lu p",
     "MaxPoolWithArgmax": "output argmax",
+    "NonMaxSuppressionV4": "selected_indices valid_outputs",
+    "NonMaxSuppressionV5": "selected_indices selected_scores valid_outputs",
     "Merge RefMerge": "output value_index",
     "ParseExample": "sparse_indices*Nsparse sparse_values*sparse_types sparse_shapes*Nsparse dense_values*Tdense",
     "ParseExampleV2": (
         "sparse_indices*num_sparse sparse_values*sparse_types sparse_shapes*num_sparse dense_values*Tdense "
         "ragged_values*ragged_value_types ragged_row_splits*ragged_split_types"
+    ),
+    "ParseSequenceExampleV2": (
+        "context_sparse_indices*Ncontext_sparse context_sparse_values*context_sparse_types "
+        "context_sparse_shapes*Ncontext_sparse context_dense_values*Tcontext_dense "
+        "context_ragged_values*context_ragged_value_types context_ragged_row_splits*context_ragged_split_types "
+        "feature_list_sparse_indices*Nfeature_list_sparse feature_list_sparse_values*feature_list_sparse_types "
+        "feature_list_sparse_shapes*Nfeature_list_sparse feature_list_dense_values*feature_list_dense_types"
     ),
     "ParseSingleExample": (
         "sparse_indices*num_sparse sparse_values*sparse_types sparse_shapes*num_sparse dense_values*Tdense"
@@ -63,6 +73,7 @@ _NAMED = {
     "SparseAccumulatorTakeGradient StringSplit StringSplitV2": "indices values shape",
     "SparseAdd": "sum_indices sum_values sum_shape",
     "SparseAddGrad": "a_val_grad b_val_grad",
+    "SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2 SparseSegmentSumGradV2": "output sorted_unique_indices",
     "SparseConcat SparseReduceMaxSparse SparseReduceSumSparse SparseSlice": "output_indices output_values output_shape",
     "SparseFillEmptyRows": "output_indices output_values empty_row_indicator reverse_index_map",
     "SparseReorder SparseSparseMaximum SparseSparseMinimum": "output_indices output_values",
@@ -70,12 +81,13 @@ _NAMED = {
     "SparseSplit": "output_indices*num_split output_values*num_split output_shape*num_split",
     "Svd": "s u v",
     "StatelessRandomGetKeyCounter": "key counter",
-    "TensorArrayConcatV3": "value lengths",
+    "StatelessRandomGetKeyCounterAlg": "key counter alg",
+    "TensorArrayConcatV2 TensorArrayConcatV3": "value lengths",
     "TensorArrayGradV3 TensorArrayGradWithShape": "grad_handle flow_out",
     "TensorArrayV3": "handle flow",
     "TensorListConcat TensorListConcatV2": "tensor lengths",
     "TensorListPopBack": "output_handle tensor",
-    "TopKV2": "values indices",
+    "TopK TopKV2": "values indices",
     "Unique UniqueV2": "y idx",
     "UniqueWithCounts UniqueWithCountsV2": "y idx count",
 }

@@ -139,7 +139,7 @@ def draw_bounding_boxes(
     if colors is None:
         from actorflow.ops.array.shape import reshape
 
-        palette = reshape(palette, [0, 0])
+        palette = reshape(palette, [0, 4])  # TensorFlow's op wants columns for all channels, of no rows as well
     return _draw_bounding_boxes(images, boxes, palette, name=name)
 
 
