@@ -78,16 +78,7 @@ def import_graph_def(
     """
     if op_dict is not None or producer_op_list is not None:
         raise ValueError("op_dict and producer_op_list have no meaning here; leave them out.")
-    message = _as_graph_def(graph_def)
-    graph = get_default_graph()
-    prefix = "import" if name is None else name
-    if prefix:
-        with graph.name_scope(prefix) as scope:
-            prefix = scope
-    if calls_functions(message):
-        message = inlined(message)
-    messages = {name: with_datasets(node) for name, node in names_of(message.node).items()}
-    importer = _Importer(graph, messages, prefix, dict(input_map or {}))
+    importer = Importer(get_default_graph(), _as_graph_def(graph_def), name, dict(input_map or {}))
     importer.add_all()
     return None if return_elements is None else [importer.element(wanted) for wanted in return_elements]
 
@@ -102,11 +93,17 @@ def _as_graph_def(value: Any) -> GraphDef:
     return GraphDef.FromString(bytes(value))
 
 
-class _Importer:
+class Importer:
     """One import: which messages are there, and what was made of them."""
 
-    def __init__(self, graph: Graph, messages: dict[str, NodeDef], prefix: str, input_map: dict[str, Any]) -> None:
-        self.graph, self.messages, self.prefix = graph, messages, prefix
+    def __init__(self, graph: Graph, message: GraphDef, name: str | None, input_map: dict[str, Any]) -> None:
+        self.graph, self.prefix = graph, "import" if name is None else name
+        if self.prefix:
+            with graph.name_scope(self.prefix) as scope:
+                self.prefix = scope
+        if calls_functions(message):
+            message = inlined(message)
+        self.messages = {name: with_datasets(node) for name, node in names_of(message.node).items()}
         self.made: dict[str, Operation] = {}
         self.reads: dict[str, Tensor] = {}
         self.given = {_canonical(key): value for key, value in input_map.items()}
@@ -124,8 +121,7 @@ class _Importer:
                 self._add(message)
         for message in self.messages.values():
             if message.op in ("Merge", "RefMerge") and self._back_edge(message):
-                value = self._tensor(message, _data(message)[1])
-                self.graph.close_loop(self.made[message.name], value)
+                self._close(message)
         for message in self.messages.values():
             with self._naming(message):
                 self._colocate(message)
@@ -150,6 +146,9 @@ class _Importer:
             raise ValueError(
                 f"Node {message.name!r} ({message.op}) of the GraphDef can't be added: {reason}"
             ) from error
+
+    def _close(self, message: NodeDef) -> None:
+        self.graph.close_loop(self.made[message.name], self._tensor(message, _data(message)[1]))
 
     def element(self, wanted: str) -> Tensor | Operation:
         """An operation or tensor by the name that it has in the GraphDef."""
@@ -382,6 +381,8 @@ class _Importer:
                     tensor.set_shape(shape)
 
     def _colocate(self, message: NodeDef) -> None:
+        if message.name not in self.made:
+            return
         names = from_attr(message.attr["_class"]) if "_class" in message.attr else ()
         beside = [self.made.get(text.removeprefix("loc:@")) for text in names]
         found = tuple(other.name for other in beside if other is not None and other.name != self.prefix + message.name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from actorflow.errors import UnknownNameError
 from actorflow.formats import installed
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -21,6 +22,7 @@ from actorflow.records.wire import BrokenMessageError
 from actorflow.train.saving.saved_variables import named_variables
 from actorflow.train.saving.saver import Saver
 from actorflow.variables.collections import GraphKeys
+from actorflow.variables.partitioned import PartitionedVariable
 from actorflow.variables.variable import Variable
 
 _CONTEXTS = frozenset({"while_context", "cond_context", "savers"})
@@ -141,7 +143,25 @@ def import_meta_graph(
         BrokenMessageError: it is no MetaGraphDef.
         ValueError, UnknownNameError: the graph can't be imported; see `import_graph_def`.
     """
-    message = read_meta_graph(meta_graph_or_file)
+    return add_meta_graph(read_meta_graph(meta_graph_or_file), clear_devices, import_scope, kwargs)
+
+
+def add_meta_graph(
+    message: MetaGraphDef,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    saver_kwargs: Mapping[str, Any] | None = None,
+    add: Callable[[GraphDef, str], None] | None = None,
+) -> Saver | None:
+    """`import_meta_graph` of a message.
+
+    Args:
+        message: the graph with its collections.
+        clear_devices: the devices that nodes ask for are left out.
+        import_scope: what comes before the names of all nodes.
+        saver_kwargs: options of the saver.
+        add: adds some of the nodes, all of them unless given; collections lack what it leaves out.
+    """
     graph_def = without_scope(message.graph_def, message.saver_def)
     if clear_devices:
         for node in graph_def.node:
@@ -151,11 +171,14 @@ def import_meta_graph(
     if import_scope:
         with graph.name_scope(import_scope) as scope:
             prefix = scope
-    import_graph_def(graph_def, name=prefix)
+    if add is None:
+        import_graph_def(graph_def, name=prefix)
+    else:
+        add(graph_def, prefix)
     variables: dict[str, Variable] = {}
     for key, collection in message.collection_def.items():
         if key not in _CONTEXTS:
-            _restore_collection(graph, key, collection, prefix, variables)
+            _restore_collection(graph, key, collection, prefix, variables, whole=add is None)
     mine = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.name.startswith(prefix)]
     if not mine:
         return None
@@ -163,8 +186,23 @@ def import_meta_graph(
     if message.saver_def.restore_op_name:
         options["max_to_keep"] = message.saver_def.max_to_keep
         options["keep_checkpoint_every_n_hours"] = message.saver_def.keep_checkpoint_every_n_hours or 10000.0
-    names = {v.name.removeprefix(prefix).removesuffix(":0"): v for v in mine} if prefix else mine
-    return Saver(names, **{**options, **kwargs})
+    return Saver(saved_names(mine, prefix) if prefix else mine, **{**options, **(saver_kwargs or {})})
+
+
+def saved_names(variables: Sequence[Variable], prefix: str) -> dict[str, Any]:
+    """Variables that were imported under a prefix by the names that they have in a checkpoint; slices are put together."""
+    named: dict[str, Any] = {}
+    slices: dict[str, list[Variable]] = {}
+    for variable in variables:
+        if (info := variable._save_slice_info) is None:
+            named[variable.name.removeprefix(prefix).removesuffix(":0")] = variable
+        else:
+            slices.setdefault(info.full_name, []).append(variable)
+    for name, several in slices.items():
+        shape = several[0]._save_slice_info.full_shape
+        counts = [len({v._save_slice_info.var_offset[axis] for v in several}) for axis in range(len(shape))]
+        named[name.removeprefix(prefix)] = PartitionedVariable(name, shape, several[0].dtype, several, counts)
+    return named
 
 
 @public("af.train")
@@ -231,22 +269,32 @@ def _add_value(entry: CollectionDef, value: Any) -> None:
 
 
 def _restore_collection(
-    graph: Graph, key: str, collection: CollectionDef, prefix: str, variables: dict[str, Variable]
+    graph: Graph, key: str, collection: CollectionDef, prefix: str, variables: dict[str, Variable], whole: bool
 ) -> None:
     kind = collection.WhichOneof("kind")
     if kind is None or kind == "any_list":  # files of saved models: the loader reads them
         return
     for value in getattr(collection, kind).value:
-        found: Any = value
-        if kind == "node_list":
-            found = graph.as_graph_element(prefix + value)
-        elif kind == "bytes_list" and key in _VARIABLES:
-            message = VariableDef.FromString(value)
-            if message.variable_name not in variables:
-                variables[message.variable_name] = Variable.from_proto(message, prefix)
-            found = variables[message.variable_name]
-        elif kind == "bytes_list" and key == GraphKeys.QUEUE_RUNNERS:
-            from actorflow.train.input.queue_runner import QueueRunner
-
-            found = QueueRunner.from_proto(value, prefix)
+        try:
+            found = _element(graph, key, kind, value, prefix, variables)
+        except UnknownNameError:
+            if whole:
+                raise
+            continue  # its node was left out
         graph.add_to_collection(key, found)
+
+
+def _element(graph: Graph, key: str, kind: str, value: Any, prefix: str, variables: dict[str, Variable]) -> Any:
+    """An element of a collection. Raises UnknownNameError where the graph lacks its node."""
+    if kind == "node_list":
+        return graph.as_graph_element(prefix + value)
+    if kind == "bytes_list" and key in _VARIABLES:
+        message = VariableDef.FromString(value)
+        if message.variable_name not in variables:
+            variables[message.variable_name] = Variable.from_proto(message, prefix)
+        return variables[message.variable_name]
+    if kind == "bytes_list" and key == GraphKeys.QUEUE_RUNNERS:
+        from actorflow.train.input.queue_runner import QueueRunner
+
+        return QueueRunner.from_proto(value, prefix)
+    return value

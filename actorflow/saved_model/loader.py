@@ -12,16 +12,15 @@ from actorflow.errors import NotFoundError, UnimplementedError
 from actorflow.formats import installed
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.graphdef.importing import import_graph_def
-from actorflow.graphdef.meta_graph import import_meta_graph
-from actorflow.graphdef.protos import MetaGraphDef
+from actorflow.graphdef.meta_graph import add_meta_graph
+from actorflow.graphdef.protos import GraphDef, MetaGraphDef
 from actorflow.graphdef.rewrites.functions import CALLS, inlined
 from actorflow.graphdef.subgraphs import extract_sub_graph
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.state.variable import assign_target
 from actorflow.public import public
-from actorflow.saved_model import constants
 from actorflow.saved_model.folder import SavedFolder, contains_saved_model, read
+from actorflow.saved_model.needed import Needed, main_op_name
 from actorflow.saved_model.restoring import restored_names
 from actorflow.session.session import Session
 from actorflow.train.saving.checkpoints import load_checkpoint
@@ -100,19 +99,24 @@ def add_to(
         import_scope: a scope for the names of all nodes.
         saver_kwargs: options of the saver.
     """
-    if any(node.op in CALLS for node in message.graph_def.node):
-        return _add_functions(graph, message, import_scope)
     with graph.as_default():
-        made = import_meta_graph(message, import_scope=import_scope, **(saver_kwargs or {}))
+        if any(node.op in CALLS for node in message.graph_def.node):
+            return _add_functions(graph, message, import_scope)
+        needed = Needed.of(message)
+
+        def add(graph_def: GraphDef, prefix: str) -> None:
+            needed.import_from(graph_def, prefix)
+
+        made = add_meta_graph(message, False, import_scope, saver_kwargs, add)
         names = restored_names(message)
         if made is None or names is None:
             return made
         prefix = f"{import_scope}/" if import_scope else ""
         variables = {v.op.name: v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
-        found = {key: variables.get(prefix + name) for name, key in names.items()}
-        if any(variable is None for variable in found.values()):
+        there = {key: prefix + name for name, key in names.items() if prefix + name in graph.nodes}
+        if set(there.values()) - variables.keys():
             return made
-        return Saver(found, **(saver_kwargs or {}))
+        return Saver({key: variables[name] for key, name in there.items()}, **(saver_kwargs or {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +141,23 @@ class Assignments:
 
 def _add_functions(graph: Graph, message: MetaGraphDef, import_scope: str | None) -> Assignments | None:
     """Adds the part of TensorFlow 2's graph that signatures and the main operation need, with its functions inlined."""
-    keys = restored_names(message)
-    ends = [info.name.partition(":")[0] for s in message.signature_def.values() for info in s.outputs.values()]
-    starts = [info.name.partition(":")[0] for s in message.signature_def.values() for info in s.inputs.values()]
-    part = extract_sub_graph(inlined(message.graph_def), list(dict.fromkeys(filter(None, [*ends, *starts]))))
+    keys, needed = restored_names(message), Needed.of(message)
+    part = extract_sub_graph(inlined(needed.part_of(message.graph_def)), needed.nodes)
     variables = [node.name for node in part.node if node.op == "VarHandleOp"]
     if keys is None and variables:
         raise UnimplementedError(
             f"The saved model has variables, such as {variables[0]!r}, but its nodes do not say which tensor of the checkpoint "
             "each of them takes."
         )
-    with graph.as_default():
-        import_graph_def(part, name=import_scope or "")
-        prefix = f"{import_scope}/" if import_scope else ""
-        there = {node.name for node in part.node}
-        places = {}
-        with graph.name_scope("restore"):
-            for name, key in (keys or {}).items():
-                if name in there:
-                    handle = graph.get_tensor_by_name(f"{prefix}{name}:0")
-                    value = placeholder(handle.dtype.base_dtype, handle.static_shape)
-                    places[key] = value, assign_target(handle, value)
+    needed.import_from(part, import_scope or "")
+    prefix = f"{import_scope}/" if import_scope else ""
+    places = {}
+    with graph.name_scope("restore"):
+        for name, key in (keys or {}).items():
+            if f"{prefix}{name}" in graph.nodes:
+                handle = graph.get_tensor_by_name(f"{prefix}{name}:0")
+                value = placeholder(handle.dtype.base_dtype, handle.static_shape)
+                places[key] = value, assign_target(handle, value)
     return Assignments(graph, places) if places else None
 
 
@@ -186,20 +186,8 @@ async def start(
         if stored is None:
             raise NotFoundError(f"There are no values at {folder.checkpoint!r}, but the graph has variables.")
         await saver.restore(session, folder.checkpoint)
-    operation = _main_op(message)
+    operation = main_op_name(message)
     if operation is not None:
-        feeds = {f"{prefix}{name}": path for name, path in folder.assets(message).items()}
+        paths = {f"{prefix}{name}": path for name, path in folder.assets(message).items()}
+        feeds = {name: path for name, path in paths.items() if name.partition(":")[0] in session.graph.nodes}
         await session.run(f"{prefix}{operation}", feeds)
-
-
-def _main_op(message: MetaGraphDef) -> str | None:
-    key = constants.INIT_OP_SIGNATURE_KEY
-    if key in message.signature_def:
-        return str(message.signature_def[key].outputs[key].name).partition(":")[0]
-    for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
-        names = list(message.collection_def[key].node_list.value) if key in message.collection_def else []
-        if len(names) > 1:
-            raise RuntimeError(f"Expected exactly one SavedModel init op. Found {len(names)}: {names}.")
-        if names:
-            return str(names[0])
-    return None

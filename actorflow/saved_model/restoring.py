@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from actorflow.graphdef.attributes import make_ndarray
 from actorflow.graphdef.protos import MetaGraphDef, NodeDef
 from actorflow.graphdef.rewrites.functions import CALLS, inlined
+from actorflow.graphdef.saving import source
+from actorflow.graphdef.subgraphs import extract_sub_graph
 
 _ASSIGNS = frozenset({"AssignVariableOp", "Assign"})
 _COPIES = frozenset({"Identity", "Cast"})
@@ -25,7 +27,7 @@ def restored_names(message: MetaGraphDef) -> dict[str, str] | None:
     scope = restore if calls else restore.rpartition("/")[0]
     if not scope:
         return None
-    every = inlined(message.graph_def).node if calls else message.graph_def.node
+    every = inlined(extract_sub_graph(message.graph_def, [source(restore)])).node if calls else message.graph_def.node
     nodes = {node.name: node for node in every if node.name.startswith(f"{scope}/")}
     found: dict[str, str] = {}
     for node in nodes.values():

@@ -92,7 +92,7 @@ def _dense(examples: Sequence[_Example], key: str, shape: Any, default: Any) -> 
     if None not in shape:
         result = np.empty((len(examples), *shape), kind)
         for index, example in enumerate(examples):
-            result[index] = _fixed(example, key, shape, default, dtype)
+            result[index, ...] = _fixed(example, key, shape, default, dtype)  # `...`: an array of one text is its text
         return result
     rows = [_sequence(example, key, shape[1:], dtype) for example in examples]
     longest = max(map(len, rows), default=0)
