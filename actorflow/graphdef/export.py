@@ -34,6 +34,7 @@ from actorflow.graphdef.rewrites.builder import constant_node
 from actorflow.graphdef.rewrites.expansion import expanded, summed_rows
 from actorflow.graphdef.rewrites.framed import with_constants_in_frames
 from actorflow.graphdef.rewrites.functions import without_functions
+from actorflow.graphdef.rewrites.ordered import with_reads_first
 from actorflow.graphdef.saving import without_saving
 from actorflow.graphdef.type_names import TYPE_NAMES
 from actorflow.public import public
@@ -53,7 +54,7 @@ def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> Grap
     made.versions.SetInParent()
     nodes, old = with_constants_in_frames(without_functions(graph.nodes)), set(list(graph.nodes)[:since])
     changing = changing_variables(nodes)
-    for node in nodes.values():
+    for node in with_reads_first(nodes).values():
         if node.name in changing:
             node = replace(
                 node, attrs={**node.attrs, "shape": None}

@@ -309,6 +309,8 @@ class Importer:
                 ) from None
             if hasattr(found, "flags"):
                 found.flags.writeable = False
+            if declared[name].kind == "bytes":
+                found = str(found).encode("utf-8", "surrogateescape")
             kept[name] = found
         for attr in definition.attrs:
             if attr.name not in kept:

@@ -26,7 +26,7 @@ class StandIn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was left out of an import: for each node why."""
+    """The nodes that an import left out, and for each of them the reason."""
 
     reasons: Mapping[str, Exception]
 
@@ -78,7 +78,8 @@ class _Partial(Importer):
             for text in message.input:
                 if (reason := self.left.get(source(text))) is not None:
                     raise reason
-            super()._add(message)
+            with self._naming(message):
+                super()._add(message)
         except (ValueError, TypeError, OpError) as error:
             if message.name in self._stand_ins:
                 self._stand_in(message.name, self._stand_ins[message.name])

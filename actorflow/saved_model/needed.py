@@ -21,7 +21,7 @@ from actorflow.variables.collections import GraphKeys
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What a graph is loaded for.
+    """The tensors and operations for which a graph is loaded.
 
     Attributes:
         inputs, outputs: the tensors of the signatures.
@@ -36,7 +36,7 @@ class Needed:
 
     @staticmethod
     def of(message: MetaGraphDef) -> Needed:
-        """What the signatures of a graph name."""
+        """The tensors that the signatures of a graph name."""
         signatures = [s for key, s in message.signature_def.items() if key != constants.INIT_OP_SIGNATURE_KEY]
         inputs = {
             name: StandIn(dtype_of(info.dtype), shape_of(info.tensor_shape))

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Program(NamedTuple):
-    """What is run of a graph."""
+    """The feeds of a graph, the operations that run first, and the tensors that are fetched."""
 
     feeds: Any
     steps: Any

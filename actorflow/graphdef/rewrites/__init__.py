@@ -11,5 +11,6 @@ framed.py        constants of loops, as TensorFlow wants them
 functions.py     `inlined`: the nodes of functions in the place of their calls
 gradient_forms.py  ops that TensorFlow has for gradients alone
 lists.py         lists of tensors in the ops that TensorFlow has
+ordered.py       reads of variables before updates
 outputs.py       the numbers of outputs that bodies of functions name
 """
