@@ -13,6 +13,7 @@ description.py           signatures and files as JSON, in the standard form
 folder.py                `SavedFolder`: the two forms on the disk
 loader.py                `load`: a folder's graph and values go into a session
 main_op.py               the operation that runs after a load
+needed.py                `Needed`: what signatures need of a graph
 restoring.py             which variable takes which tensor of a checkpoint, as a graph says it
 signature_constants.py   the names of signatures, their methods, inputs and outputs
 signature_def_utils.py   signatures for prediction, classification and regression
