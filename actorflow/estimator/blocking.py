@@ -72,7 +72,7 @@ class Estimator(Core):
 
     @property
     def _cluster_driver(self) -> LoopDriver | None:
-        master = self._config.master
+        master = self._config.target
         return master._driver if isinstance(master, blocking_local.LocalCluster) else None
 
     def _new_driver(self) -> LoopDriver:

@@ -40,6 +40,9 @@ class Core:
     checkpoint_format = installed.STANDARD
     """The format of the checkpoints that a training writes."""
 
+    config_type = RunConfig
+    """The class of the configuration where none is given."""
+
     def __init__(
         self,
         model_fn: Callable[..., Any],
@@ -51,7 +54,7 @@ class Core:
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
         check_model_fn(model_fn, params)
-        self._config = _config(config, model_dir)
+        self._config = _config(config, model_dir, self.config_type)
         self._model_fn, self._params = model_fn, copy.deepcopy(dict(params or {}))
         settings = warm_start_settings(warm_start_from)
         self.warm_start_settings, self.starts_warm = settings, settings is not None
@@ -256,7 +259,7 @@ async def _closed(writer: FileWriter) -> None:
         await machine.on_thread(writer.close)
 
 
-def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None) -> RunConfig:
+def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None, kind: type[RunConfig]) -> RunConfig:
     """The configuration with a folder: a temporary one where none is given.
 
     Raises:
@@ -264,7 +267,7 @@ def _config(config: RunConfig | None, model_dir: str | os.PathLike[str] | None) 
     """
     if config is not None and not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
-    config = config or RunConfig()
+    config = config or kind()
     folder = None if model_dir is None else os.fspath(model_dir)
     if folder is not None and config.model_dir is not None and folder != config.model_dir:
         raise ValueError(

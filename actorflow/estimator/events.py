@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from actorflow.public import public
 from actorflow.supervisor.events import Event
 
@@ -134,3 +136,8 @@ class TrainingEnded(Event):
 
     step: int
     reason: str
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether the value of a metric is one element; a tuple of values is none."""
+    return not isinstance(value, (tuple, list, dict)) and np.ndim(value) == 0

@@ -128,16 +128,13 @@ class RunConfig:
             )
         given = locals()
         environment = json.loads(os.environ.get(_VARIABLE, "{}"))
-        if given["model_dir"] is None and environment.get("model_dir"):
-            given["model_dir"] = environment["model_dir"]
-        for name in _REPLACEABLE:
-            value = given[name]
-            setattr(self, name, os.fspath(value) if name == "model_dir" and value is not None else value)
-        self.progress = progress
+        given["model_dir"] = _folder(model_dir, environment)
+        # into the dictionary, for a subclass may have properties of these names, which go before
+        self.__dict__.update({name: given[name] for name in _REPLACEABLE}, progress=progress)
         self._check()
-        self._read(environment)
+        self.__dict__.update(_read(environment))
         if master is not None:
-            self.master = master
+            self.__dict__["master"] = master
 
     master: Any
     model_dir: str | None
@@ -157,6 +154,23 @@ class RunConfig:
     experimental_max_worker_delay_secs: int | None
     session_creation_timeout_secs: float
     checkpoint_save_graph_def: bool
+    progress: bool | str | None
+    cluster_spec: ClusterSpec
+    service: Any
+    task_type: str
+    task_id: int
+    evaluation_master: str
+    is_chief: bool
+    num_ps_replicas: int
+    num_worker_replicas: int
+    global_id_in_cluster: int | None
+
+    @property
+    def target(self) -> Any:
+        """The target of sessions: `master`, with `grpc://` taken for `tcp://`, and None where it is empty."""
+        if isinstance(self.master, str) and self.master.startswith("grpc://"):
+            return "tcp://" + self.master.removeprefix("grpc://")
+        return self.master or None
 
     @property
     def trains_with_others(self) -> bool:
@@ -169,67 +183,6 @@ class RunConfig:
             if value is not None and not rule(value):
                 raise ValueError(message)
 
-    def _read(self, environment: Mapping[str, Any]) -> None:
-        """Takes the cluster and the task from `TF_CONFIG`."""
-        cluster, task = environment.get("cluster"), environment.get("task", {})
-        self.cluster_spec = ClusterSpec(cluster or {})
-        self.service: Any = environment.get("service")
-        if self.service is not None and not isinstance(self.service, dict):
-            raise TypeError(f'If "service" is set in TF_CONFIG, it must be a dict. Given {type(self.service)}')
-        self.task_type: str = task.get("type") or "worker"
-        self.task_id = int(task.get("index") or 0)
-        self.master = environment.get("session_master")
-        self.evaluation_master = ""
-        self.is_chief = True
-        self.num_ps_replicas, self.num_worker_replicas = 0, 1
-        self.global_id_in_cluster: int | None = 0
-        if not cluster:
-            if self.task_type == "evaluator":
-                self.is_chief, self.num_worker_replicas = False, 0
-                self.evaluation_master = environment.get("eval_session_master", "")
-                self.global_id_in_cluster = None
-            elif self.task_type != "worker" and task:
-                raise ValueError(
-                    f'If "cluster" is not set in TF_CONFIG, task type must be {"worker"} or evaluator, but it is '
-                    f"{self.task_type}."
-                )
-            return
-        self._read_task(cluster, task, environment)
-
-    def _read_task(self, cluster: Mapping[str, Any], task: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
-        chief = "master" if "master" in cluster else "chief"
-        sizes = {job: len(addresses) for job, addresses in cluster.items()}
-        if chief not in sizes:
-            raise ValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
-        if sizes[chief] > 1:
-            raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
-        if not task.get("type"):
-            raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
-        if task.get("index") is None:
-            raise ValueError('If "cluster" is set in TF_CONFIG, task index must be set.')
-        if self.task_id < 0:
-            raise ValueError("Task index must be non-negative number.")
-        if self.task_type == "evaluator":
-            self.cluster_spec = ClusterSpec({})
-            self.is_chief, self.num_worker_replicas, self.global_id_in_cluster = False, 0, None
-            self.master, self.evaluation_master = "", environment.get("eval_session_master", "")
-            return
-        if self.task_type not in sizes:
-            raise ValueError(f"{self.task_type} is not a valid task_type in the cluster_spec of TF_CONFIG: {cluster}")
-        if self.task_id >= sizes[self.task_type]:
-            raise ValueError(
-                f"{self.task_id} is not a valid task_id for task_type {self.task_type} in the cluster_spec of "
-                f"TF_CONFIG: {cluster}"
-            )
-        if self.master is None and sizes != {chief: 1}:
-            self.master = f"tcp://{cluster[self.task_type][self.task_id]}"
-        self.is_chief = self.task_type == chief
-        self.num_ps_replicas = sizes.get("ps", 0)
-        self.num_worker_replicas = sizes.get("worker", 0) + 1
-        order = [chief, *sorted(set(sizes) - {chief, "ps"}), "ps"]
-        before = order[: order.index(self.task_type)]
-        self.global_id_in_cluster = sum(sizes[job] for job in before) + self.task_id
-
     def replace(self, **kwargs: Any) -> RunConfig:
         """A copy with other values. If the steps between checkpoints are given, the seconds are None, and the reverse.
 
@@ -240,13 +193,107 @@ class RunConfig:
         for name, value in kwargs.items():
             if name not in _REPLACEABLE:
                 raise ValueError(f"Replacing {name} is not supported. Allowed properties are {list(_REPLACEABLE)}.")
-            setattr(made, name, os.fspath(value) if name == "model_dir" and value is not None else value)
+            made.__dict__[name] = os.fspath(value) if name == "model_dir" and value is not None else value
         steps, seconds = kwargs.get("save_checkpoints_steps"), kwargs.get("save_checkpoints_secs")
         if steps is not None and seconds is not None:
             raise ValueError(_BOTH)
         if steps is not None and "save_checkpoints_secs" not in kwargs:
-            made.save_checkpoints_secs = None
+            made.__dict__["save_checkpoints_secs"] = None
         elif seconds is not None and "save_checkpoints_steps" not in kwargs:
-            made.save_checkpoints_steps = None
+            made.__dict__["save_checkpoints_steps"] = None
         made._check()
         return made
+
+
+def _folder(model_dir: str | os.PathLike[str] | None, environment: Mapping[str, Any]) -> str | None:
+    """The folder of checkpoints, by the argument or by `TF_CONFIG`."""
+    other = environment.get("model_dir")
+    if other == "":
+        raise ValueError("model_dir in TF_CONFIG should be non-empty.")
+    folder = None if model_dir is None else os.fspath(model_dir)
+    if folder and other and folder != other:
+        raise ValueError(
+            "`model_dir` provided in RunConfig construct, if set, must have the same value as the model_dir in TF_CONFIG. "
+            f"model_dir: {folder}, TF_CONFIG: {other}."
+        )
+    return other if folder is None else folder
+
+
+def _read(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster and the task that `TF_CONFIG` says."""
+    cluster, task, service = environment.get("cluster"), environment.get("task", {}), environment.get("service")
+    if service is not None and not isinstance(service, dict):
+        raise TypeError(f'If "service" is set in TF_CONFIG, it must be a dict. Given {type(service)}')
+    read = {
+        "service": service,
+        "task_type": task.get("type") or "worker",
+        "task_id": int(task.get("index") or 0),
+        "master": environment.get("session_master"),
+        "evaluation_master": "" if cluster else environment.get("eval_session_master", ""),
+        "is_chief": True,
+        "num_ps_replicas": 0,
+        "num_worker_replicas": 1,
+        "global_id_in_cluster": 0,
+    }
+    if cluster:
+        return read | _read_task(cluster, task, environment)
+    if read["task_type"] == "evaluator":
+        evaluator = {"is_chief": False, "num_worker_replicas": 0, "global_id_in_cluster": None}
+        read |= evaluator
+    elif read["task_type"] != "worker":
+        raise ValueError(
+            f'If "cluster" is not set in TF_CONFIG, task type must be WORKER. (An evaluator needs none either.) It is '
+            f"{read['task_type']}."
+        )
+    elif read["task_id"] != 0:
+        raise ValueError(f'If "cluster" is not set in TF_CONFIG, task index must be 0. It is {read["task_id"]}.')
+    return read | {"cluster_spec": ClusterSpec({})}
+
+
+def _read_task(cluster: Mapping[str, Any], task: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries in which a task of a cluster differs."""
+    chief = "master" if "master" in cluster else "chief"
+    sizes = {job: len(addresses) for job, addresses in cluster.items()}
+    if chief not in sizes:
+        raise ValueError(f'If "cluster" is set in TF_CONFIG, it must have one "{chief}" node.')
+    if sizes[chief] > 1:
+        raise ValueError(f'The "cluster" in TF_CONFIG must have only one "{chief}" node.')
+    if chief == "master" and "chief" in sizes:
+        raise ValueError("If `master` node exists in `cluster`, job `chief` is not supported.")
+    kind, number = task.get("type"), task.get("index")
+    if not kind:
+        raise ValueError('If "cluster" is set in TF_CONFIG, task type must be set.')
+    if number is None:
+        raise ValueError('If "cluster" is set in TF_CONFIG, task index must be set.')
+    if int(number) < 0:
+        raise ValueError("Task index must be non-negative number.")
+    if kind == "evaluator":
+        if chief == "master":
+            raise ValueError("If `master` node exists in `cluster`, task_type `evaluator` is not supported.")
+        return {
+            "cluster_spec": ClusterSpec({}),
+            "is_chief": False,
+            "num_worker_replicas": 0,
+            "global_id_in_cluster": None,
+            "master": "",
+            "evaluation_master": environment.get("eval_session_master", ""),
+        }
+    if kind not in sizes:
+        raise ValueError(f"{kind} is not a valid task_type in the cluster_spec of TF_CONFIG: {cluster}")
+    if int(number) >= sizes[kind]:
+        raise ValueError(
+            f"{number} is not a valid task_id for task_type {kind} in the cluster_spec of TF_CONFIG: {cluster}"
+        )
+    order = [chief, *sorted(set(sizes) - {chief, "ps"}), "ps"]
+    before = order[: order.index(kind)]
+    master = environment.get("session_master")
+    if master is None and sizes != {chief: 1}:
+        master = f"tcp://{cluster[kind][int(number)]}"
+    return {
+        "cluster_spec": ClusterSpec(cluster),
+        "master": master,
+        "is_chief": kind == chief,
+        "num_ps_replicas": sizes.get("ps", 0),
+        "num_worker_replicas": sizes.get("worker", 0) + 1,
+        "global_id_in_cluster": sum(sizes[job] for job in before) + int(number),
+    }

@@ -9,6 +9,7 @@ from typing import Any
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.monitored.scaffold import Scaffold
+from actorflow.nest import flatten
 from actorflow.ops.array.shape import reshape
 from actorflow.public import public
 from actorflow.variables.variable import Variable
@@ -50,11 +51,11 @@ class EstimatorSpec:
         predictions: a tensor or a dict of tensors. Needed for PREDICT.
         loss: a scalar, or of shape [1]. Needed for TRAIN and EVAL.
         train_op: an operation or a tensor, which makes a step. Needed for TRAIN.
-        eval_metric_ops: a dict of pairs (value, update_op), as `af.metrics` makes them.
-        export_outputs: a dict of what a served model gives, by signature.
+        eval_metric_ops: a dict of pairs (value, update_op), as `af.metrics` makes them; a value may be a tuple of tensors.
+        export_outputs: a dict of what a served model gives, by signature; the predictions unless given, for PREDICT.
         training_chief_hooks: hooks of the training, where this is the chief.
         training_hooks: hooks of the training.
-        scaffold: a `Scaffold`.
+        scaffold: a `Scaffold`; one is made unless given.
         evaluation_hooks: hooks of an evaluation.
         prediction_hooks: hooks of a prediction.
 
@@ -71,7 +72,7 @@ class EstimatorSpec:
     export_outputs: Mapping[str, Any] | None = None
     training_chief_hooks: Sequence[Any] | None = None
     training_hooks: Sequence[Any] | None = None
-    scaffold: Scaffold | None = None
+    scaffold: Scaffold | None = None  # one is made unless it is given
     evaluation_hooks: Sequence[Any] | None = None
     prediction_hooks: Sequence[Any] | None = None
 
@@ -87,8 +88,13 @@ class EstimatorSpec:
             raise TypeError(f"`export_outputs` must be dict, given: {self.export_outputs}")
         if self.scaffold is not None and not isinstance(self.scaffold, Scaffold):
             raise TypeError(f"scaffold must be tf.train.Scaffold. Given: {self.scaffold}")
+        checked["scaffold"] = self.scaffold or Scaffold()
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if self.mode == ModeKeys.PREDICT:
+            from actorflow.estimator.export.outputs import export_outputs_of
+
+            object.__setattr__(self, "export_outputs", export_outputs_of(self))
 
     def _replace(self, **changes: Any) -> EstimatorSpec:
         """A spec with other fields. Raises ValueError for another mode."""
@@ -158,7 +164,7 @@ def _checked_metrics(metrics: Any) -> Mapping[str, Any]:
             raise TypeError(
                 f"Values of eval_metric_ops must be (metric_value, update_op) tuples, given: {value} for key: {key}"
             )
-        for element in value:
+        for element in flatten(value):
             if not hasattr(element, "graph"):
                 raise TypeError(f"eval_metric_ops[{key}] must be tensors or operations, given: {element!r:.80}")
             _here(f"eval_metric_ops[{key}]", element)

@@ -114,12 +114,12 @@ class HashedColumn(KeyedColumn):
     """Strings or integers, divided into categories by a hash."""
 
     key: str
-    buckets: int
+    hash_bucket_size: int
     dtype: DType
 
     @property
     def num_buckets(self) -> int:
-        return self.buckets
+        return self.hash_bucket_size
 
     def find_ids(self, features: Features) -> Ids:
         given = self._values(features)
@@ -169,6 +169,21 @@ class VocabularyColumn(KeyedColumn):
     @property
     def num_buckets(self) -> int:
         return self.size + self.num_oov_buckets
+
+    @property
+    def vocabulary_file(self) -> str | None:
+        """The file of the categories; None where they are in a list."""
+        return self.vocabulary if isinstance(self.vocabulary, str) else None
+
+    @property
+    def vocabulary_list(self) -> tuple[Any, ...] | None:
+        """The categories; None where they are in a file."""
+        return None if isinstance(self.vocabulary, str) else self.vocabulary
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many categories there are, without the buckets for others."""
+        return self.size
 
     def find_ids(self, features: Features) -> Ids:
         given = self._values(features)

@@ -19,7 +19,7 @@ class CrossedColumn(CategoricalColumn):
     """Combinations of features of strings and of categories, divided into categories by a hash."""
 
     keys: tuple[str | CategoricalColumn, ...]
-    buckets: int
+    hash_bucket_size: int
     hash_key: int | None
 
     @property
@@ -40,7 +40,7 @@ class CrossedColumn(CategoricalColumn):
 
     @property
     def num_buckets(self) -> int:
-        return self.buckets
+        return self.hash_bucket_size
 
     def find_ids(self, features: Features) -> Ids:
         inputs = []
@@ -55,7 +55,7 @@ class CrossedColumn(CategoricalColumn):
                     f"{key.name}"
                 )
             inputs.append(ids.id_tensor)
-        return Ids(sparse_cross_hashed(inputs, self.buckets, self.hash_key))
+        return Ids(sparse_cross_hashed(inputs, self.hash_bucket_size, self.hash_key))
 
 
 @public("af.feature_column")

@@ -87,6 +87,11 @@ class EmbeddingColumn(DenseColumn):
     shared: str | None = None
 
     @property
+    def shared_embedding_collection_name(self) -> str | None:
+        """The name of the table that columns share."""
+        return self.shared
+
+    @property
     def name(self) -> str:
         return f"{self.categorical_column.name}_{'embedding' if self.shared is None else 'shared_embedding'}"
 

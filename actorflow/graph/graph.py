@@ -393,7 +393,7 @@ class Graph(Interchange):
         if self._finalized:
             raise RuntimeError(
                 with_topic(
-                    "The graph is finalized: nothing can be added or changed. Build it before finalize().",
+                    "Graph is finalized and cannot be modified: nothing can be added or changed. Build it before finalize().",
                     "graph-is-finalized",
                 )
             )
@@ -408,7 +408,7 @@ class Graph(Interchange):
             ...     af.ones([2])
             Traceback (most recent call last):
                 ...
-            RuntimeError: The graph is finalized: nothing can be added or changed. Build it before finalize().
+            RuntimeError: Graph is finalized and cannot be modified: nothing can be added or changed. Build it before finalize().
         """
         self._finalized = True
 

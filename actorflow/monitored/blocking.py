@@ -8,11 +8,12 @@ from typing import Any
 
 from actorflow.cluster.processes import blocking_local
 from actorflow.monitored import monitored_session as asynchronous
-from actorflow.monitored.commands import SharedSession, perform_blocking
-from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator
+from actorflow.monitored.commands import Program, SharedSession, perform_blocking
+from actorflow.monitored.creators import ChiefSessionCreator, PlainSession, SessionCreator
 from actorflow.monitored.monitored_session import Monitored, StepContext
 from actorflow.public import public
 from actorflow.runtime.event_loops.driver import LoopDriver
+from actorflow.session import blocking
 from actorflow.session.session import Session
 
 
@@ -30,6 +31,8 @@ class MonitoredSession(Monitored):
         2
         3
     """
+
+    _shared_session: Callable[[Session, LoopDriver], blocking.Session] = SharedSession
 
     def __init__(
         self,
@@ -53,8 +56,9 @@ class MonitoredSession(Monitored):
             self._close_driver()
             raise
 
-    def _shared(self, session: Session) -> SharedSession:
-        return SharedSession(session, self._driver)
+    def _shared(self, session: Any) -> Any:
+        """The session that hooks get: a blocking one over that of the loop; one that the program has opened is its own."""
+        return session.session if isinstance(session, PlainSession) else self._shared_session(session, self._driver)
 
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Makes a step; gives the value of `fetches`.
@@ -65,8 +69,22 @@ class MonitoredSession(Monitored):
         return perform_blocking(self._open.step(fetches, feed_dict), self._driver)
 
     def run_step_fn(self, step_fn: Callable[[StepContext], Any]) -> Any:
-        """See `actorflow.train.MonitoredSession.run_step_fn`."""
-        return perform_blocking(self._step_fn(step_fn), self._driver)
+        """See `actorflow.train.MonitoredSession.run_step_fn`. A stop that `step_fn` requests is a StopIteration, as in
+        TensorFlow: it ends the session's block."""
+        try:
+            return perform_blocking(self._step_fn(step_fn), self._driver)
+        except StopAsyncIteration as end:
+            raise StopIteration(str(end)) from None
+
+    def _perform(self, program: Program[Any]) -> Any:
+        return perform_blocking(program, self._driver)
+
+    def should_stop(self) -> bool:
+        """Whether a hook or a thread of the coordinator wants the training to end, or it has ended. A session that a thread has
+        lost is replaced."""
+        if not self._closed and self._loop is not None:
+            perform_blocking(self._loop.renew(), self._driver)
+        return super().should_stop()
 
     def close(self) -> None:
         """Calls `end` of all hooks, and closes the session.
@@ -111,6 +129,8 @@ class SingularMonitoredSession(MonitoredSession):
         ...         print(blocking.raw_session().run(v))
         3.0
     """
+
+    _recovers = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """

@@ -123,14 +123,11 @@ class ChiefSessionCreator(SessionCreator):
             options: keywords of `Supervisor`.
         """
         graph, scaffold = get_default_graph(), self._scaffold
-        if not graph.finalized:
-            scaffold.build()
+        scaffold.build()
         model = scaffold.model
         if model is not None and model.graph is not graph:
             raise ValueError("The scaffold belongs to another graph.")
         if model is None:
-            if graph.finalized:
-                raise RuntimeError("The graph is finalized, and was not made ready by this scaffold before.")
             model = scaffold.model = ModelState(
                 graph,
                 folder_path(self._folder),
@@ -199,6 +196,28 @@ def on_session(function: Callable[[Any], Any], face: Face) -> Callable[[Session]
     return initialise
 
 
+class PlainSession:
+    """A session of the program's own that is not ours, or a blocking one, as a loop sees it: its runs are awaited."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    async def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+        """Runs `fetches` in the session's own way.
+
+        Args:
+            fetches, feeds, options: see `Session.run`.
+        """
+        result = self.session.run(fetches, feeds, **options)
+        return await result if isawaitable(result) else result
+
+    async def close(self) -> None:
+        """Closes it, if it can be closed."""
+        result = self.session.close() if hasattr(self.session, "close") else None
+        if isawaitable(result):
+            await result
+
+
 class SingleSession:
     """A host that knows no losses: a session that a creator of the program's has opened."""
 
@@ -209,17 +228,17 @@ class SingleSession:
         self._session: Any = None
 
     @property
-    def session(self) -> Session:
+    def session(self) -> Any:
         """The session, when it has been opened."""
         if self._session is None:
             raise FailedPreconditionError("The session has not been opened yet.")
-        found: Session = self._session._session if isinstance(self._session, blocking.Session) else self._session
-        return found
+        return self._session
 
     async def start(self) -> None:
         """Opens it."""
         made = self._creator.create_session()
-        self._session = await made if isawaitable(made) else made
+        session = await made if isawaitable(made) else made
+        self._session = session if isinstance(session, Session) else PlainSession(session)
 
     async def close(self, *, save: bool = True) -> None:
         """Closes it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from actorflow.errors import (
     AbortedError,
@@ -28,8 +28,11 @@ from actorflow.train.input.coordinator import Coordinator
 from actorflow.train.input.queue_runner import start_queue_runners
 from actorflow.variables.collections import GraphKeys
 
+_PREEMPTIONS = (UnavailableError, AbortedError)
+_MOST_SESSIONS = 10  # that one step is tried on
 _LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPreconditionError)
 _LOG = get_logger("training")
+T = TypeVar("T")
 _NO_VALUES = SessionRunValues(None)
 _STOPPED = "Run called even after should_stop requested."
 
@@ -72,6 +75,7 @@ class Loop:
         face: gives the session as users of this loop see it: itself, or a blocking one over it.
         on_restored: called when a loss has taken the variables back.
         grace: how many seconds queue runners have to end.
+        recovers: whether a host without a guard that loses its session starts again.
     """
 
     def __init__(
@@ -83,12 +87,13 @@ class Loop:
         face: Callable[[Session], Any] = lambda session: session,
         on_restored: Callable[[], object] = lambda: None,
         grace: float = 120.0,
+        recovers: bool = False,
     ) -> None:
         self.graph, self.host, self.hooks = graph, host, list(hooks)
         self.session: Any = None
         self.should_stop = False
         self.steps = 0
-        self._face, self._on_restored, self._grace = face, on_restored, grace
+        self._face, self._on_restored, self._grace, self._recovers = face, on_restored, grace, recovers
         self._guard: Guard | None = None
         self._before = [hook for hook in self.hooks if calls(hook, "before_run")]
         places = {id(hook): place for place, hook in enumerate(self._before)}
@@ -103,11 +108,61 @@ class Loop:
             for hook in self.hooks:
                 yield from call(hook.begin)
 
+    @property
+    def guard(self) -> Guard | None:
+        """The maker of steps where tasks may be lost."""
+        return self._guard
+
     def create(self) -> Program[None]:
         """Starts the host, and the queue runners, and calls `after_create_session` of all hooks."""
+        yield from self._on_new_sessions(self._start)
+
+    def _start(self) -> Program[None]:
         yield Await(self.host.start)
         self._guard = self.host.guard
         yield from self._created()
+
+    def _on_new_sessions(self, part: Callable[[], Program[T]]) -> Program[T]:
+        """A part that is done again on a new session where a host without a guard loses its session: a hook, a thread of the
+        coordinator or the session itself raises one of `_PREEMPTIONS`."""
+        for number in range(1, _MOST_SESSIONS + 1):
+            try:
+                return (yield from part())
+            except Exception as error:
+                loss = self._loss(error)
+                if loss is None or self._guard is not None or number == _MOST_SESSIONS:
+                    raise
+                _LOG.warning("the session was lost; the step is made on a new one", error=repr(loss))
+                yield from self._stop_runners(raises=False)
+                yield Await(lambda: self.host.close(save=False))
+                if part != self._start:
+                    yield from self._start()
+        raise AssertionError("the last try returns or raises")
+
+    def _loss(self, error: Exception) -> Exception | None:
+        """The loss of a session that `error` is, or that a thread of the coordinator met before; None where it is raised."""
+        for cause in (error, self._coord and self._coord.requested_exception):
+            if self._recovers and isinstance(cause, _PREEMPTIONS):
+                return cause
+        return None
+
+    def renew(self) -> Program[None]:
+        """Takes a new session where a thread of the coordinator lost the one there is."""
+        if self._guard is None:
+            yield from self._on_new_sessions(self._raise_loss)
+
+    def _raise_loss(self) -> Program[None]:
+        if self._is_lost():
+            self._coord.raise_requested_exception()  # type: ignore[union-attr]
+        yield from ()
+
+    def _is_lost(self) -> bool:
+        return self._recovers and isinstance(self._coord and self._coord.requested_exception, _PREEMPTIONS)
+
+    def is_over(self) -> bool:
+        """Whether a hook, a step or a thread of the coordinator has asked for the end."""
+        coord = self._coord
+        return self.should_stop or (coord is not None and coord.should_stop() and not self._is_lost())
 
     def _created(self) -> Program[None]:
         self.session = self._face(self.host.session)
@@ -126,7 +181,8 @@ class Loop:
         feeds: Callable[[], Program[Mapping[Any, Any] | None]] | Mapping[Any, Any] | None = None,
         trace: Trace | None = None,
     ) -> Program[Any]:
-        """One step, until it is made. The result is the value of `fetches`.
+        """One step, until it is made. The result is the value of `fetches`. A host without a guard that loses its session starts
+        again: the step is made on a new one.
 
         Args:
             fetches: see `Session.run`.
@@ -140,7 +196,7 @@ class Loop:
             raise RuntimeError(_STOPPED)
         guard = self._guard
         if guard is None:
-            return (yield from self._step(self.host.session.run, fetches, feeds, trace))
+            return (yield from self._on_new_sessions(lambda: self.attempt(fetches, feeds, trace)))
         while True:
             attempt = yield Await(lambda: guard.attempt(self.steps))
             attempt.enter()
@@ -158,6 +214,25 @@ class Loop:
                 attempt.reset()
                 attempt.supervisor.went_well()
                 return result
+
+    def attempt(self, fetches: Any, feeds: Any = None, trace: Trace | None = None) -> Program[Any]:
+        """A try of a step, by a host without a guard.
+
+        Args:
+            fetches, feeds, trace: see `step`.
+        """
+        return (yield from self._step(self.host.session.run, fetches, feeds, trace))
+
+    def call_step(self, step_fn: Callable[[Any], Any], context: Any) -> Program[Any]:
+        """Calls a function that makes a step, until that is made.
+
+        Args:
+            step_fn: gets `context`, and may give an awaitable.
+            context: makes the step by `attempt` or, where there is a guard, by `step`.
+        """
+        if self._guard is not None:
+            return (yield from call(step_fn, context))
+        return (yield from self._on_new_sessions(lambda: call(step_fn, context)))
 
     def _restored(self, guard: Guard) -> Program[None]:
         """A loss has taken the variables back."""
@@ -243,10 +318,10 @@ class Loop:
             return
         coord.request_stop()
         try:
-            if threads:
-                coord.join(threads, self._grace, ignore_live_threads=True)
-            elif coord._group is not None:
+            if coord._group is not None:
                 yield Await(lambda: coord.__aexit__(None, None, None))
+            else:
+                coord.join(threads, self._grace, ignore_live_threads=True)
         except Exception as error:
             if raises:
                 raise

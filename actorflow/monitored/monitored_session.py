@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -11,7 +12,7 @@ from actorflow.cluster.processes.local import LocalCluster
 from actorflow.errors import FailedPreconditionError, OutOfRangeError
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
-from actorflow.monitored.commands import Program, act, call, perform
+from actorflow.monitored.commands import Program, perform
 from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator, SingleSession, WorkerSessionCreator
 from actorflow.monitored.hooks.logged import StepCounterHook
 from actorflow.monitored.hooks.saving import CheckpointSaverHook
@@ -29,8 +30,8 @@ _ENDS = (OutOfRangeError, StopIteration, StopAsyncIteration)
 class StepContext:
     """The argument of a `step_fn`: `session` for runs without hooks, `run_with_hooks` for the step itself."""
 
-    def __init__(self, loop: Loop) -> None:
-        self._loop = loop
+    def __init__(self, loop: Loop, perform: Callable[[Program[Any]], Any]) -> None:
+        self._loop, self._perform = loop, perform
 
     @property
     def session(self) -> Any:
@@ -43,7 +44,9 @@ class StepContext:
         Args:
             fetches, feed_dict: see `MonitoredSession.run`.
         """
-        return act(self._loop.session, self._loop.step(fetches, feed_dict))
+        loop = self._loop
+        make = loop.attempt if loop.guard is None else loop.step
+        return self._perform(make(fetches, feed_dict))
 
     def request_stop(self) -> None:
         """Ends the training: what comes after this call in the `step_fn` is left out.
@@ -58,6 +61,8 @@ class Monitored:
     """The base of both kinds of monitored sessions: a loop over the session of a creator."""
 
     __reduce_ex__ = unpicklable("A monitored session is not pickled: hand over its folder of checkpoints.")
+
+    _recovers = True
 
     def __init__(
         self,
@@ -86,7 +91,7 @@ class Monitored:
 
     def should_stop(self) -> bool:
         """Whether a hook wants the training to end, or it has ended."""
-        return self._closed or (self._loop is not None and self._loop.should_stop)
+        return self._closed or (self._loop is not None and self._loop.is_over())
 
     @property
     def _open(self) -> Loop:
@@ -100,7 +105,9 @@ class Monitored:
         return self._loop
 
     def _begin(self) -> Program[None]:
-        loop = Loop(self._graph, _Later(self._host), self._hooks, face=self._face, grace=self._grace)
+        loop = Loop(
+            self._graph, _Later(self._host), self._hooks, face=self._face, grace=self._grace, recovers=self._recovers
+        )
         yield from loop.begin()
         try:
             yield from loop.create()
@@ -115,22 +122,23 @@ class Monitored:
         if not self._was_finalized:
             self._graph._unsafe_unfinalize()
 
+    def _perform(self, program: Program[Any]) -> Any:
+        """Runs a program within a step; the result is to be awaited unless the session is a blocking one."""
+        return perform(program)
+
     def _host(self) -> Host:
         with self._graph.as_default():
             if isinstance(self._creator, ChiefSessionCreator):
                 return self._creator.supervisor(self._face)
             return SingleSession(self._creator)
 
-    def _step_fn(self, step_fn: Callable[..., Any]) -> Program[Any]:
-        """Calls `step_fn` with a context, and with the object it belongs to where it is a function of two arguments."""
+    def _step_fn(self, step_fn: Callable[[StepContext], Any]) -> Program[Any]:
+        """Calls `step_fn` with a context."""
         loop = self._open
-        if loop.should_stop:
+        _check_step_fn(step_fn)
+        if loop.is_over():
             return None
-        try:
-            return (yield from call(step_fn, StepContext(loop)))
-        except StopAsyncIteration:
-            loop.request_stop()
-            return None
+        return (yield from loop.call_step(step_fn, StepContext(loop, self._perform)))
 
     def _end(self, error: BaseException | None) -> Program[bool]:
         """Ends the training; the result is whether `error` was nothing but the end of the input."""
@@ -180,7 +188,9 @@ class _Later:
 class MonitoredSession(Monitored):
     """A session whose runs are steps of a training: hooks take part in each, and after a loss a step is done again.
 
-    The end of the input, an `OutOfRangeError`, ends the block without an error. The graph is finalized until its end.
+    The end of the input, an `OutOfRangeError`, ends the block without an error. The graph is finalized until its end. A step is
+    made again on a new session, ten times at most, if the session, a hook or a thread of the coordinator raises an
+    `AbortedError` or `UnavailableError`.
 
     Example:
         >>> step = af.train.create_global_step().assign_add(1)
@@ -232,8 +242,15 @@ class MonitoredSession(Monitored):
 
         Args:
             step_fn: gets a `StepContext`, with a session without hooks, and `run_with_hooks`.
+
+        Raises:
+            ValueError: `step_fn` doesn't take one argument.
         """
-        return await perform(self._step_fn(step_fn))
+        try:
+            return await perform(self._step_fn(step_fn))
+        except StopAsyncIteration:
+            self._open.request_stop()
+            return None
 
     async def close(self) -> None:
         """Calls `end` of all hooks, and closes the session.
@@ -259,7 +276,8 @@ class MonitoredSession(Monitored):
 
 @public("af.train")
 class SingularMonitoredSession(MonitoredSession):
-    """A `MonitoredSession` whose session can be had, and used by a `Saver` for example: `raw_session()`.
+    """A `MonitoredSession` whose session can be had, and used by a `Saver` for example: `raw_session()`. A lost session is an
+    error, for it is not replaced.
 
     Example:
         >>> v = af.Variable(3.0)
@@ -276,6 +294,8 @@ class SingularMonitoredSession(MonitoredSession):
         stop_grace_period_secs: how many seconds queue runners have to end.
         checkpoint_filename_with_path: a checkpoint to restore.
     """
+
+    _recovers = False
 
     def __init__(
         self,
@@ -368,6 +388,16 @@ def MonitoredTrainingSession(
         )
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, [*found, *(hooks or ())], stop_grace_period_secs)
+
+
+def _check_step_fn(step_fn: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(step_fn).bind(None)
+    except TypeError:
+        raise ValueError(
+            "`step_fn` may either have one `step_context` argument, or `self` and `step_context` arguments if it's an instance "
+            f"method; it is {getattr(step_fn, '__qualname__', step_fn)}{inspect.signature(step_fn)}."
+        ) from None
 
 
 def _positive(value: Any) -> Any:

@@ -121,8 +121,8 @@ class Scaffold:
             RuntimeError: a collection has several of what there has to be one of.
         """
         graph = get_default_graph()
+        self.build()
         if not graph.finalized:
-            self.build()
             graph.finalize()
             _LOG.debug("Graph was finalized.")
         return self

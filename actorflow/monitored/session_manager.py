@@ -13,7 +13,7 @@ import anyio
 
 from actorflow import machine
 from actorflow.cluster.wire.links import START_SECONDS
-from actorflow.errors import DeadlineExceededError
+from actorflow.errors import DeadlineExceededError, FailedPreconditionError
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.logs import get_logger
@@ -40,7 +40,8 @@ class SessionManager:
 
     Args:
         local_init_op: run on each session that is opened.
-        ready_op: gives the names of variables that have no value; nothing is looked at unless given.
+        ready_op: gives the names of variables that have no value, or nothing, and fails where one has none; nothing is looked
+            at unless given.
         ready_for_local_init_op: the same, before `local_init_op`.
         graph: the graph; the default one unless given.
         recovery_wait_secs: the pause between two looks at something that others do.
@@ -66,7 +67,7 @@ class SessionManager:
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             raise ValueError(
-                "If you pass a ready_for_local_init_op you must also pass a local_init_op, ready_for_local_init_op "
+                "If you pass a ready_for_local_init_op you must also pass a local_init_op , ready_for_local_init_op "
                 f"[{ready_for_local_init_op}]"
             )
         self._local_init_op, self._local_feeds = local_init_op, local_init_feed_dict
@@ -254,7 +255,13 @@ class SessionManager:
     def _missing(self, session: Any, op: Any) -> Program[str]:
         if op is None:
             return ""
-        return ", ".join(os.fsdecode(name) for name in (yield from run(session, op)))
+        try:
+            names = yield from run(session, op)
+        except FailedPreconditionError as error:
+            if "uninitialized" not in str(error):
+                raise
+            return error.message
+        return "" if names is None else ", ".join(os.fsdecode(name) for name in names)
 
 
 async def _awaited(session: Session, work: Callable[[Any], Program[Any]]) -> Any:

@@ -54,7 +54,7 @@ class SavedModelBuilder:
             AssertionError: there are files in the folder.
             ValueError: there is no such form.
         """
-        folder = os.fspath(export_dir)
+        folder = os.fsdecode(export_dir)
         if format not in (TENSORFLOW, STANDARD):
             raise ValueError(f"format is {TENSORFLOW!r} or {STANDARD!r}, but it is {format!r}.")
         if os.path.isdir(folder) and os.listdir(folder):

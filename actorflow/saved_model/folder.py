@@ -94,7 +94,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     Args:
         export_dir: the folder.
     """
-    return any(os.path.isfile(os.path.join(export_dir, name)) for name in _FILES)
+    return any(os.path.isfile(os.path.join(os.fsdecode(export_dir), name)) for name in _FILES)
 
 
 def read(export_dir: str | os.PathLike[str]) -> SavedFolder:

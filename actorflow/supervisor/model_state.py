@@ -85,7 +85,7 @@ class ModelState:
             else:
                 self._missing_first = self._missing
             counter = get_global_step(graph)
-            self._step = None if counter is None else counter.read_value()
+            self._step = counter
             if saver is None and folder is not None:
                 saver = Saver(max_to_keep=max_to_keep, format=installed.default())
         self.saver = saver

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import actorflow as af
 import actorflow.compat.v1 as tf
 
 
@@ -211,3 +212,20 @@ def test_slopes_of_rows_and_of_no_elements() -> None:
             case.assertEqual((computed.shape, measured.shape), ((0, 0), (0, 0)))
 
     assert passes(body)
+
+
+def test_a_case_where_ops_run_at_once_has_values_and_no_session() -> None:
+    def body(case: Any) -> None:
+        assert tf.executing_eagerly()
+        sparse = tf.SparseTensor([[1]], [3.0], [2])
+        assert case.evaluate({"a": tf.constant(1), "b": [lambda: 2]}) == {"a": 1, "b": [2]}
+        assert isinstance(case.evaluate(sparse), tf.SparseTensorValue)
+        case.assertAllEqual(tf.constant([1, 2]) * 2, [2, 4])
+        for opened in (case.session(), case.cached_session(), case.test_session()):
+            with opened as session:
+                assert session is None
+        with tf.Graph().as_default(), case.session() as session:
+            assert session.run(tf.constant(1)) == 1
+
+    with tf.Graph().as_default(), af.eager():
+        assert passes(body)

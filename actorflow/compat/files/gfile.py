@@ -178,9 +178,10 @@ def MakeDirs(dirname: Path) -> None:
 
 
 def MkDir(dirname: Path) -> None:
-    """Makes a folder in one that is there. Raises NotFoundError where that is not, AlreadyExistsError where it is."""
+    """Makes a folder in one that is there; it may be there already. Raises NotFoundError where the outer one is not."""
     with _translated(dirname):
-        os.mkdir(dirname)
+        if not os.path.isdir(dirname):
+            os.mkdir(dirname)
 
 
 def ListDirectory(dirname: Path) -> list[str]:

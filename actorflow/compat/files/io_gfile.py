@@ -60,7 +60,7 @@ def makedirs(path: Path) -> None:
 
 
 def mkdir(path: Path) -> None:
-    """Makes a folder in one that is there. Raises NotFoundError where that is not, AlreadyExistsError where it is."""
+    """Makes a folder in one that is there; it may be there already. Raises NotFoundError where the outer one is not."""
     gfile.MkDir(path)
 
 

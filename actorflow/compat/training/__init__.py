@@ -2,6 +2,7 @@
 
 canned.py      canned Estimators
 estimator.py   `tf.estimator.Estimator`
+loops.py       `tf.train.basic_train_loop`
 monitored.py   monitored sessions, with TensorFlow's targets and `ConfigProto`
 saver.py       `tf.train.Saver`, `tf.train.Checkpoint`: checkpoints in TensorFlow's format
 supervisor.py  `tf.train.Supervisor`: a session, and threads that save, write summaries and fill queues

@@ -7,8 +7,34 @@ from typing import Any
 
 from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
 from actorflow.estimator import blocking as _blocking
+from actorflow.estimator import run_config
 from actorflow.formats import installed
 from actorflow.public import public
+
+
+@public("tf.estimator")
+class RunConfig(run_config.RunConfig):
+    """`tf.estimator.RunConfig`: as `actorflow.estimator.RunConfig`, with TensorFlow's targets and a `ConfigProto`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> config = tf.estimator.RunConfig("models/line", session_config=tf.ConfigProto(allow_soft_placement=True))
+        >>> config.master, config.replace(save_checkpoints_steps=100).save_checkpoints_steps
+        ('', 100)
+    """
+
+    @property
+    def master(self) -> Any:
+        """The target of the training: `grpc://` and an address, or "" for this process."""
+        master = self.__dict__["master"]
+        if isinstance(master, str) and master.startswith("tcp://"):
+            return "grpc://" + master.removeprefix("tcp://")
+        return "" if master is None else master
+
+    def _check(self) -> None:
+        super()._check()
+        if self.session_config is not None and not isinstance(self.session_config, ConfigProto):
+            raise ValueError(f"session_config must be instance of ConfigProto, given: {self.session_config!r:.80}")
 
 
 @public("tf.estimator")
@@ -34,6 +60,7 @@ class Estimator(_blocking.Estimator):
 
     runs_update_ops = False
     checkpoint_format = installed.BUNDLE
+    config_type = RunConfig
 
     def export_saved_model(self, *args: Any, **kwargs: Any) -> Any:
         """See `blocking.Estimator.export_saved_model`. The folder's name is bytes, as in TensorFlow.

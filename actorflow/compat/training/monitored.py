@@ -9,10 +9,12 @@ from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
 from actorflow.compat.v1.sessions import Session
 from actorflow.monitored import blocking as _blocking
 from actorflow.monitored import creators as _creators
+from actorflow.monitored import monitored_session as _asynchronous
 from actorflow.monitored import session_manager as _session_manager
 from actorflow.monitored.commands import act
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.public import public
+from actorflow.runtime.event_loops.driver import LoopDriver
 
 
 def _target(master: Any) -> Any:
@@ -85,8 +87,34 @@ class WorkerSessionCreator(_creators.WorkerSessionCreator):
         super().__init__(scaffold, _target(master), _options(config), max_wait_secs)
 
 
+class _SharedSession(Session):
+    """The `tf.Session` of a monitored session, which closes it."""
+
+    def __init__(self, session: Any, driver: LoopDriver) -> None:
+        self._session, self._driver, self._closed = session, driver, False
+        self._timeout: float | None = None
+        self._entered: list[Any] = []
+
+    def close(self) -> None:
+        """It is closed by what has opened it."""
+
+    def __del__(self) -> None:
+        pass
+
+
+class _Monitored(_blocking.MonitoredSession):
+    """The base of `tf.train`'s monitored sessions: hooks get a `tf.Session`, and a closed session isn't closed again."""
+
+    _shared_session = _SharedSession
+
+    def _finish(self, error: BaseException | None) -> bool:
+        if self._closed and error is None:
+            raise RuntimeError("Session is already closed.")
+        return super()._finish(error)
+
+
 @public("tf.train")
-class MonitoredSession(_blocking.MonitoredSession):
+class MonitoredSession(_Monitored):
     """`tf.train.MonitoredSession`: steps of a training with hooks and recovery, without `await`.
 
     Example:
@@ -115,7 +143,7 @@ class MonitoredSession(_blocking.MonitoredSession):
 
 
 @public("tf.train")
-class SingularMonitoredSession(_blocking.SingularMonitoredSession):
+class SingularMonitoredSession(_Monitored, _blocking.SingularMonitoredSession):
     """`tf.train.SingularMonitoredSession`.
 
     Example:
@@ -148,7 +176,7 @@ class SingularMonitoredSession(_blocking.SingularMonitoredSession):
 @public("tf.train")
 def MonitoredTrainingSession(
     master: str = "", *arguments: Any, config: ConfigProto | None = None, **options: Any
-) -> _blocking.MonitoredSession:
+) -> MonitoredSession:
     """`tf.train.MonitoredTrainingSession`.
 
     Example:
@@ -164,7 +192,9 @@ def MonitoredTrainingSession(
         config: a `ConfigProto`.
         arguments, options: the other ones of `actorflow.train.MonitoredTrainingSession`.
     """
-    return _blocking.MonitoredTrainingSession(_target(master), *arguments, config=_options(config), **options)
+    options["config"] = _options(config)
+    parts = _asynchronous.MonitoredTrainingSession(_target(master), *arguments, **options)
+    return MonitoredSession(parts._creator, parts._hooks, parts._grace)
 
 
 @public("tf.train")

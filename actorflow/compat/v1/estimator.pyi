@@ -13,6 +13,7 @@ from actorflow.compat.training.canned import LinearClassifier as LinearClassifie
 from actorflow.compat.training.canned import LinearEstimator as LinearEstimator
 from actorflow.compat.training.canned import LinearRegressor as LinearRegressor
 from actorflow.compat.training.estimator import Estimator as Estimator
+from actorflow.compat.training.estimator import RunConfig as RunConfig
 from actorflow.estimator import experimental as experimental
 from actorflow.estimator import export as export
 from actorflow.estimator import inputs as inputs
@@ -50,7 +51,6 @@ from actorflow.estimator.inputs.parsing_specs import classifier_parse_example_sp
 from actorflow.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from actorflow.estimator.predictor import Predictor as Predictor
 from actorflow.estimator.progress.state import Progress as Progress
-from actorflow.estimator.run_config import RunConfig as RunConfig
 from actorflow.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.estimator.spec import ModeKeys as ModeKeys
 from actorflow.estimator.vocabulary import VocabInfo as VocabInfo

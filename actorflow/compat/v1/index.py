@@ -246,6 +246,7 @@ NAMES: dict[str, dict[str, str]] = {
         "NanLossDuringTrainingError": "actorflow.monitored.hooks.stopping",
         "NanTensorHook": "actorflow.monitored.hooks.stopping",
         "ProfilerHook": "actorflow.monitored.hooks.summaries",
+        "RunConfig": "actorflow.compat.training.estimator",
         "SecondOrStepTimer": "actorflow.monitored.hooks.timer",
         "SessionRunArgs": "actorflow.monitored.hook",
         "SessionRunContext": "actorflow.monitored.hook",
@@ -418,6 +419,8 @@ NAMES: dict[str, dict[str, str]] = {
         "SummaryWriter": "actorflow.summary.file_writer:FileWriter",
         "Supervisor": "actorflow.compat.training.supervisor",
         "WorkerSessionCreator": "actorflow.compat.training.monitored",
+        "basic_train_loop": "actorflow.compat.training.loops",
+        "queue_runner": "actorflow.train.input.queue_runner:",
         "write_graph": "actorflow.graphdef.export",
     },
 }

@@ -2,6 +2,7 @@
 
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.compat.training.loops import basic_train_loop as basic_train_loop
 from actorflow.compat.training.monitored import ChiefSessionCreator as ChiefSessionCreator
 from actorflow.compat.training.monitored import MonitoredSession as MonitoredSession
 from actorflow.compat.training.monitored import MonitoredTrainingSession as MonitoredTrainingSession
@@ -56,6 +57,7 @@ from actorflow.train.global_steps import create_global_step as create_global_ste
 from actorflow.train.global_steps import get_global_step as get_global_step
 from actorflow.train.global_steps import get_or_create_global_step as get_or_create_global_step
 from actorflow.train.global_steps import global_step as global_step
+from actorflow.train.input import queue_runner as queue_runner
 from actorflow.train.input.batching import batch as batch
 from actorflow.train.input.batching import batch_join as batch_join
 from actorflow.train.input.batching import maybe_batch as maybe_batch
@@ -185,6 +187,7 @@ __all__ = [
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
+    "basic_train_loop",
     "batch",
     "batch_join",
     "byte_size_load_fn",
@@ -220,6 +223,7 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "prefetch",
+    "queue_runner",
     "range_input_producer",
     "read_meta_graph",
     "remove_checkpoint",

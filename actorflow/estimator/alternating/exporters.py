@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,8 @@ class _Folders(Exporter):
     ) -> Program[str | None]:
         """Exports to a new folder below `path`, as a program."""
         if self._function is None:
-            save = estimator.export_saved_model
-            made: str | None = yield from call(save, path, self._receiver, self._assets, self._as_text, checkpoint)
+            options = {"assets_extra": self._assets, "as_text": self._as_text, "checkpoint_path": checkpoint}
+            made: str | None = yield from call(partial(estimator.export_saved_model, path, self._receiver, **options))
         else:
             made = yield from self._by_function(estimator, path, checkpoint)
         if self._keeps is not None:

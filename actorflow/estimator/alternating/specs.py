@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,15 @@ def _hooks(hooks: Any) -> tuple[Any, ...]:
     for hook in found:
         check_hook(hook, f"All hooks must be `SessionRunHook` instances, given: {hook}")
     return found
+
+
+def _check_input(input_fn: Any) -> None:
+    """Raises TypeError for what is no input: an Estimator takes functions, datasets and what can be iterated over."""
+    is_input = callable(input_fn) or isinstance(input_fn, (Iterable, AsyncIterable))
+    if not is_input or isinstance(input_fn, (str, bytes)):
+        raise TypeError(
+            f"`input_fn` must be callable, given: {input_fn!r:.80}. It may be a Dataset or an iterable of (features, labels) too."
+        )
 
 
 @public("af.estimator")
@@ -46,8 +55,7 @@ class TrainSpec:
     saving_listeners: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.input_fn is None:
-            raise TypeError(f"`input_fn` must be callable, given: {self.input_fn}")
+        _check_input(self.input_fn)
         if self.max_steps is not None and self.max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {self.max_steps}")
         for listener in self.saving_listeners or ():
@@ -95,8 +103,7 @@ class EvalSpec:
     every_steps: int | None = None
 
     def __post_init__(self) -> None:
-        if self.input_fn is None:
-            raise TypeError(f"`input_fn` must be callable, given: {self.input_fn}")
+        _check_input(self.input_fn)
         if self.steps is not None and self.steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {self.steps}")
         if self.name is not None and not isinstance(self.name, str):
@@ -124,6 +131,9 @@ def _exporters(given: Any) -> tuple[Exporter, ...]:
     if not all(isinstance(one, Exporter) for one in found):
         raise TypeError(wrong)
     names = [one.name for one in found]
+    for name in names:
+        if name and not isinstance(name, str):
+            raise ValueError(f"An Exporter must have a string name. Given: {type(name)}")
     if not all(names):
         raise ValueError(f"An Exporter cannot have a name that is `None` or empty. All exporter names: {names}")
     if len(set(names)) < len(names):

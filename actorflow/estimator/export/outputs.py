@@ -7,7 +7,7 @@ from typing import Any
 
 from actorflow.dtypes import float32, string
 from actorflow.estimator.spec import ModeKeys
-from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
 from actorflow.graph.default_graph import control_dependencies
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.protos import SignatureDef
@@ -130,10 +130,18 @@ class PredictOutput(ExportOutput):
 
     Args:
         outputs: a dict of tensors, or one tensor, whose name is `output`.
+
+    Raises:
+        ValueError: a name is no string, or a value no tensor.
     """
 
     def __init__(self, outputs: Any) -> None:
         self.outputs: dict[str, Tensor] = dict(outputs) if isinstance(outputs, Mapping) else {"output": outputs}
+        for name, output in self.outputs.items():
+            if not isinstance(name, str):
+                raise ValueError(f"Prediction output key must be a string; got {name}.")
+            if not is_symbolic(output):
+                raise ValueError(f"Prediction output value must be a Tensor; got {output!r:.80} for {name!r}.")
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
         """A prediction.
@@ -163,7 +171,7 @@ def export_outputs_of(spec: Any) -> dict[str, ExportOutput]:
     found = dict(spec.export_outputs or {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)})
     for name, output in found.items():
         if not isinstance(output, ExportOutput):
-            raise TypeError(f"Values in export_outputs must be ExportOutput objects, but {name!r} is {output!r:.80}.")
+            raise TypeError(f"Values in export_outputs must be ExportOutput objects. {name!r} is {output!r:.80}.")
     if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in found:
         if len(found) > 1:
             raise ValueError(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorflow.dtypes import string
-from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.convert import convert_to_tensor, is_symbolic
+from actorflow.graph.sparse_tensor import SparseTensor
 from actorflow.graph.tensor import Tensor
 from actorflow.ops.array.constant import placeholder
 from actorflow.ops.io.parsing import parse_example
@@ -39,10 +40,15 @@ class ServingInputReceiver:
     receiver_tensors_alternatives: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", _named(self.features, "feature"))
-        object.__setattr__(self, "receiver_tensors", _named(self.receiver_tensors, "input"))
-        if not self.receiver_tensors:
-            raise ValueError("receiver_tensors must be defined.")
+        if self.features is None:
+            raise ValueError("features must be defined.")
+        features = _named(self.features, "feature")
+        for name, feature in features.items():
+            if not isinstance(name, (str, int)):
+                raise ValueError(f"feature keys must be strings or ints: {name}.")
+            _check_feature(feature, f"feature {name}")
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "receiver_tensors", _receivers(self.receiver_tensors))
 
 
 @public("af.estimator.export")
@@ -64,15 +70,32 @@ class TensorServingInputReceiver(ServingInputReceiver):
     """
 
     def __post_init__(self) -> None:
-        if isinstance(self.features, Mapping):
-            raise ValueError("features must be a single tensor; use ServingInputReceiver for several.")
-        object.__setattr__(self, "receiver_tensors", _named(self.receiver_tensors, "input"))
+        if self.features is None:
+            raise ValueError("features must be defined.")
+        _check_feature(self.features, "feature", "; ServingInputReceiver takes several")
+        object.__setattr__(self, "receiver_tensors", _receivers(self.receiver_tensors))
 
 
 def _named(tensors: Any, name: str) -> dict[str, Any]:
-    if tensors is None:
-        raise ValueError(f"{name}s must be defined.")
     return dict(tensors) if isinstance(tensors, Mapping) else {name: tensors}
+
+
+def _receivers(tensors: Any) -> dict[str, Any]:
+    """The tensors that are fed, by name."""
+    if tensors is None or isinstance(tensors, Mapping) and not tensors:
+        raise ValueError("receiver_tensors must be defined.")
+    receivers = _named(tensors, "input")
+    for name, tensor in receivers.items():
+        if not isinstance(name, str):
+            raise ValueError(f"receiver_tensors keys must be strings: {name}.")
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"receiver_tensor {name} must be a Tensor, but it is {tensor!r:.80}.")
+    return receivers
+
+
+def _check_feature(feature: Any, what: str, hint: str = "") -> None:
+    if not is_symbolic(feature) and not isinstance(feature, SparseTensor):
+        raise ValueError(f"{what} must be a Tensor, SparseTensor, or RaggedTensor. It is {feature!r:.80}{hint}.")
 
 
 @public("af.estimator.export")

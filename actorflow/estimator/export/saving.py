@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -54,7 +55,7 @@ def exporting(
             built.graph.add_to_collection(TRAIN_OP_KEY, built.spec.train_op)
         main_op = built.spec.scaffold.local_init_op if built.spec.scaffold is not None else None
         main_op = main_op if main_op is not None else Scaffold.default_local_init_op()
-    number, passing = _folder(Path(export_dir_base))
+    number, passing = _folder(Path(os.fsdecode(export_dir_base)))
     try:
         builder = SavedModelBuilder(passing, format=format)
         host = KeptHost(built, "", core.session_options, path=path, keeps=False, face=core.face, fresh=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorflow.errors import OutOfRangeError
-from actorflow.estimator.events import Evaluated
+from actorflow.errors import InvalidArgumentError, OutOfRangeError
+from actorflow.estimator.events import Evaluated, is_scalar
 from actorflow.estimator.inputs.source import Batches
 from actorflow.estimator.programs.graphs import Built
 from actorflow.estimator.programs.hosts import KeptHost
@@ -21,6 +21,7 @@ from actorflow.monitored.hooks.summaries import scalars
 from actorflow.monitored.loop import Loop
 from actorflow.ops.array.constant import placeholder
 from actorflow.session.session import Session
+from actorflow.summary.protos import Summary
 from actorflow.train.saving.checkpoints import latest_checkpoint
 from actorflow.variables.collections import GraphKeys
 
@@ -93,7 +94,7 @@ def evaluation(
     found[LOSS] = np.float32(np.mean(np.asarray(losses, np.float64))) if losses else np.float32(0)
     result = {key: found[key] for key in sorted(found)}
     step = int(result[GraphKeys.GLOBAL_STEP])
-    _LOG.info("evaluated", step=step, name=name or "", **{k: v for k, v in result.items() if np.ndim(v) == 0})
+    _LOG.info("evaluated", step=step, name=name or "", **{k: v for k, v in result.items() if is_scalar(v)})
     yield from _write(core, core.eval_dir(name), result, step)
     core.told.note(Evaluated, step, name or "", result, path)
     return result
@@ -149,16 +150,29 @@ def _metrics(built: Built) -> tuple[dict[str, Any], list[Any]]:
     return {**values, GraphKeys.GLOBAL_STEP: built.step}, [update for _, update in metrics.values()]
 
 
+def _summary(value: bytes) -> Summary | None:
+    """The summary that a metric gave; None for other text."""
+    try:
+        return Summary.FromString(value)
+    except InvalidArgumentError:
+        return None
+
+
 def _write(core: Core, folder: str, result: Mapping[str, Any], step: int) -> Program[None]:
-    """Writes the numbers of an evaluation as summaries."""
+    """Writes the numbers of an evaluation as summaries, and what metrics give as summaries, such as images."""
     writer = core.writer(folder)
     if writer is not None:
         numbers = {
             key: float(value)
             for key, value in result.items()
-            if key != GraphKeys.GLOBAL_STEP and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiub"
+            if key != GraphKeys.GLOBAL_STEP and is_scalar(value) and np.asarray(value).dtype.kind in "fiub"
         }
         writer.add_summary(scalars(numbers), step)
+        for key, value in result.items():
+            if isinstance(value, bytes) and (parts := _summary(value)) is not None:
+                for number, part in enumerate(parts.value):
+                    part.tag = f"{key}/{number}"
+                writer.add_summary(parts, step)
     if not core.is_open:
         yield from core.close_writers(folder)
 

@@ -106,7 +106,7 @@ def training(
     every = _hooks(core, built, batches, list(hooks), list(listeners))
     host = KeptHost(
         built,
-        config.master,
+        config.target,
         core.session_options,
         folder=core.model_dir,
         keeps=core.is_open,

@@ -6,9 +6,7 @@ from collections import deque
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from actorflow.estimator.events import Evaluated, Exported, Saved, StepMade, TrainingBegun, TrainingEnded
+from actorflow.estimator.events import Evaluated, Exported, Saved, StepMade, TrainingBegun, TrainingEnded, is_scalar
 from actorflow.estimator.progress.views import View, find_view
 from actorflow.public import public
 from actorflow.supervisor.events import Event, Restored
@@ -184,9 +182,7 @@ class Progress:
 def metrics_of(event: Evaluated) -> dict[str, str]:
     """The first scalar metrics of an evaluation, as text."""
     scalars = {
-        key: f"{float(value):.4g}"
-        for key, value in event.metrics.items()
-        if np.ndim(value) == 0 and key != "global_step"
+        key: f"{float(value):.4g}" for key, value in event.metrics.items() if is_scalar(value) and key != "global_step"
     }
     return dict(list(scalars.items())[:_SHOWN_METRICS])
 

@@ -147,6 +147,11 @@ class Coordinator:
             raise self._error
 
     @property
+    def requested_exception(self) -> BaseException | None:
+        """The exception that was given to `request_stop`, if there is one."""
+        return self._error
+
+    @property
     def joined(self) -> bool:
         """Whether `join`, or the end of an `async with`, is over."""
         return self._joined

@@ -26,6 +26,9 @@ _CODES: dict[type[OpError], int] = {
 }
 
 
+public("tf.train:queue_runner")
+
+
 @public("af.train")
 class QueueRunner:
     """Runs the enqueue operations of a queue, each in a loop of its own: a thread of a blocking session, or a task.

@@ -533,7 +533,13 @@ class Saver:
 
         await machine.on_thread(check)
         session._engine.allow_files(_folder_of(path))
-        await session.run(self._restore_op, {self._prefix: path})
+        restore, prefix = self._in(session, self._restore_op), self._in(session, self._prefix)
+        await session.run(restore, {prefix: path})
+
+    def _in(self, session: Session, node: Any) -> Any:
+        """A node, or its name for the session of another graph that has a saver of that name, as an imported one has."""
+        is_elsewhere = session.graph is not self._graph and node.name.partition(":")[0] in session.graph.nodes
+        return node.name if is_elsewhere else node
 
     # The checkpoints that are kept
 

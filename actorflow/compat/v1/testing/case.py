@@ -15,8 +15,11 @@ from actorflow.compat.v1.config import ConfigProto
 from actorflow.compat.v1.sessions import Session, get_default_session
 from actorflow.compat.v1.testing.comparisons import Comparisons
 from actorflow.compat.v1.testing.threads import CheckedThread
+from actorflow.eager.scope import executing_eagerly
 from actorflow.graph.graph import Graph
-from actorflow.ops.random.distributions import DEFAULT_GRAPH_SEED
+from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
+from actorflow.nest import map_structure
+from actorflow.ops.random.distributions import DEFAULT_GRAPH_SEED, set_random_seed
 from actorflow.public import public
 
 
@@ -44,10 +47,14 @@ class TestCase(Comparisons):
         self._threads: list[CheckedThread] = []
 
     def setUp(self) -> None:
-        """Makes a default graph with a fixed seed, and seeds the generators of Python and numpy."""
+        """Makes a default graph with a fixed seed, and seeds the generators of Python and numpy. A program that runs ops at once
+        keeps doing so, with that seed."""
         super().setUp()
         random.seed(DEFAULT_GRAPH_SEED)
         np.random.seed(DEFAULT_GRAPH_SEED)
+        if executing_eagerly():
+            set_random_seed(DEFAULT_GRAPH_SEED)
+            return
         graph = Graph()
         graph.seed = DEFAULT_GRAPH_SEED
         self.enterContext(graph.as_default())
@@ -84,8 +91,8 @@ class TestCase(Comparisons):
         config: ConfigProto | None = None,
         use_gpu: bool = False,
         force_gpu: bool = False,
-    ) -> Iterator[Session]:
-        """A session for the block, which is the default one there, and so is its graph.
+    ) -> Iterator[Any]:
+        """A session for the block, which is the default one there, and so is its graph. None where ops run at once.
 
         Example:
             >>> import actorflow.compat.v1 as tf
@@ -101,6 +108,9 @@ class TestCase(Comparisons):
             config: the session's options.
             use_gpu, force_gpu: accepted for compatibility: nodes are placed as in any session.
         """
+        if executing_eagerly() and graph is None:
+            yield None
+            return
         with Session(graph=graph, config=config) as session:
             yield session
 
@@ -111,12 +121,15 @@ class TestCase(Comparisons):
         config: ConfigProto | None = None,
         use_gpu: bool = False,
         force_gpu: bool = False,
-    ) -> Iterator[Session]:
+    ) -> Iterator[Any]:
         """As `session`, but all blocks of a test share one, which ends with the test.
 
         Args:
             graph, config, use_gpu, force_gpu: as those of `session`; later blocks name the same ones.
         """
+        if executing_eagerly() and graph is None:
+            yield None
+            return
         if self._cached is None:
             self._cached = Session(graph=graph, config=config)
         elif graph is not None and graph is not self._cached.graph:
@@ -132,7 +145,7 @@ class TestCase(Comparisons):
         config: ConfigProto | None = None,
         use_gpu: bool = False,
         force_gpu: bool = False,
-    ) -> AbstractContextManager[Session]:
+    ) -> AbstractContextManager[Any]:
         """`cached_session` without a graph, `session` with one.
 
         Args:
@@ -178,8 +191,17 @@ class TestCase(Comparisons):
             >>> _ = Case().run()
             6.0
         """
+        if executing_eagerly():
+            return map_structure(_value, tensors)
         session = get_default_session() or self._cached
         if session is not None:
             return session.run(tensors)
         with self.cached_session() as made:
             return made.run(tensors)
+
+
+def _value(leaf: Any) -> Any:
+    """The value of a leaf where ops run at once."""
+    if isinstance(leaf, SparseTensor):
+        return SparseTensorValue(*(_value(part) for part in (leaf.indices, leaf.values, leaf.dense_shape)))
+    return leaf.numpy() if hasattr(leaf, "numpy") else leaf() if callable(leaf) else leaf

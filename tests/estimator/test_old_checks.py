@@ -1,0 +1,186 @@
+"""What `tf.estimator` checks and takes as TensorFlow does: configurations, specs, receivers, outputs, exporters, folders."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import actorflow.compat.v1 as tf
+
+est = tf.estimator
+CLUSTER = {"chief": ["host0:0"], "ps": ["host1:1"], "worker": ["host2:2", "host3:3"]}
+MASTER = {"master": ["host0:0"], "worker": ["host2:2"]}
+
+
+def configured(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], **options: Any) -> Any:
+    monkeypatch.setenv("TF_CONFIG", json.dumps(settings))
+    return est.RunConfig(**options)
+
+
+REFUSED_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"model_dir": ""}, "model_dir in TF_CONFIG should be non-empty"),
+    ({"model_dir": "/tmp/other"}, "must have the same value as the model_dir in TF_CONFIG"),
+    ({"task": {"type": "ps", "index": 0}}, 'If "cluster" is not set in TF_CONFIG, task type must be WORKER.'),
+    ({"task": {"type": "worker", "index": 1}}, 'If "cluster" is not set in TF_CONFIG, task index must be 0.'),
+    ({"cluster": {"chief": ["a:1", "b:2:3"]}}, 'must have only one "chief" node'),
+    ({"cluster": {"master": ["a:1", "b:2:3"]}}, 'must have only one "master" node'),
+    ({"cluster": {**MASTER, "chief": ["c:1"]}}, "If `master` node exists in `cluster`, job `chief` is not supported."),
+    (
+        {"cluster": MASTER, "task": {"type": "evaluator", "index": 0}},
+        "If `master` node exists in `cluster`, task_type `evaluator` is not supported.",
+    ),
+    ({"cluster": CLUSTER, "task": {"type": "ps", "index": 4}}, "is not a valid task_id"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED_SETTINGS, ids=[message for _, message in REFUSED_SETTINGS])
+def test_settings_that_contradict_are_refused(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError) as refusal:
+        configured(monkeypatch, settings, model_dir="/tmp/run")
+    assert message in str(refusal.value)
+
+
+def test_targets_are_written_as_in_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert est.RunConfig().master == ""
+    config = configured(monkeypatch, {"cluster": CLUSTER, "task": {"type": "worker", "index": 1}})
+    assert (config.master, config.target) == ("grpc://host3:3", "tcp://host3:3")
+    assert configured(monkeypatch, {"eval_session_master": "grpc://e:1"}).evaluation_master == "grpc://e:1"
+    with pytest.raises(ValueError, match="session_config must be instance of ConfigProto"):
+        est.RunConfig(session_config={})
+
+
+def test_a_derived_configuration_may_have_properties_of_its_own(tmp_path: Path) -> None:
+    class Fixed(est.RunConfig):  # type: ignore[misc]
+        @property
+        def model_dir(self) -> str:
+            return str(tmp_path)
+
+        @property
+        def is_chief(self) -> bool:
+            return False
+
+    config = Fixed()
+    assert config.model_dir == str(tmp_path) and not config.is_chief
+    assert est.Estimator(lambda features: None, config=config).model_dir == str(tmp_path)
+    assert isinstance(est.Estimator(lambda features: None).config, est.RunConfig)
+
+
+@pytest.mark.parametrize("spec", [est.TrainSpec, est.EvalSpec])
+@pytest.mark.parametrize("wrong", [None, 3, "input", b"input", np.float32(1)])
+def test_a_spec_refuses_what_is_no_input(spec: Any, wrong: Any) -> None:
+    with pytest.raises(TypeError, match="`input_fn` must be callable"):
+        spec(wrong)
+    for right in (lambda: 1, [({}, 1)], tf.data.Dataset.range(1)):
+        assert spec(right).input_fn is right
+
+
+def test_an_exporter_has_a_text_as_its_name() -> None:
+    for name, message in ((3, "must have a string name"), ("", "None` or empty")):
+        exporter = est.LatestExporter(name, lambda: None)
+        with pytest.raises(ValueError, match=message):
+            est.EvalSpec(lambda: 1, exporters=exporter)
+
+
+# ---- what is exported
+
+
+def x() -> Any:
+    return tf.placeholder(tf.float32, [None])
+
+
+Receiver, One = est.export.ServingInputReceiver, est.export.TensorServingInputReceiver
+WRONG_PARTS: list[tuple[str, Callable[[], Any]]] = [
+    ("features must be defined", lambda: Receiver(None, x())),
+    ("feature keys must be strings", lambda: Receiver({2.5: x()}, x())),
+    ("feature a must be a Tensor", lambda: Receiver({"a": [1.0]}, x())),
+    ("feature feature must be a Tensor", lambda: Receiver("a", x())),
+    ("receiver_tensors must be defined", lambda: Receiver(x(), None)),
+    ("receiver_tensors must be defined", lambda: Receiver(x(), {})),
+    ("receiver_tensors keys must be strings", lambda: Receiver(x(), {1: x()})),
+    ("receiver_tensor a must be a Tensor", lambda: Receiver(x(), {"a": [1]})),
+    ("features must be defined", lambda: One(None, x())),
+    ("feature must be a Tensor", lambda: One({"a": x()}, x())),
+    ("receiver_tensors must be defined", lambda: One(x(), None)),
+    ("receiver_tensor a must be a Tensor", lambda: One(x(), {"a": [1]})),
+    ("output key must be a string", lambda: est.export.PredictOutput({1: x()})),
+    ("output value must be a Tensor", lambda: est.export.PredictOutput({"a": [1]})),
+]
+
+
+@pytest.mark.parametrize(("message", "make"), WRONG_PARTS)
+def test_parts_of_an_export_are_checked_when_they_are_made(message: str, make: Callable[[], Any]) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_spec_for_predictions_has_a_default_output_and_a_scaffold() -> None:
+    with tf.Graph().as_default():
+        key, number, label = "serving_default", est.export.RegressionOutput(x()), est.export.PredictOutput(x())
+
+        def spec(**options: Any) -> Any:
+            return est.EstimatorSpec("infer", predictions={"a": x()}, **options)
+
+        assert list(spec().export_outputs[key].outputs) == ["a"]
+        assert spec(export_outputs={"head": number}).export_outputs == {"head": number, key: number}
+        assert isinstance(spec().scaffold, tf.train.Scaffold)
+        with pytest.raises(ValueError, match="Multiple export_outputs were provided"):
+            spec(export_outputs={"one": number, "other": label})
+        with pytest.raises(TypeError, match="Values in export_outputs must be ExportOutput objects"):
+            spec(export_outputs={"head": x()})
+
+
+def test_exporters_name_the_arguments_of_an_export(tmp_path: Path) -> None:
+    estimator = mock.Mock(spec=est.Estimator)
+    estimator.export_saved_model.return_value = "exported"
+    receiver = mock.Mock()
+    exporter = est.LatestExporter("latest", receiver, assets_extra={"a": "b"})
+    assert exporter.export(estimator, str(tmp_path), "run-1", {}, False) == "exported"
+    options = {"assets_extra": {"a": "b"}, "as_text": False, "checkpoint_path": "run-1"}
+    estimator.export_saved_model.assert_called_with(str(tmp_path), receiver, **options)
+
+
+def test_a_folder_may_be_there_when_it_is_made(tmp_path: Path) -> None:
+    tf.gfile.MkDir(str(tmp_path))
+    tf.io.gfile.mkdir(os.fsencode(tmp_path))
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.gfile.MkDir(str(tmp_path / "absent" / "inner"))
+
+
+# ---- metrics
+
+
+def model_fn(features: Any, labels: Any, mode: str) -> Any:
+    image = tf.summary.image("image", tf.zeros([2, 3, 3, 1]))
+    values = ((tf.constant(2.0), tf.constant(1)), tf.constant(3.0, tf.float64))
+    metrics = {"nested": (values, tf.no_op()), "picture": (image, tf.no_op())}
+    train_op = tf.train.get_global_step().assign_add(1)
+    predictions = {"y": tf.identity(features["x"])}
+    return est.EstimatorSpec(mode, predictions, tf.constant(1.0), train_op, metrics if mode == "eval" else None)
+
+
+def input_fn() -> Any:
+    return {"x": tf.constant([[1.0]])}, tf.constant([[1.0]])
+
+
+def test_a_metric_may_be_a_tuple_or_a_summary_and_folders_may_be_bytes(tmp_path: Path) -> None:
+    estimator = est.Estimator(model_fn, str(tmp_path / "model")).train(input_fn, steps=1)
+    result = estimator.evaluate(input_fn, steps=1)
+    assert result["nested"] == ((2.0, 1), 3.0)
+    events = list((tmp_path / "model" / "eval").iterdir())
+    tags = {value.tag for event in tf.train.summary_iterator(str(events[0])) for value in event.summary.value}
+    assert {"picture/0", "picture/1"} <= tags
+    features = {"x": tf.FixedLenFeature([1], tf.float32)}
+    receiver = est.export.build_parsing_serving_input_receiver_fn(features)
+    folder = estimator.export_saved_model(os.fsencode(tmp_path / "export"), receiver)
+    assert isinstance(folder, bytes) and tf.saved_model.contains_saved_model(folder)
+    with tf.Session(graph=tf.Graph()) as session:
+        assert "serving_default" in tf.saved_model.load(session, ["serve"], folder).signature_def
