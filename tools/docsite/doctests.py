@@ -5,8 +5,8 @@
 
 An example stands in a docstring, in its section `Example:`, behind `>>>`. It needs no preparation that its reader does not see
 but this: `af` and `np` are imported, ops run at once (as in `with af.eager():`), random numbers begin with the same seed, and the
-working folder is empty and goes away. An example that says `session` or `placeholder` gets a graph of its own instead, and an
-open `af.Session` named `session` unless it opens one itself. An `await` may stand anywhere.
+working folder is empty and goes away. An example that says `session`, `placeholder` or `TestCase` gets a graph of its own
+instead, and an open `af.Session` named `session` unless it opens one itself. An `await` may stand anywhere.
 
 Values are shown as readers want to see them: a tensor by its value, floating-point numbers with four digits behind the point. In
 an expected output `...` stands for anything.
@@ -109,7 +109,9 @@ async def _scope(example: Example) -> Any:
     except SyntaxError as error:
         raise ExampleError(f"{example.where(example.statements[0])}: {error}") from None
     uses = [node.ctx for node in nodes if isinstance(node, ast.Name) and node.id == "session"]
-    in_a_graph = uses or any(isinstance(node, ast.Attribute) and node.attr == "placeholder" for node in nodes)
+    in_a_graph = uses or any(
+        isinstance(node, ast.Attribute) and node.attr in ("placeholder", "TestCase") for node in nodes
+    )
     random.seed(0)
     np.random.seed(0)
     with af.Graph().as_default() if in_a_graph else af.eager():

@@ -21,6 +21,14 @@ class RunConfig(run_config.RunConfig):
         >>> config = tf.estimator.RunConfig("models/line", session_config=tf.ConfigProto(allow_soft_placement=True))
         >>> config.master, config.replace(save_checkpoints_steps=100).save_checkpoints_steps
         ('', 100)
+
+    Args:
+        model_dir, tf_random_seed, save_summary_steps: see `actorflow.estimator.RunConfig`.
+        save_checkpoints_steps, save_checkpoints_secs: see there.
+        session_config: a `ConfigProto`.
+        keep_checkpoint_max, keep_checkpoint_every_n_hours, log_step_count_steps, train_distribute: see there.
+        device_fn, protocol, eval_distribute, experimental_distribute, experimental_max_worker_delay_secs: see there.
+        session_creation_timeout_secs, checkpoint_save_graph_def, master, progress: see there.
     """
 
     @property
