@@ -17,6 +17,7 @@ from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.ops.array.constant import constant
 from actorflow.ops.flow.control import identity
 from actorflow.user_line import user_line
 
@@ -36,6 +37,8 @@ class Context:
         """The control dependencies under which it was made."""
         self.reads: dict[TensorId, Tensor] = {}
         """The reads of variables that wait for these, by the variable's handle."""
+        self._tokens: dict[str, Tensor] = {}
+        """For each node from around that one in here waits for, the constant that waits for it."""
         self.named: dict[TensorId, Tensor] = {}
         """The handles of the variables that its nodes take, by the read of each."""
 
@@ -49,12 +52,23 @@ class Context:
         """See `actorflow.graph.scopes.Flow`."""
         admitted = [self.capture(tensor) for tensor in inputs]
         kept = tuple(control for control in controls if self._keeps(control))
-        if op == "Const" and not kept or self.pivot is None:
-            return admitted, kept
+        entered = tuple(self._bring_control(c) for c in controls if c not in kept and not is_free(self.graph.nodes[c]))
+        if op == "Const" and not kept and not entered or self.pivot is None:
+            return admitted, kept + entered
         inside = any(not is_free(t.op.node) and not self.is_invariant(t) for t in admitted)
         if not inside and not any(self._holds(control) for control in kept):
             kept = (*kept, self.pivot.name)
-        return admitted, kept
+        return admitted, kept + entered
+
+    def _bring_control(self, control: str) -> str:
+        """A node in here that waits for one from around the loop. It brings in a constant that waits for that node."""
+        token = self._tokens.get(control)
+        if token is None:
+            around = scopes.changed(self.graph, flow=self.graph.flow_of(control), controls=(), devices=(), colocate=())
+            with around, self.graph.name_scope(f"{self.name}/"):
+                with self.graph.control_dependencies([self.graph.get_operation_by_name(control)]):
+                    token = self._tokens[control] = constant(0, name="after")
+        return self.capture(token).op.name
 
     def capture(self, tensor: Tensor) -> Tensor:
         """`tensor` as it is inside. Raises ValueError where it is inside of something else."""
@@ -105,7 +119,7 @@ class Context:
         return self.graph.flow_of(control) is self and not is_free(self.graph.nodes[control])
 
     def _keeps(self, control: str) -> bool:
-        """Whether a control input stays: one from around the loop is kept by what enters it."""
+        """Whether a control input stays: one from around the loop has to be brought in."""
         owner: Context | None = self.graph.flow_of(control)
         around = owner.loop if owner is not None else None
         if around is self.loop:
