@@ -78,7 +78,7 @@ def entries(models: Mapping[str, Served]) -> Iterator[Entry]:
 
 
 def lines(models: Mapping[str, Served], base: str, with_token: bool) -> list[str]:
-    """What `actorflow serve` prints below its address: models, versions, signatures, and a command that asks one.
+    """The lines that `actorflow serve` prints below its address: models, versions, signatures, a command that asks one.
 
     Args:
         models: the models by name.
