@@ -14,6 +14,7 @@ SOURCES = "kernels/native/src"
 COMPILED = (
     "module.c",
     "functions.c",
+    "tape.c",
     "pool.c",
     "share.c",
     "crc32c.c",

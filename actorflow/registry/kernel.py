@@ -27,7 +27,7 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.public import public
 from actorflow.registry import opdef
-from actorflow.registry.traits import LAUNCHED, Gpu, Loop
+from actorflow.registry.traits import LAUNCHED, Direct, Gpu, Loop
 
 ANY_DEVICE = "*"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,6 +66,7 @@ class KernelDef:
     warm: Callable[[], None] | None = None
     gpu: Gpu | None = None
     loop: Loop | None = None
+    direct: Direct | None = None
 
     def accepts(self, dtypes: Sequence[DType]) -> bool:
         return self.dtypes is None or all(d.base_dtype in self.dtypes for d in dtypes)
@@ -91,6 +92,7 @@ def kernel(
     warm: Callable[[], None] | None = None,
     gpu: Gpu | None = None,
     loop: Loop | None = None,
+    direct: Direct | None = None,
 ) -> Callable[[F], F]:
     """Registers the decorated function as the kernel of each of `ops`.
 
@@ -132,6 +134,8 @@ def kernel(
             kernel of actorflow for every device is not for these devices unless this is given.
         loop: what an elementwise kernel computes for one element (`actorflow.registry.traits.Loop`). With it, several ops
             are compiled into one loop.
+        direct: functions that take nothing but the inputs, by position, and do what the kernel does with numpy
+            (`actorflow.registry.traits.Direct`). A tape calls them without the kernel's Python between.
 
     Raises:
         TypeError: the function's parameters are not those that a kernel has.
@@ -165,6 +169,7 @@ def kernel(
                 warm=warm,
                 gpu=gpu,
                 loop=loop,
+                direct=direct,
             )
             entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
             known = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)

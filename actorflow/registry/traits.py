@@ -69,3 +69,25 @@ class Loop:
     types: frozenset[DType]
     calls: tuple[str, ...] = ()
     broadcasts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """What a tape may call in the place of a kernel on numpy's arrays, with the inputs by position and without `xp`.
+
+    The results are the kernel's, bit for bit.
+
+    Args:
+        fresh: `fresh(*inputs)` makes the memory of the result itself; the kernel is called if this is None.
+        into: `into(*inputs, out)` fills a buffer; the kernel is called if this is None.
+        reads: the positions of the inputs that the functions take; all of them, in order, if this is None.
+        passes_on: the result is the first input: nothing is called.
+    """
+
+    fresh: Callable[..., Any] | None = None
+    into: Callable[..., Any] | None = None
+    reads: tuple[int, ...] | None = None
+    passes_on: bool = False
+
+
+PASSES_ON = Direct(passes_on=True)

@@ -12,7 +12,7 @@ from actorflow.errors import InvalidArgumentError
 from actorflow.logs import get_logger
 from actorflow.ops.flow.control import broadcast_axes
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import HANDS_ON, Gpu, Loop
+from actorflow.registry.traits import HANDS_ON, PASSES_ON, Gpu, Loop
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.tokens import DEAD
 from actorflow.shapes import compatible, show
@@ -21,7 +21,11 @@ from ..strings.objects import moving_kernel
 
 
 @kernel(
-    "Identity", "StopGradient", gpu=Gpu(anywhere=True, recorded=True), loop=Loop(lambda attrs, x: x, REAL | BOOLEAN)
+    "Identity",
+    "StopGradient",
+    gpu=Gpu(anywhere=True, recorded=True),
+    loop=Loop(lambda attrs, x: x, REAL | BOOLEAN),
+    direct=PASSES_ON,
 )
 def identity(xp: Any, x: Any) -> Any:
     return x

@@ -5,34 +5,37 @@ A small output is computed by an operator, which on numpy scalars costs a tenth 
 
 from __future__ import annotations
 
+import operator
 from typing import Any
+
+import numpy as np
 
 from actorflow.dtypes import FLOATING, INTEGER, REAL
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Loop
+from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
 from actorflow.runtime.codegen.jit_recipe import Value
 
 from ..shared.elementwise import with_number
 from ..shared.loops import of
 
 
-@kernel("Add", gpu=ELEMENTWISE, loop=of("add", REAL))
+@kernel("Add", gpu=ELEMENTWISE, loop=of("add", REAL), direct=Direct(operator.add, np.add))
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x + y if out is None else xp.add(x, y, out=out)
 
 
-@kernel("Sub", gpu=ELEMENTWISE, loop=of("sub", REAL))
+@kernel("Sub", gpu=ELEMENTWISE, loop=of("sub", REAL), direct=Direct(operator.sub, np.subtract))
 def subtract(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x - y if out is None else xp.subtract(x, y, out=out)
 
 
-@kernel("Mul", gpu=ELEMENTWISE, loop=of("mul", REAL))
+@kernel("Mul", gpu=ELEMENTWISE, loop=of("mul", REAL), direct=Direct(operator.mul, np.multiply))
 def multiply(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x * y if out is None else xp.multiply(x, y, out=out)
 
 
-@kernel("RealDiv", gpu=ELEMENTWISE, loop=of("div", FLOATING))
+@kernel("RealDiv", gpu=ELEMENTWISE, loop=of("div", FLOATING), direct=Direct(operator.truediv, np.true_divide))
 def real_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x / y if out is None else xp.true_divide(x, y, out=out)
 
@@ -113,12 +116,12 @@ def power(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x**y if out is None else xp.power(x, y, out=out)
 
 
-@kernel("Maximum", gpu=ELEMENTWISE, loop=of("max", REAL))
+@kernel("Maximum", gpu=ELEMENTWISE, loop=of("max", REAL), direct=Direct(np.maximum))
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return xp.maximum(x, y) if out is None else _bounded(xp, xp.maximum, x, y, out)
 
 
-@kernel("Minimum", gpu=ELEMENTWISE, loop=of("min", REAL))
+@kernel("Minimum", gpu=ELEMENTWISE, loop=of("min", REAL), direct=Direct(np.minimum))
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return xp.minimum(x, y) if out is None else _bounded(xp, xp.minimum, x, y, out)
 

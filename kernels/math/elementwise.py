@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import math
+import operator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from actorflow.dtypes import FLOATING, REAL
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Loop
+from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
 
 from ..shared.elementwise import mapped, scalar
 from ..shared.loops import calls, of
 
 
-@kernel("Neg", gpu=ELEMENTWISE, loop=of("neg", REAL))
+@kernel("Neg", gpu=ELEMENTWISE, loop=of("neg", REAL), direct=Direct(operator.neg))
 def negative(xp: Any, x: Any, *, out: Any = None) -> Any:
     return -x if out is None else mapped(xp, xp.negative, x, out)
 
 
-@kernel("Abs", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: abs(x), REAL))
+@kernel("Abs", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: abs(x), REAL), direct=Direct(operator.abs))
 def absolute(xp: Any, x: Any, *, out: Any = None) -> Any:
     return abs(x) if out is None else mapped(xp, xp.absolute, x, out)
 
 
-@kernel("Sign", gpu=ELEMENTWISE, loop=of("sign", REAL))
+@kernel("Sign", gpu=ELEMENTWISE, loop=of("sign", REAL), direct=Direct(np.sign))
 def sign(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sign(x) if out is None else mapped(xp, xp.sign, x, out)
 
 
-@kernel("Square", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x * x, REAL))
+@kernel(
+    "Square",
+    gpu=ELEMENTWISE,
+    loop=Loop(lambda attrs, x: x * x, REAL),
+    direct=Direct(operator.mul, np.multiply, reads=(0, 0)),
+)
 def square(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x * x if out is None else xp.multiply(x, x, out=out)
 
 
-@kernel("Sqrt", gpu=ELEMENTWISE, loop=of("sqrt", FLOATING))
+@kernel("Sqrt", gpu=ELEMENTWISE, loop=of("sqrt", FLOATING), direct=Direct(np.sqrt))
 def sqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sqrt(x) if out is None else mapped(xp, xp.sqrt, x, out)
 
@@ -44,7 +52,7 @@ def rsqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.reciprocal(xp.sqrt(x)) if out is None else mapped(xp, partial(_rsqrt, xp), x, out)
 
 
-@kernel("Reciprocal", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: 1 / x, FLOATING))
+@kernel("Reciprocal", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: 1 / x, FLOATING), direct=Direct(np.reciprocal))
 def reciprocal(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.reciprocal(x) if out is None else mapped(xp, partial(_inverse, xp), x, out)
 
@@ -60,22 +68,22 @@ def _inverse(xp: Any, x: Any, out: Any) -> Any:
 # ---- exponentials and logarithms
 
 
-@kernel("Exp", gpu=ELEMENTWISE, loop=calls("exp"))
+@kernel("Exp", gpu=ELEMENTWISE, loop=calls("exp"), direct=Direct(np.exp))
 def exp(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.exp(x) if out is None else mapped(xp, xp.exp, x, out)
 
 
-@kernel("Expm1", gpu=ELEMENTWISE, loop=calls("expm1"))
+@kernel("Expm1", gpu=ELEMENTWISE, loop=calls("expm1"), direct=Direct(np.expm1))
 def expm1(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.expm1(x) if out is None else mapped(xp, xp.expm1, x, out)
 
 
-@kernel("Log", gpu=ELEMENTWISE, loop=calls("log"))
+@kernel("Log", gpu=ELEMENTWISE, loop=calls("log"), direct=Direct(np.log))
 def log(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.log(x) if out is None else mapped(xp, xp.log, x, out)
 
 
-@kernel("Log1p", gpu=ELEMENTWISE, loop=calls("log1p"))
+@kernel("Log1p", gpu=ELEMENTWISE, loop=calls("log1p"), direct=Direct(np.log1p))
 def log1p(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.log1p(x) if out is None else mapped(xp, xp.log1p, x, out)
 
@@ -106,17 +114,17 @@ def _sigmoid_grad_into(xp: Any, y: Any, dy: Any, out: Any) -> Any:
 # ---- circular functions
 
 
-@kernel("Sin", gpu=ELEMENTWISE)
+@kernel("Sin", gpu=ELEMENTWISE, direct=Direct(np.sin))
 def sin(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.sin(x) if out is None else mapped(xp, xp.sin, x, out)
 
 
-@kernel("Cos", gpu=ELEMENTWISE)
+@kernel("Cos", gpu=ELEMENTWISE, direct=Direct(np.cos))
 def cos(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.cos(x) if out is None else mapped(xp, xp.cos, x, out)
 
 
-@kernel("Tan", gpu=ELEMENTWISE)
+@kernel("Tan", gpu=ELEMENTWISE, direct=Direct(np.tan))
 def tan(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.tan(x) if out is None else mapped(xp, xp.tan, x, out)
 
@@ -149,7 +157,7 @@ def cosh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.cosh(x) if out is None else mapped(xp, xp.cosh, x, out)
 
 
-@kernel("Tanh", gpu=ELEMENTWISE, loop=calls("tanh"))
+@kernel("Tanh", gpu=ELEMENTWISE, loop=calls("tanh"), direct=Direct(np.tanh))
 def tanh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.tanh(x) if out is None else mapped(xp, xp.tanh, x, out)
 
@@ -182,12 +190,12 @@ def atanh(xp: Any, x: Any, *, out: Any = None) -> Any:
 # ---- rounding and kinds of numbers
 
 
-@kernel("Floor", gpu=ELEMENTWISE, loop=of("floor", FLOATING))
+@kernel("Floor", gpu=ELEMENTWISE, loop=of("floor", FLOATING), direct=Direct(np.floor))
 def floor(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.floor(x) if out is None else mapped(xp, xp.floor, x, out)
 
 
-@kernel("Ceil", gpu=ELEMENTWISE, loop=of("ceil", FLOATING))
+@kernel("Ceil", gpu=ELEMENTWISE, loop=of("ceil", FLOATING), direct=Direct(np.ceil))
 def ceil(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.ceil(x) if out is None else mapped(xp, xp.ceil, x, out)
 
@@ -198,7 +206,12 @@ def rint(xp: Any, x: Any, *, out: Any = None) -> Any:
     return xp.rint(x) if out is None else mapped(xp, xp.rint, x, out)
 
 
-@kernel("IsNan", gpu=ELEMENTWISE, loop=Loop(lambda attrs, x: x.apply("ne", x), FLOATING))
+@kernel(
+    "IsNan",
+    gpu=ELEMENTWISE,
+    loop=Loop(lambda attrs, x: x.apply("ne", x), FLOATING),
+    direct=Direct(operator.ne, np.not_equal, reads=(0, 0)),
+)
 def is_nan(xp: Any, x: Any, *, out: Any = None) -> Any:
     return x != x if out is None else xp.not_equal(x, x, out=out)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from actorflow.dtypes import BOOLEAN, INTEGER, REAL
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Loop
+from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
 
 from ..shared.elementwise import chosen
 from ..shared.loops import of
@@ -16,32 +19,32 @@ from ..shared.loops import of
 CHOICE = Loop(lambda attrs, condition, x, y: condition.choose(x, y), BOOLEAN)
 
 
-@kernel("Less", gpu=ELEMENTWISE, loop=of("lt", REAL))
+@kernel("Less", gpu=ELEMENTWISE, loop=of("lt", REAL), direct=Direct(operator.lt, np.less))
 def less(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x < y if out is None else xp.less(x, y, out=out)
 
 
-@kernel("LessEqual", gpu=ELEMENTWISE, loop=of("le", REAL))
+@kernel("LessEqual", gpu=ELEMENTWISE, loop=of("le", REAL), direct=Direct(operator.le, np.less_equal))
 def less_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x <= y if out is None else xp.less_equal(x, y, out=out)
 
 
-@kernel("Greater", gpu=ELEMENTWISE, loop=of("gt", REAL))
+@kernel("Greater", gpu=ELEMENTWISE, loop=of("gt", REAL), direct=Direct(operator.gt, np.greater))
 def greater(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x > y if out is None else xp.greater(x, y, out=out)
 
 
-@kernel("GreaterEqual", gpu=ELEMENTWISE, loop=of("ge", REAL))
+@kernel("GreaterEqual", gpu=ELEMENTWISE, loop=of("ge", REAL), direct=Direct(operator.ge, np.greater_equal))
 def greater_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x >= y if out is None else xp.greater_equal(x, y, out=out)
 
 
-@kernel("Equal", gpu=ELEMENTWISE, loop=of("eq", REAL | BOOLEAN))
+@kernel("Equal", gpu=ELEMENTWISE, loop=of("eq", REAL | BOOLEAN), direct=Direct(operator.eq, np.equal))
 def equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x == y if out is None else xp.equal(x, y, out=out)
 
 
-@kernel("NotEqual", gpu=ELEMENTWISE, loop=of("ne", REAL | BOOLEAN))
+@kernel("NotEqual", gpu=ELEMENTWISE, loop=of("ne", REAL | BOOLEAN), direct=Direct(operator.ne, np.not_equal))
 def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x != y if out is None else xp.not_equal(x, y, out=out)
 
@@ -49,22 +52,46 @@ def not_equal(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 # ---- bool tensors, and the bits of integers
 
 
-@kernel("LogicalAnd", "BitwiseAnd", gpu=ELEMENTWISE, loop=of("and", INTEGER | BOOLEAN))
+@kernel(
+    "LogicalAnd",
+    "BitwiseAnd",
+    gpu=ELEMENTWISE,
+    loop=of("and", INTEGER | BOOLEAN),
+    direct=Direct(operator.and_, np.bitwise_and),
+)
 def bitwise_and(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x & y if out is None else xp.bitwise_and(x, y, out=out)
 
 
-@kernel("LogicalOr", "BitwiseOr", gpu=ELEMENTWISE, loop=of("or", INTEGER | BOOLEAN))
+@kernel(
+    "LogicalOr",
+    "BitwiseOr",
+    gpu=ELEMENTWISE,
+    loop=of("or", INTEGER | BOOLEAN),
+    direct=Direct(operator.or_, np.bitwise_or),
+)
 def bitwise_or(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x | y if out is None else xp.bitwise_or(x, y, out=out)
 
 
-@kernel("LogicalXor", "BitwiseXor", gpu=ELEMENTWISE, loop=of("xor", INTEGER | BOOLEAN))
+@kernel(
+    "LogicalXor",
+    "BitwiseXor",
+    gpu=ELEMENTWISE,
+    loop=of("xor", INTEGER | BOOLEAN),
+    direct=Direct(operator.xor, np.bitwise_xor),
+)
 def bitwise_xor(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x ^ y if out is None else xp.bitwise_xor(x, y, out=out)
 
 
-@kernel("LogicalNot", "Invert", gpu=ELEMENTWISE, loop=of("not", INTEGER | BOOLEAN))
+@kernel(
+    "LogicalNot",
+    "Invert",
+    gpu=ELEMENTWISE,
+    loop=of("not", INTEGER | BOOLEAN),
+    direct=Direct(operator.invert, np.invert),
+)
 def invert(xp: Any, x: Any, *, out: Any = None) -> Any:
     return ~x if out is None else xp.invert(x, out=out)
 

@@ -15,6 +15,7 @@ import numpy as np
 from actorflow import dtypes
 from actorflow.dtypes import DType
 from actorflow.registry.kernel import kernel
+from actorflow.registry.traits import Direct
 from actorflow.shapes import num_elements
 
 from ..math import arithmetic as math
@@ -53,8 +54,13 @@ def _fitting(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
     return max(map(len, shapes)) > 0 and attrs.get("data_format", "") != "NCHW"
 
 
-def _fast(op: str, can: Callable[..., bool] = _fitting, types: frozenset[DType] = NUMBERS) -> Callable[[F], F]:
-    return kernel(op, device="CPU", dtypes=types, library="native", can=can, pays=_pays)
+def _fast(
+    op: str,
+    can: Callable[..., bool] = _fitting,
+    types: frozenset[DType] = NUMBERS,
+    direct: Direct | None = None,
+) -> Callable[[F], F]:
+    return kernel(op, device="CPU", dtypes=types, library="native", can=can, pays=_pays, direct=direct)
 
 
 def _of(name: str, base: Callable[..., Any], inputs: int) -> Callable[..., Any]:
@@ -65,8 +71,6 @@ def _of(name: str, base: Callable[..., Any], inputs: int) -> Callable[..., Any]:
 
     return function(name, python)
 
-
-# Each kernel is one expression, which generated code contains as it is.
 
 _add = _of("add", math.add, 2)
 _subtract = _of("sub", math.subtract, 2)
@@ -92,107 +96,107 @@ _bias_add = _of("bias_add", functools.partial(nn.bias_add, data_format="NHWC"), 
 _casts = {dtype: _of(f"cast_{name}", functools.partial(casts.cast, DstT=dtype), 1) for dtype, name in _CAST.items()}
 
 
-@_fast("Add")
+@_fast("Add", direct=Direct(_add, _add))
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _add(x, y) if out is None else _add(x, y, out)
 
 
-@_fast("Sub")
+@_fast("Sub", direct=Direct(_subtract, _subtract))
 def subtract(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _subtract(x, y) if out is None else _subtract(x, y, out)
 
 
-@_fast("Mul")
+@_fast("Mul", direct=Direct(_multiply, _multiply))
 def multiply(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _multiply(x, y) if out is None else _multiply(x, y, out)
 
 
-@_fast("RealDiv", types=FLOATS)
+@_fast("RealDiv", types=FLOATS, direct=Direct(_divide, _divide))
 def real_div(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _divide(x, y) if out is None else _divide(x, y, out)
 
 
-@_fast("Maximum")
+@_fast("Maximum", direct=Direct(_maximum, _maximum))
 def maximum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _maximum(x, y) if out is None else _maximum(x, y, out)
 
 
-@_fast("Minimum")
+@_fast("Minimum", direct=Direct(_minimum, _minimum))
 def minimum(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _minimum(x, y) if out is None else _minimum(x, y, out)
 
 
-@_fast("AddN", _same)
+@_fast("AddN", _same, direct=Direct(_add_n, _add_n))
 def add_n(xp: Any, inputs: Any, *, out: Any = None) -> Any:
     return _add_n(inputs) if out is None else _add_n(inputs, out)
 
 
-@_fast("Neg", _same)
+@_fast("Neg", _same, direct=Direct(_negative, _negative))
 def negative(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _negative(x) if out is None else _negative(x, out)
 
 
-@_fast("Square", _same)
+@_fast("Square", _same, direct=Direct(_square, _square))
 def square(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _square(x) if out is None else _square(x, out)
 
 
-@_fast("Sqrt", _same, FLOATS)
+@_fast("Sqrt", _same, FLOATS, direct=Direct(_sqrt, _sqrt))
 def sqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _sqrt(x) if out is None else _sqrt(x, out)
 
 
-@_fast("Rsqrt", _same, FLOATS)
+@_fast("Rsqrt", _same, FLOATS, direct=Direct(_rsqrt, _rsqrt))
 def rsqrt(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _rsqrt(x) if out is None else _rsqrt(x, out)
 
 
-@_fast("Exp", _same, FLOATS)
+@_fast("Exp", _same, FLOATS, direct=Direct(_exp, _exp))
 def exp(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _exp(x) if out is None else _exp(x, out)
 
 
-@_fast("Log", _same, FLOATS)
+@_fast("Log", _same, FLOATS, direct=Direct(_log, _log))
 def log(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _log(x) if out is None else _log(x, out)
 
 
-@_fast("Tanh", _same, FLOATS)
+@_fast("Tanh", _same, FLOATS, direct=Direct(_tanh, _tanh))
 def tanh(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _tanh(x) if out is None else _tanh(x, out)
 
 
-@_fast("Sigmoid", _same, FLOATS)
+@_fast("Sigmoid", _same, FLOATS, direct=Direct(_sigmoid, _sigmoid))
 def sigmoid(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _sigmoid(x) if out is None else _sigmoid(x, out)
 
 
-@_fast("Relu", _same)
+@_fast("Relu", _same, direct=Direct(_relu, _relu))
 def relu(xp: Any, x: Any, *, out: Any = None) -> Any:
     return _relu(x) if out is None else _relu(x, out)
 
 
-@_fast("ReluGrad", _same, FLOATS)
+@_fast("ReluGrad", _same, FLOATS, direct=Direct(_relu_grad, _relu_grad))
 def relu_grad(xp: Any, dy: Any, x: Any, *, out: Any = None) -> Any:
     return _relu_grad(dy, x) if out is None else _relu_grad(dy, x, out)
 
 
-@_fast("TanhGrad", _same, FLOATS)
+@_fast("TanhGrad", _same, FLOATS, direct=Direct(_tanh_grad, _tanh_grad))
 def tanh_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
     return _tanh_grad(y, dy) if out is None else _tanh_grad(y, dy, out)
 
 
-@_fast("SigmoidGrad", _same, FLOATS)
+@_fast("SigmoidGrad", _same, FLOATS, direct=Direct(_sigmoid_grad, _sigmoid_grad))
 def sigmoid_grad(xp: Any, y: Any, dy: Any, *, out: Any = None) -> Any:
     return _sigmoid_grad(y, dy) if out is None else _sigmoid_grad(y, dy, out)
 
 
-@_fast("BiasAdd")
+@_fast("BiasAdd", direct=Direct(_bias_add, _bias_add))
 def bias_add(xp: Any, value: Any, bias: Any, *, data_format: str, out: Any = None) -> Any:
     return _bias_add(value, bias) if out is None else _bias_add(value, bias, out)
 
 
-@_fast("Select", _same, NUMBERS | {dtypes.bool})
+@_fast("Select", _same, NUMBERS | {dtypes.bool}, direct=Direct(_select, _select))
 def select(xp: Any, condition: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return _select(condition, x, y) if out is None else _select(condition, x, y, out)
 

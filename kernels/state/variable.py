@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from actorflow.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import HANDS_ON, RECORDED, Gpu
+from actorflow.registry.traits import HANDS_ON, RECORDED, Direct, Gpu
 from actorflow.runtime.context import KernelContext
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import Shape
@@ -34,7 +35,7 @@ def _found(shape: Shape, dtype: DType, container: str, shared_name: str, ctx: Ke
     return found
 
 
-@kernel("ReadVariableOp", gpu=Gpu(anywhere=True, recorded=True))
+@kernel("ReadVariableOp", gpu=Gpu(anywhere=True, recorded=True), direct=Direct(operator.methodcaller("read")))
 def read(xp: Any, ref: VariableState) -> Any:
     return ref.read()
 

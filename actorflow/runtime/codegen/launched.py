@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 from actorflow.analysis.cooperative import yielding
@@ -122,8 +121,9 @@ class LaunchedRegion(Region):
         if not self._open:
             self.version(())
 
-    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[Given] | None] | None:
-        found: tuple[Node, list[Given] | None] | None = None
+    def locate(self, error: BaseException) -> tuple[Node, Sequence[Given] | None] | None:
+        traceback = error.__traceback__
+        found: tuple[Node, Sequence[Given] | None] | None = None
         while traceback is not None:
             frame = traceback.tb_frame
             if frame.f_code is LaunchSequence.launch.__code__:

@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,15 @@ from actorflow.passes.fold import folded
 from actorflow.registry import opdef
 from actorflow.registry.traits import Loop
 from actorflow.runtime.codegen import codegen
-from actorflow.runtime.codegen.emitter import Emitter, SourceMap
+from actorflow.runtime.codegen.emitter import SourceMap
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
 from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
 from actorflow.runtime.codegen.series import Series
 from actorflow.runtime.diagnostics.misfit import Given
 from actorflow.runtime.kernel_binding import ContextOf, bind, kernel_of, needs_memory
 from actorflow.runtime.state.resources import one_at_a_time
+from actorflow.runtime.tape.builder import TapeBuilder
+from actorflow.runtime.tape.tape import failure_of, runner
 from actorflow.shapes import Shape, is_static, merge
 
 _MOST_VERSIONS = 16
@@ -141,8 +142,12 @@ class Region:
         handles = [m for m in self.members if any(d.is_ref for d in m.dtypes)]
         return [bind(m, kernel_of(m, self._device, ()), self._device, self._context_of) for m in handles]
 
-    def locate(self, traceback: TracebackType | None) -> tuple[Node, list[Given] | None] | None:
-        """The member at whose line an exception passed through the generated code, and what it was given."""
+    def locate(self, error: BaseException) -> tuple[Node, Sequence[Given] | None] | None:
+        """The member that raised an error, and what it was given."""
+        failure = failure_of(error)
+        if failure is not None:
+            return failure.node, failure.inputs
+        traceback = error.__traceback__
         while traceback is not None:
             places = self._places.get(traceback.tb_frame.f_code.co_filename)
             if places is not None:
@@ -169,18 +174,17 @@ class Region:
         attrs = self.node.attrs
         outputs = attrs["outputs"]
         members = [m for piece in pieces for m in (piece.members if isinstance(piece, FusedLoop) else (piece,))]
-        emitter = Emitter(attrs["inputs"], shapes, members, outputs, self._device, self._context_of, self._without)
-        for piece in yielding(list(emitter.joined(pieces))):
+        builder = TapeBuilder(attrs["inputs"], shapes, members, outputs, self._device, self._context_of, self._without)
+        for piece in yielding(list(builder.pieces(pieces))):
             if isinstance(piece, Series):
-                emitter.emit_series(piece)
+                builder.add_series(piece)
             elif isinstance(piece, FusedLoop):
                 assert self._compiler is not None
-                emitter.emit_loop(piece, self._compiler.compile(piece.recipe))
+                builder.add_loop(piece, self._compiler.compile(piece.recipe))
             else:
-                emitter.emit(piece)
-        function, file = emitter.finish(outputs)
-        self._places[file] = emitter.places
-        return one_at_a_time(function) if self._shares_state else function
+                builder.add(piece)
+        run = runner(builder.finish(outputs))
+        return one_at_a_time(run) if self._shares_state else run
 
     def _types(self, shapes: Sequence[Shape]) -> dict[TensorId, tuple[DType, Shape]]:
         """The types of the inputs, with these shapes."""

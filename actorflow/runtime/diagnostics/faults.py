@@ -53,7 +53,7 @@ def located(
     node: Node = plan_node.node
     kinds: Sequence[Given] | None = getattr(error, _INPUTS, None)
     if plan_node.region is not None:
-        found_at = plan_node.region.locate(error.__traceback__)
+        found_at = plan_node.region.locate(error)
         node, kinds = found_at if found_at is not None else (plan_node.members[0], None)
     facts: dict[str, Any] = {"node": node.name, "op": node.op, "device": device.name, "where": node.where}
     details = _inputs(node, kinds) if node.inputs else []

@@ -216,6 +216,7 @@ static bool find_numpy_loops(PyObject *numpy) {
 static PyMethodDef methods[] = {
     FAST("bind", bind),
     FAST("prepared", make_prepared),
+    FAST("tape", make_tape),
     FAST("call", call_named),
     FAST("share", share),
     FAST("each", each),
@@ -242,7 +243,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     bool found = numpy && find_numpy_loops(numpy);
     Py_XDECREF(numpy);
     if (!found) return NULL;
-    if (!make_function_types()) return NULL;
+    if (!make_function_types() || !make_tape_type()) return NULL;
     take_best();
     PyObject *module = PyModule_Create(&definition);
     if (module && PyModule_AddStringConstant(module, "sources", ACTORFLOW_SOURCES)) Py_CLEAR(module);

@@ -1,0 +1,279 @@
+"""`TapeBuilder`: members of a region become instructions, with places for their tensors and memory for their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from actorflow.device.base import Device
+from actorflow.graph.node import Node, TensorId
+from actorflow.registry import opdef
+from actorflow.registry.kernel import KernelDef
+from actorflow.registry.series import Step, step_of
+from actorflow.runtime.codegen.jit import CompiledLoop
+from actorflow.runtime.codegen.jit_groups import FusedLoop
+from actorflow.runtime.codegen.series import Piece, Series, in_series
+from actorflow.runtime.kernel_binding import ContextOf, bind, fills_first, kernel_of, list_position, needs_memory
+from actorflow.runtime.tape.tape import Instruction, Tape
+from actorflow.shapes import Shape, is_static, num_elements
+
+
+class TapeBuilder:
+    """Writes one version of a region as a tape.
+
+    Args:
+        inputs: the tensors that the tape is given.
+        shapes: their shapes, as far as they are known.
+        members: all nodes, in order.
+        kept: the tensors that are needed after the members.
+        device: runs the kernels.
+        context_of: gives the context of a member's kernel.
+        without: libraries whose kernels are not used.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[TensorId],
+        shapes: Sequence[Shape],
+        members: Sequence[Node],
+        kept: Iterable[TensorId],
+        device: Device,
+        context_of: ContextOf,
+        without: AbstractSet[str] = frozenset(),
+    ) -> None:
+        self._device, self._context_of, self._without = device, context_of, without
+        self._fed = frozenset(inputs)
+        self._places: dict[TensorId, int] = {tensor_id: place for place, tensor_id in enumerate(inputs)}
+        self._inputs = self._dynamic = len(inputs)
+        self._shapes: dict[TensorId, Shape] = dict(zip(inputs, shapes, strict=True))
+        self._kept = frozenset(kept)
+        self._values = {
+            TensorId(m.name, 0): m.attrs["value"]
+            for m in members
+            if m.op == "Const" and TensorId(m.name, 0) not in inputs
+        }
+        self._declared = {TensorId(m.name, port): shape for m in members for port, shape in enumerate(m.shapes)}
+        self._constants: list[Any] = []
+        self._constant_places: dict[int, int] = {}
+        self._scalars: dict[TensorId, int] = {}
+        """A second place of constants of rank 0: numpy's scalars, which are faster beside scalars."""
+        self._entries: dict[str, KernelDef] = {}
+        self._instructions: list[Instruction] = []
+
+    def pieces(self, pieces: Sequence[Node | FusedLoop]) -> Iterable[Piece]:
+        """Joins neighbours that one call can compute to a series."""
+        return in_series(pieces, self._step, self._shape, self._kept)
+
+    def add(self, member: Node) -> None:
+        """Adds the instructions of a member."""
+        if member.op == "Const":
+            self._constant(member)
+            return
+        entry = self._entry(member)
+        if entry.direct is not None and entry.direct.passes_on:
+            self._alias(member)
+        elif needs_memory(member, self._device) and not all(map(is_static, member.shapes)):
+            function = bind(member, entry, self._device, self._context_of)
+            operands = self._operands(member)
+            self._call(member, Instruction(member, function, operands, operands=operands))
+        elif needs_memory(member, self._device):
+            self._with_memory(member, entry)
+        else:
+            self._call(member, self._kernel(member, entry))
+
+    def add_series(self, series: Series) -> None:
+        """Adds the call of a series, in memory for its outputs and for what only its steps read."""
+        members = {TensorId(m.name, 0): m for m in series.members}
+        inputs = [self._places[tensor_id] for tensor_id in series.inputs]
+        last = series.members[-1]
+        buffers = [self._buffer(members[tensor_id], self._result(tensor_id)) for tensor_id in series.outputs]
+        room = [self._allocated(last, (series.room,), self._fresh())] if series.room else []
+        self._instructions.append(Instruction(last, series.function, (*inputs, *buffers, *room)))
+
+    def add_loop(self, fused: FusedLoop, loop: CompiledLoop) -> None:
+        """Adds the call of the compiled loop that stands for several members."""
+        members = {TensorId(m.name, 0): m for m in fused.members}
+        last = fused.members[-1]
+        buffers = []
+        for tensor_id in fused.outputs:
+            member = members[tensor_id]
+            counted = needs_memory(member, self._device)
+            buffers.append(self._buffer(member, self._result(tensor_id), self._allocate if counted else np.empty))
+        operands = []
+        for tensor_id in fused.inputs:
+            place = self._places[tensor_id]
+            if tensor_id in fused.scalars:
+                place, scalar = self._fresh(), place
+                self._instructions.append(Instruction(last, np.asarray, (scalar,), (place,)))
+            operands.append(place)
+        sizes = [self._held(fused.rows), self._held(fused.columns)]
+        self._instructions.append(
+            Instruction(
+                last,
+                loop.function(fused.rows * fused.columns),
+                (*sizes, *operands, *buffers),
+                otherwise=loop.fitted,
+            )
+        )
+
+    def finish(self, outputs: Sequence[TensorId]) -> Tape:
+        """The tape, which gives these tensors."""
+
+        def settled(place: int) -> int:
+            """Constants were numbered -1, -2, ...; they follow the other places."""
+            return place if place >= 0 else self._dynamic - 1 - place
+
+        instructions = [
+            replace(
+                instruction,
+                inputs=tuple(map(settled, instruction.inputs)),
+                operands=None if instruction.operands is None else tuple(map(settled, instruction.operands)),
+            )
+            for instruction in self._instructions
+        ]
+        results = [settled(self._places[e]) for e in outputs]
+        instructions = _dropping(instructions, self._dynamic, results)
+        return Tape(instructions, self._inputs, self._dynamic - self._inputs, self._constants, results)
+
+    # ---- places
+
+    def _fresh(self) -> int:
+        self._dynamic += 1
+        return self._dynamic - 1
+
+    def _result(self, tensor_id: TensorId) -> int:
+        """A place for a tensor that is computed. Who reads a tensor that was fed keeps the value that was fed."""
+        place = self._fresh()
+        self._places.setdefault(tensor_id, place)
+        self._shapes[tensor_id] = self._declared[tensor_id]
+        return place
+
+    def _held(self, value: Any) -> int:
+        """The place of a constant; the same object keeps its place."""
+        place = self._constant_places.get(id(value))
+        if place is None:
+            self._constants.append(value)  # it lives as long as the tape, and so its id stays its own
+            place = self._constant_places[id(value)] = -len(self._constants)
+        return place
+
+    def _constant(self, member: Node) -> None:
+        tensor_id, value = TensorId(member.name, 0), member.attrs["value"]
+        if tensor_id in self._places:
+            return  # it is fed
+        self._places[tensor_id] = self._held(value)
+        self._shapes[tensor_id] = value.shape
+        if value.ndim == 0 and not value.dtype.hasobject:
+            self._scalars[tensor_id] = self._held(value[()])
+
+    def _alias(self, member: Node) -> None:
+        """What a node passes on has the place of its source."""
+        source, result = member.inputs[0], TensorId(member.name, 0)
+        self._places.setdefault(result, self._places[source])
+        self._shapes[result] = member.shapes[0]
+        if source in self._scalars:
+            self._scalars.setdefault(result, self._scalars[source])
+
+    def _operands(self, member: Node) -> tuple[int, ...]:
+        beside_arrays = any(shape != () for shape in member.shapes)
+        places = [self._places[e] if beside_arrays else self._scalars.get(e, self._places[e]) for e in member.inputs]
+        return tuple(places)
+
+    def _entry(self, member: Node) -> KernelDef:
+        """The kernel of a member, which may be prepared for it: the same one each time."""
+        entry = self._entries.get(member.name)
+        if entry is None:
+            shapes = [self._shape(e) for e in member.inputs]
+            constants = [self._values.get(e) for e in member.inputs]
+            entry = kernel_of(member, self._device, (), shapes, self._without, constants)
+            self._entries[member.name] = entry
+        return entry
+
+    def _shape(self, tensor_id: TensorId) -> Shape:
+        """The shape of a tensor as far as it is known, perhaps before it has a place."""
+        return self._shapes.get(tensor_id, self._declared.get(tensor_id))
+
+    def _step(self, member: Node) -> Step | None:
+        """The step of a member in a series. A member whose output is fed has none: its readers take the value that was fed."""
+        return None if TensorId(member.name, 0) in self._fed else step_of(self._entry(member).function)
+
+    # ---- calls
+
+    def _kernel(self, member: Node, entry: KernelDef, buffer: int | None = None) -> Instruction:
+        """The call of a kernel, into a buffer or not."""
+        operands = self._operands(member)
+        direct = entry.direct if self._device.xp is np else None
+        function = None if direct is None else direct.fresh if buffer is None else direct.into
+        if direct is not None and function is not None:
+            reads = operands if direct.reads is None else tuple([operands[i] for i in direct.reads])
+            into = () if buffer is None else (buffer,)
+            return Instruction(member, function, (*reads, *into), listed=_listed(member, 0), operands=operands)
+        keywords: dict[str, int] = {name: self._held(member.attrs[name]) for name in entry.attrs}
+        if entry.takes_context:
+            keywords["ctx"] = self._held(self._context_of(member))
+        if buffer is not None:
+            keywords["out"] = buffer
+        return Instruction(
+            member,
+            entry.function,
+            (self._held(self._device.xp), *operands, *keywords.values()),
+            names=tuple(keywords),
+            listed=_listed(member, 1),
+            operands=operands,
+        )
+
+    def _call(self, member: Node, instruction: Instruction) -> None:
+        outputs = tuple([self._result(TensorId(member.name, port)) for port in range(len(member.shapes))])
+        self._instructions.append(replace(instruction, outputs=outputs))
+
+    def _with_memory(self, member: Node, entry: KernelDef) -> None:
+        """A result of a known size that may be large: the device counts it, and gives the memory to kernels that take it."""
+        allocator = self._device.allocator
+        fills = fills_first(member, entry, self._device)
+        if not fills or len(member.shapes) > 1:
+            nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(member.shapes, member.dtypes))
+            self._instructions.append(Instruction(member, allocator.check, (self._held(nbytes),)))
+        buffer = self._buffer(member, self._fresh()) if fills else None
+        self._call(member, self._kernel(member, entry, buffer))
+        if not fills and len(member.shapes) == 1:
+            (place,) = self._instructions[-1].outputs
+            assert place is not None
+            self._instructions.append(Instruction(member, allocator.adopt, (place,), (place,)))
+
+    @property
+    def _allocate(self) -> Callable[..., Any]:
+        return self._device.allocator.allocate
+
+    def _buffer(self, member: Node, place: int, allocate: Callable[..., Any] | None = None) -> int:
+        """A place that gets a fresh array of the shape and type of a member's first output."""
+        return self._allocated(member, member.shapes[0], place, allocate)
+
+    def _allocated(self, member: Node, shape: Shape, place: int, allocate: Callable[..., Any] | None = None) -> int:
+        arguments = (self._held(shape), self._held(member.dtypes[0].numpy_dtype))
+        self._instructions.append(Instruction(member, allocate or self._allocate, arguments, (place,)))
+        return place
+
+
+def _listed(member: Node, before: int) -> tuple[int, int] | None:
+    """Which arguments are one list of the kernel, if `before` arguments stand before the node's inputs."""
+    definition = opdef.lookup(member.op)
+    position = list_position(definition)
+    if position is None:
+        return None
+    end = len(member.inputs) - (len(definition.inputs) - position - 1)
+    return before + position, before + end
+
+
+def _dropping(instructions: Sequence[Instruction], dynamic: int, results: Sequence[int]) -> list[Instruction]:
+    """The instructions, each with the places that nobody reads after it: buffers return, and snapshots end before a write."""
+    last: dict[int, int] = {}
+    for number, instruction in enumerate(instructions):
+        last.update((place, number) for place in (*instruction.inputs, *instruction.outputs) if place is not None)
+    ended: dict[int, list[int]] = {}
+    for place, number in last.items():
+        if place < dynamic and place not in results:
+            ended.setdefault(number, []).append(place)
+    return [replace(each, drops=tuple(ended.get(number, ()))) for number, each in enumerate(instructions)]
