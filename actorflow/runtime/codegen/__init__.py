@@ -1,4 +1,4 @@
-"""Generated code: straight-line functions of regions and loops, and what compiles them.
+"""Regions and loops as kernels: the tapes of regions, the generated code of loops, and what compiles elementwise members.
 
 background.py       work in the background, one job after the other on a thread of its own
 coalesced_loop.py   the kernel of a coalesced loop: a generated loop that comes back to the event loop in time

@@ -1,7 +1,7 @@
-"""Straight-line code for regions: one generated function, one line a member.
+"""Straight-line code for loops: one generated function, one line a member.
 
 A kernel whose body is a single `return` of an expression is written out in the line, with its parameters replaced by the
-region's variables, so that a chain of additions becomes `v2 = v1 + c2`; other kernels are called. Constants, attributes
+loop's variables, so that a chain of additions becomes `v2 = v1 + c2`; other kernels are called. Constants, attributes
 and functions enter through the function's name space, never as source. This is the only module that calls `exec`.
 """
 
@@ -161,12 +161,6 @@ class _Holes(ast.NodeTransformer):
         if node.id == "out" and self._without_out:
             return ast.Constant(None)
         return ast.Name(f"hole_name_{node.id}", ast.Load())
-
-
-def prepare(function: Callable[..., Any]) -> None:
-    """Reads a kernel's source ahead of its first use in a line."""
-    if _is_plain(function):
-        _template(function)
 
 
 def _is_plain(function: Callable[..., Any]) -> bool:

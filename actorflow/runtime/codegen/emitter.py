@@ -1,8 +1,8 @@
-"""Writes nodes as lines of a generated function: what the code of regions and of loops has in common."""
+"""Writes nodes as lines of a generated function, for the code of loops."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -13,11 +13,9 @@ from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 from actorflow.registry.kernel import KernelDef
-from actorflow.registry.series import Step, step_of
 from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit import CompiledLoop
 from actorflow.runtime.codegen.jit_groups import FusedLoop
-from actorflow.runtime.codegen.series import Series, in_series
 from actorflow.runtime.diagnostics.misfit import Given, given
 from actorflow.runtime.kernel_binding import ContextOf, bind, fills_first, kernel_of, list_position, needs_memory
 from actorflow.shapes import Shape, is_static, num_elements
@@ -48,7 +46,7 @@ class SourceMap:
 
 
 class Emitter:
-    """Writes the members of one version of a region, a line each."""
+    """Writes the members of one version of a loop, a line each."""
 
     def __init__(
         self,
@@ -75,8 +73,7 @@ class Emitter:
         self._into: dict[str, str] = {}
         """The array that a member's result goes into, where it is no fresh one."""
         constants = {TensorId(m.name, 0): m.attrs["value"] for m in members if m.op == "Const"}
-        self._fed = frozenset(inputs)
-        self._constants = {e: value for e, value in constants.items() if e not in self._fed}
+        self._constants = {e: value for e, value in constants.items() if e not in self._shapes}
         self._made = {TensorId(m.name, port): shape for m in members for port, shape in enumerate(m.shapes)}
         self._entries: dict[str, KernelDef] = {}
         self._last_use = {tensor_id: member.name for member in members for tensor_id in member.inputs}
@@ -124,44 +121,6 @@ class Emitter:
     def _shape(self, tensor_id: TensorId) -> Shape:
         """The shape of a tensor as far as it is known, perhaps before its line is written."""
         return self._shapes.get(tensor_id, self._made.get(tensor_id))
-
-    def joined(self, pieces: Sequence[Node | FusedLoop]) -> Iterator[Node | FusedLoop | Series]:
-        """The pieces, of which those that one call does are a series."""
-        return in_series(pieces, self._step, self._shape, self._kept)
-
-    def _step(self, member: Node) -> Step | None:
-        """The step of a member. One whose output is fed has none: those that read it take the value that was fed."""
-        return None if TensorId(member.name, 0) in self._fed else step_of(self._entry(member).function)
-
-    def emit_series(self, series: Series) -> None:
-        """Writes the call of a series, in memory for its outputs and for what only its steps read."""
-        writer, last = self._writer, series.members[-1]
-        members = {TensorId(m.name, 0): m for m in series.members}
-        results = []
-        for tensor_id in series.outputs:
-            member = members[tensor_id]
-            results.append(f"v{len(self._shapes)}")
-            self._shapes[tensor_id] = member.shapes[0]
-            self._spelling[tensor_id] = results[-1]
-            self._mark(member)
-            writer.add(f"{results[-1]} = {self._fresh(member.shapes[0], member)}")
-        arguments = [*(self._spelling[e] for e in series.inputs), *results]
-        if series.room:
-            self._mark(last)
-            writer.add(f"o{writer.line} = {self._fresh((series.room,), last)}")
-            arguments.append(f"o{writer.line - 1}")
-        self._mark(last)
-        writer.add(f"{writer.bind(series.function)}({', '.join(arguments)})")
-        if series.room:
-            self._mark(last)
-            writer.add(f"del {arguments[-1]}")
-        for member in series.members:
-            self._release(member)
-
-    def _fresh(self, shape: Shape, member: Node) -> str:
-        """The expression of a fresh array of the type of a member's output."""
-        bind, dtype = self._writer.bind, member.dtypes[0].numpy_dtype
-        return f"{bind(self._device.allocator.allocate)}({bind(shape)}, {bind(dtype)})"
 
     def emit_loop(self, fused: FusedLoop, loop: CompiledLoop) -> None:
         """Writes the call of the compiled loop that stands for several members."""

@@ -116,11 +116,6 @@ def _wrong_outputs(piece: Launch, result: Any) -> InternalError:
 class LaunchedRegion(Region):
     """A region on a device whose kernels are only launched (`actorflow.device.base.AsynchronousDevice`)."""
 
-    def prepare(self) -> None:
-        """Arranges the members ahead of the first run, where all shapes are known."""
-        if not self._open:
-            self.version(())
-
     def locate(self, error: BaseException) -> tuple[Node, Sequence[Given] | None] | None:
         traceback = error.__traceback__
         found: tuple[Node, Sequence[Given] | None] | None = None

@@ -1,4 +1,4 @@
-"""The kernel of a region: generated code, one version for each tuple of input shapes that it meets."""
+"""The kernel of a region: a tape for each tuple of input shapes that it meets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from actorflow.passes.coalesce import writes_last
 from actorflow.passes.fold import folded
 from actorflow.registry import opdef
 from actorflow.registry.traits import Loop
-from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.emitter import SourceMap
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
 from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
@@ -123,13 +122,9 @@ class Region:
             self._versions[key] = counted.function
 
     def prepare(self) -> None:
-        """Generates the code ahead of the first run; where an input's shape is open, does what can be done without it."""
+        """Builds the tape ahead of the first run, where all shapes are known."""
         if not self._open:
             self.version(())
-            return
-        for member in yielding(self.members):
-            if member.op != "Const":
-                codegen.prepare(kernel_of(member, self._device, ()).function)
 
     def states(self) -> list[Any]:
         """The variables whose handles are members."""

@@ -1,7 +1,7 @@
 """`Tape`: calls in a row over numbered places. The loop here is the reference; a library may provide a faster one.
 
-A region of the graph is a tape. Its inputs, the results of its calls and its constants have a place each. An instruction says which
-places it reads, which it writes, and which hold nothing afterwards.
+A region of the graph is a tape. Its inputs, the results of its calls and its constants have a place each. An instruction says
+which places it reads, which it writes, and which hold nothing afterwards.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Failure:
 
 
 class Tape:
-    """Calls in a row: `tape(inputs)` gives the results, and empties the list of inputs, so that nobody else holds an input that the
-    tape drops.
+    """Calls in a row: `tape(inputs)` gives the results, and empties the list of inputs, so that nobody else holds an input that
+    the tape drops.
 
     Args:
         instructions: the calls, in order.
@@ -82,13 +82,12 @@ class Tape:
     def __call__(self, inputs: list[Any]) -> Any:
         values = [*inputs, *self._blank]
         inputs.clear()
-        at = 0
-        try:
-            for at, instruction in enumerate(self.instructions):
+        for at, instruction in enumerate(self.instructions):
+            try:
                 self._perform(instruction, values)
-        except BaseException as error:
-            self.blame(error, at, values)
-            raise
+            except BaseException as error:
+                self.blame(error, at, values)
+                raise
         results = [values[place] for place in self.results]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
