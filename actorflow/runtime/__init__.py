@@ -18,9 +18,10 @@ step.py             one step: a run from its feeds to its last task
 threads.py          heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that
                     write variables
 tokens.py           what travels along an edge: a value, or DEAD for what an untaken branch would have given (paper section 4.4)
-codegen/            generated code: straight-line functions of regions and loops, and what compiles them
+codegen/            regions and loops as kernels, and the compilers of their elementwise members
 diagnostics/        what is observed of steps: traces, costs, waits, faults
 event_loops/        event loops: which one runs, one that polls, one that its callers drive, tasks that belong to an object
 state/              state that outlives steps: resources, variables, and where tensors of a device lie
+tape/               instructions over places, which one loop runs: what regions and loops are made of
 timeline/           a trace as a picture, and what a step waited for
 """

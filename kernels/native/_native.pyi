@@ -12,6 +12,7 @@ def tape(
     objects: tuple[Any, ...],
     code: bytes,
     fail: Callable[[BaseException | None, int, list[Any], Any], None],
+    pauses: bool,
     /,
 ) -> Callable[[list[Any]], Any]: ...
 def call(name: str, threads: int, /, *arguments: Any) -> Any: ...

@@ -17,7 +17,7 @@ from actorflow.logs import get_logger
 from actorflow.records import crc32c, tfrecord
 from actorflow.runtime.tape import tape
 
-from .tape import compiled
+from .tape import TapesInC
 
 LEVELS = ("avx512", "avx2", "plain")
 """Sets of instructions, the best first."""
@@ -50,7 +50,7 @@ def loaded() -> Any:
         return _without(f"this processor has no {wanted}")
     crc32c.provide(library.crc32c)
     tfrecord.provide(library.cut_records)
-    tape.provide(functools.partial(compiled, library))
+    tape.provide(TapesInC(library))
     return library
 
 

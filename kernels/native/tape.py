@@ -4,28 +4,50 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from actorflow.runtime.tape.tape import Instruction, Tape
+from actorflow.runtime.tape.tape import Instruction, Kind, Run, Tape
 
 MOST_ARGUMENTS = 63
 """Arguments of a call, a list counted as one."""
 
 
-def compiled(library: Any, tape: Tape) -> Callable[[list[Any]], Any]:
-    """The function that runs a tape in C; the tape itself if a call has more arguments than C takes.
+@dataclass(frozen=True, slots=True)
+class TapesInC:
+    """The library as one that runs tapes (`actorflow.runtime.tape.tape.Library`).
 
     Args:
         library: the extension module.
-        tape: what is run.
     """
-    if any(_width(instruction) > MOST_ARGUMENTS for instruction in tape.instructions):
-        return tape
+
+    library: Any
+
+    def runs(self, tape: Tape) -> Callable[[list[Any]], Any] | None:
+        """See `Library.runs`."""
+        function: Callable[[list[Any]], Any] | None = self._made(tape, pauses=False)
+        return function
+
+    def begins(self, tape: Tape) -> Callable[[list[Any]], Run] | None:
+        """See `Library.begins`."""
+        function: Callable[[list[Any]], Run] | None = self._made(tape, pauses=True)
+        return function
+
+    def _made(self, tape: Tape, pauses: bool) -> Any:
+        if any(_width(instruction) > MOST_ARGUMENTS for instruction in tape.instructions):
+            return None
+        code, objects = encoded(tape)
+        dynamic = tape.inputs + tape.fresh
+        return self.library.tape(tape.inputs, dynamic, tape.constants, objects, code, tape.failed, pauses)
+
+
+def encoded(tape: Tape) -> tuple[bytes, tuple[Any, ...]]:
+    """The code of a tape, and the objects that it names."""
     objects: list[Any] = []
     numbers: dict[int, int] = {}
 
     def number(value: Any) -> int:
-        if value is None or (type(value) is tuple and not value):
+        if value is None:
             return -1
         place = numbers.get(id(value))
         if place is None:
@@ -36,23 +58,16 @@ def compiled(library: Any, tape: Tape) -> Callable[[list[Any]], Any]:
     code: list[int] = []
     for instruction in tape.instructions:
         begin, end = instruction.listed or (-1, -1)
-        code += [
-            number(instruction.function),
-            number(instruction.otherwise),
-            number(instruction.names),
-            len(instruction.inputs),
-        ]
-        code += [begin, end, len(instruction.outputs), len(instruction.drops), *instruction.inputs]
+        code += [instruction.kind, number(instruction.function), number(instruction.otherwise)]
+        code += [number(instruction.names or None), len(instruction.inputs), begin, end]
+        code += [len(instruction.outputs), len(instruction.drops), instruction.target, instruction.sense]
+        code += instruction.inputs
         code += [-1 if place is None else place for place in instruction.outputs]
         code += instruction.drops
     code += [*tape.results, len(tape.results)]
-    packed = struct.pack(f"={len(code)}i", *code)
-    made: Callable[[list[Any]], Any] = library.tape(
-        tape.inputs, tape.inputs + tape.fresh, tape.constants, tuple(objects), packed, tape.failed
-    )
-    return made
+    return struct.pack(f"={len(code)}i", *code), tuple(objects)
 
 
 def _width(instruction: Instruction) -> int:
     begin, end = instruction.listed or (0, 1)
-    return len(instruction.inputs) - (end - begin) + 1
+    return 0 if instruction.kind is Kind.ENTER else len(instruction.inputs) - (end - begin) + 1

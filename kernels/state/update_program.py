@@ -14,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.graph.node import Node
 from actorflow.ops.state.update import Formula, Update
-from actorflow.runtime.codegen import codegen
 from actorflow.runtime.codegen.jit_recipe import Block, Instruction, Operand, Recipe, Value
+from actorflow.runtime.tape.tape import Instruction as Call
+from actorflow.runtime.tape.tape import runner
+from actorflow.runtime.tape.writer import TapeWriter
 
 _CALLS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "max": "maximum", "copysign": "copysign",
@@ -116,24 +119,21 @@ class Program:
         loop = self.loop(())
         if loop.chooses:
             return None
-        count = len(self.recipe.operands)
-        full = [k for k in range(count) if k not in self._scalars]
-        writer = codegen.Writer([f"v{k}" for k in (*full, *self._scalars)])
-        name = {at: f"v{at}" for at in range(len(self._blank))}
-        name |= {at: writer.bind(value) for at, value in enumerate(self._blank) if value is not None}
-        first = name[full[0]]
+        full = [k for k in range(len(self.recipe.operands)) if k not in self._scalars]
+        writer = TapeWriter(len(self.recipe.operands))
+        places = {number: place for place, number in enumerate((*full, *self._scalars))}
+        places |= {number: writer.hold(value) for number, value in enumerate(self._blank) if value is not None}
+        first = places[full[0]]
         for function, op, arguments, at in self._steps:
-            given = ", ".join(name[a] for a in arguments)
+            inputs = [places[a] for a in arguments]
             if function is None and op == "convert":
-                writer.add(f"v{at} = {writer.bind(np.asarray)}({given}).astype({first}.dtype)[()]")
+                places[at] = writer.call(_UPDATE, _converted, [*inputs, first])
             else:
-                writer.add(f"v{at} = {writer.bind(function or getattr(np, _CALLS[op]))}({given})")
-        values = [name[at] for at in (*full, *loop.numbers)] + [writer.bind(value) for value in loop.constants]
-        for at in range(loop.scratch):
-            writer.add(f"t{at} = {writer.bind(np.empty)}({first}.shape, {first}.dtype)")
-            values.append(f"t{at}")
+                places[at] = writer.call(_UPDATE, function or getattr(np, _CALLS[op]), inputs)
+        values = [places[at] for at in (*full, *loop.numbers)] + [writer.hold(value) for value in loop.constants]
+        values.extend(writer.call(_UPDATE, _scratch, [first]) for _ in range(loop.scratch))
         loop.write(writer, values)
-        return writer.build("None")[0]
+        return runner(writer.finish())
 
     def loop(self, numbers: Sequence[Any] | None) -> Loop:
         """The work on each element; with `numbers`, choices that depend on them are made."""
@@ -245,13 +245,13 @@ class Loop:
         for target, source in self._copies:
             xp.copyto(values[target], values[source])
 
-    def write(self, writer: codegen.Writer, values: Sequence[str]) -> None:
-        """`run` as lines of a function, for numpy; `values` are spelled."""
+    def write(self, writer: TapeWriter, values: Sequence[int]) -> None:
+        """`run` as instructions, for numpy; `values` are places."""
         for function, first, second, into in self._calls:
-            given = values[first] if second < 0 else f"{values[first]}, {values[second]}"
-            writer.add(f"{writer.bind(function)}({given}, out={values[into]})")
+            operands = [values[first]] if second < 0 else [values[first], values[second]]
+            writer.instructions.append(Call(_UPDATE, function, (*operands, values[into]), names=("out",)))
         for target, source in self._copies:
-            writer.add(f"{writer.bind(np.copyto)}({values[target]}, {values[source]})")
+            writer.instructions.append(Call(_UPDATE, np.copyto, (values[target], values[source])))
 
     def _run_with_choices(self, xp: Any, values: list[Any]) -> None:
         for name, given, into in self._names:
@@ -272,3 +272,15 @@ def _constant(step: Instruction) -> Any:
 def program_of(row: Update, flag: bool, dtype: str = "f8") -> Program:
     """The program of a row. `dtype` is that of a compiled loop."""
     return Program(recipe_of(row, flag, dtype))
+
+
+_UPDATE = Node(name="update", op="Update")
+
+
+def _converted(value: Any, like: Any) -> Any:
+    """A scalar of the type of an array."""
+    return np.asarray(value).astype(like.dtype)[()]
+
+
+def _scratch(like: Any) -> Any:
+    return np.empty(like.shape, like.dtype)

@@ -14,7 +14,7 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
 from actorflow.graph.node import Node
 from actorflow.passes.fusion.batch_products import batch_products
-from actorflow.runtime.codegen import loop_emitter
+from actorflow.runtime.tape import product_sum
 
 ROWS, INPUTS, UNITS = 32, 48, 64
 
@@ -116,10 +116,10 @@ def test_the_products_of_a_loops_iterations_are_one(
     graph: af.Graph, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     """The gradient of weights in a loop is computed from the rows of all iterations, or of some at a time."""
-    monkeypatch.setattr(loop_emitter, "MOST_KEPT", kept)
+    monkeypatch.setattr(product_sum, "MOST_KEPT", kept)
     calls: list[int] = []
-    total = loop_emitter.ProductSum.total
-    monkeypatch.setattr(loop_emitter.ProductSum, "total", lambda self: calls.append(self._rows) or total(self))
+    total = product_sum.ProductSum.total
+    monkeypatch.setattr(product_sum.ProductSum, "total", lambda self: calls.append(self._rows) or total(self))
     rng = np.random.default_rng(0)
     x = af.placeholder(af.float32, [ROWS, UNITS])
     w = af.Variable(rng.normal(0, 0.1, (UNITS, UNITS)).astype(np.float32))

@@ -16,7 +16,7 @@ import pytest
 from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.kernels.native.library import loaded
-from actorflow.kernels.native.tape import compiled
+from actorflow.kernels.native.tape import TapesInC
 from actorflow.runtime.tape.tape import Instruction, Tape, failure_of
 
 Runner = Callable[[Tape], Callable[[list[Any]], Any]]
@@ -27,7 +27,7 @@ def in_python(tape: Tape) -> Callable[[list[Any]], Any]:
 
 
 def in_c(tape: Tape) -> Callable[[list[Any]], Any]:
-    return compiled(loaded(), tape)
+    return TapesInC(loaded()).runs(tape) or tape
 
 
 LOOPS = pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_what_is_no_list_of_its_inputs_is_refused(run: Runner) -> None:
 )
 def test_code_out_of_bounds_is_refused(code: bytes) -> None:
     with pytest.raises(ValueError, match="no tape"):
-        loaded().tape(0, 0, (), (), code, print)
+        loaded().tape(0, 0, (), (), code, print, False)
 
 
 @pytest.mark.skipif(loaded() is None, reason="the library is not compiled")
@@ -291,7 +291,7 @@ def test_random_tapes_are_the_same_in_c(seed: int) -> None:
             full.append(place)
         results = [rng.choice(full) for _ in range(rng.randrange(3))] if full else []
         tape = Tape(instructions, inputs, count, constants, results)
-        assert _outcome(tape, inputs) == _outcome(compiled(loaded(), tape), inputs)
+        assert _outcome(tape, inputs) == _outcome(in_c(tape), inputs)
 
 
 def _outcome(run: Callable[[list[Any]], Any], inputs: int) -> Any:

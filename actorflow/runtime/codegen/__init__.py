@@ -1,19 +1,15 @@
-"""Regions and loops as kernels: the tapes of regions, the generated code of loops, and what compiles elementwise members.
+"""Regions and loops as kernels, and the compilers of elementwise members.
 
 background.py       work in the background, one job after the other on a thread of its own
-coalesced_loop.py   the kernel of a coalesced loop: a generated loop that comes back to the event loop in time
-codegen.py          straight-line code for regions: one generated function, one line a member
-emitter.py          writes nodes as lines of a generated function: what the code of regions and of loops has in common
+coalesced_loop.py   the kernel of a coalesced loop: a tape with jumps, which comes back to the event loop in time
 jit.py              generated loops for elementwise members of regions: who compiles them, and when
 jit_groups.py       which members of a region one loop can compute together, and in which order the members run then
 jit_recipe.py       what a generated loop computes, told element by element: a list of typed instructions without names or
                     shapes
-launched.py         regions of a device whose kernels are only launched: their members' launches in a straight line, groups of
-                    them as one kernel
+launched.py         regions of a device whose kernels are only launched: their members' launches in a row, groups of them as
+                    one kernel
 llvm.py             llvmlite (extra `jit`): from the text of a module to machine code, without llvmlite's own builder of such
                     texts
-loop_emitter.py     writes the code of a coalesced loop: a generator of straight lines, with branches under `if` and inner loops
-                    of their own
-region.py           the kernel of a region: generated code, one version for each tuple of input shapes that it meets
+region.py           the kernel of a region: a tape for each tuple of input shapes that it meets
 series.py           which members of a region are steps of one series, and where their tensors lie
 """

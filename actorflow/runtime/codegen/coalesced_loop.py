@@ -1,7 +1,7 @@
-"""The kernel of a coalesced loop: a generated loop that comes back to the event loop in time.
+"""The kernel of a coalesced loop: a tape with jumps, which comes back to the event loop in time.
 
-The code is a generator. It goes through a number of iterations and yields that number; who drives it answers with the
-next one, so that a step that was stopped ends soon, and other work has its turn, however many iterations there are.
+A run of the tape goes through a number of iterations and pauses; its driver says how many the next ones are, so that a step that
+was stopped ends soon, and other work has its turn, however many iterations there are.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from actorflow.passes.coalesce_loops import LoopBody
 from actorflow.registry import opdef
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
 from actorflow.runtime.codegen.jit_groups import FusedLoop, Types, arrange
-from actorflow.runtime.codegen.loop_emitter import BATCH, MOST_ITERATIONS, LoopEmitter
 from actorflow.runtime.codegen.region import Region
 from actorflow.runtime.kernel_binding import ContextOf
+from actorflow.runtime.tape.loops import LoopBuilder
+from actorflow.runtime.tape.tape import Run, beginner
 from actorflow.shapes import Shape, is_static
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 
 SLICE = 0.001
 """Seconds after which a loop gives others their turn."""
-
-Iterations = Generator[int, int, Any]
+BATCH = 0.0003
+"""Seconds that the iterations between two pauses should take."""
+MOST_ITERATIONS = 1 << 16
 
 
 class CoalescedLoop(Region):
-    """A coalesced loop: `loop(inputs)` gives the generator that runs it, and empties the list of inputs.
+    """A coalesced loop: `loop(inputs)` begins a run of it (`actorflow.runtime.tape.tape.Run`), and empties the list of inputs.
 
     Each tuple of input shapes has a version of its own, in which all shapes are known if no variable changes its shape.
     """
@@ -69,6 +71,11 @@ class CoalescedLoop(Region):
     def _order(self, members: Sequence[Node]) -> tuple[Node, ...]:
         return tuple(members)
 
+    @property
+    def first_turns(self) -> int:
+        """How many iterations a run goes through before it is known how long they take."""
+        return max(1, min(MOST_ITERATIONS, int(BATCH * 1e9 / max(self._body.cost, 300.0))))
+
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
         known = self._refined(shapes) if all(is_static(s) for s in shapes) else None
         if known is None:
@@ -90,12 +97,18 @@ class CoalescedLoop(Region):
     def _written(self, pieces: Sequence[Node | FusedLoop], shapes: Sequence[Shape]) -> Callable[..., Any]:
         if not all(is_static(s) for s in shapes):
             shapes = [shape for _, shape in self._input_types]
-        emitter = LoopEmitter(
-            self, self._body, pieces, shapes, self._device, self._context_of, self._compiler, self._without
+        builder = LoopBuilder(
+            self._body,
+            pieces,
+            self.node.attrs["inputs"],
+            shapes,
+            self._device,
+            self._context_of,
+            self._compiler,
+            self._inner.__getitem__,
+            self._without,
         )
-        function, file = emitter.write(self.node.attrs["outputs"])
-        self._places[file] = emitter.places
-        return function
+        return beginner(builder.loop(self.node.attrs["outputs"]))
 
     def _pieces(self, members: Sequence[Node], types: Types | None = None) -> list[Node | FusedLoop]:
         """The members, constants first, which take what Switches pass on from its source. With `types`, groups of those that
@@ -170,10 +183,6 @@ class CoalescedLoop(Region):
             tensor_id = aliases[tensor_id]
         return types.get(tensor_id)
 
-    def inner(self, name: str) -> CoalescedLoop:
-        """An inner loop."""
-        return self._inner[name]
-
 
 def _runs(body: LoopBody, members: Sequence[Node]) -> Iterator[list[Node]]:
     """Members that stand together and run together, in order: of the condition or of the rest, under the same guards."""
@@ -194,31 +203,29 @@ def _turn() -> Generator[None, None, None]:
 
 async def run_loop(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
     """Drives a coalesced loop to its end, or until the step is stopped. Raises what a member raises."""
-    assert node.region is not None
-    iterations: Iterations = node.region(inputs)
+    loop = node.region
+    assert isinstance(loop, CoalescedLoop)
+    run: Run = loop(inputs)
     step = executor.step
     clock = machine.current().work_clock
     last = clock()
     end = last + SLICE
-    step.looping[id(iterations)] = (executor, node)
+    turns = loop.first_turns
+    step.looping[id(run)] = (executor, node)
     try:
-        most = next(iterations)
-        while True:
+        while run.go(turns) < 0:
             now = clock()
             spent, last = now - last, now
             if spent < BATCH / 2:
-                most = min(most * 2, MOST_ITERATIONS)
+                turns = min(turns * 2, MOST_ITERATIONS)
             elif spent > BATCH * 2:
-                most = max(most // 2, 1)
+                turns = max(turns // 2, 1)
             if now >= end:
                 await _turn()
                 if step.stopped:
-                    iterations.close()
                     return None
                 last = clock()
                 end = last + SLICE
-            most = iterations.send(most)
-    except StopIteration as done:
-        return done.value
+        return run.result()
     finally:
-        del step.looping[id(iterations)]
+        del step.looping[id(run)]

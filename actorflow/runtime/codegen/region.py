@@ -20,7 +20,6 @@ from actorflow.passes.coalesce import writes_last
 from actorflow.passes.fold import folded
 from actorflow.registry import opdef
 from actorflow.registry.traits import Loop
-from actorflow.runtime.codegen.emitter import SourceMap
 from actorflow.runtime.codegen.jit import Compiler, TierCounter
 from actorflow.runtime.codegen.jit_groups import FusedLoop, arrange, candidates
 from actorflow.runtime.codegen.series import Series
@@ -67,7 +66,6 @@ class Region:
         self._given, self._kept = frozenset(node.attrs["inputs"]), frozenset(node.attrs["outputs"])
         self._open = [i for i, (dtype, shape) in enumerate(input_types) if not is_static(shape) and not dtype.is_ref]
         self._versions: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._places: dict[str, SourceMap] = {}
         self._check_kernels()
 
     def _check_kernels(self) -> None:
@@ -140,15 +138,7 @@ class Region:
     def locate(self, error: BaseException) -> tuple[Node, Sequence[Given] | None] | None:
         """The member that raised an error, and what it was given."""
         failure = failure_of(error)
-        if failure is not None:
-            return failure.node, failure.inputs
-        traceback = error.__traceback__
-        while traceback is not None:
-            places = self._places.get(traceback.tb_frame.f_code.co_filename)
-            if places is not None:
-                return places.at(traceback.tb_lineno, traceback.tb_frame.f_locals)
-            traceback = traceback.tb_next
-        return None
+        return None if failure is None else (failure.node, failure.inputs)
 
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
         members = self._with_shapes(shapes)
@@ -178,7 +168,7 @@ class Region:
                 builder.add_loop(piece, self._compiler.compile(piece.recipe))
             else:
                 builder.add(piece)
-        run = runner(builder.finish(outputs))
+        run = runner(builder.build(outputs))
         return one_at_a_time(run) if self._shares_state else run
 
     def _types(self, shapes: Sequence[Shape]) -> dict[TensorId, tuple[DType, Shape]]:

@@ -19,10 +19,11 @@ from actorflow.runtime.codegen.jit_groups import FusedLoop
 from actorflow.runtime.codegen.series import Piece, Series, in_series
 from actorflow.runtime.kernel_binding import ContextOf, bind, fills_first, kernel_of, list_position, needs_memory
 from actorflow.runtime.tape.tape import Instruction, Tape
+from actorflow.runtime.tape.writer import TapeWriter
 from actorflow.shapes import Shape, is_static, num_elements
 
 
-class TapeBuilder:
+class TapeBuilder(TapeWriter):
     """Writes one version of a region as a tape.
 
     Args:
@@ -45,10 +46,10 @@ class TapeBuilder:
         context_of: ContextOf,
         without: AbstractSet[str] = frozenset(),
     ) -> None:
+        super().__init__(len(inputs))
         self._device, self._context_of, self._without = device, context_of, without
         self._fed = frozenset(inputs)
         self._places: dict[TensorId, int] = {tensor_id: place for place, tensor_id in enumerate(inputs)}
-        self._inputs = self._dynamic = len(inputs)
         self._shapes: dict[TensorId, Shape] = dict(zip(inputs, shapes, strict=True))
         self._kept = frozenset(kept)
         self._values = {
@@ -57,12 +58,11 @@ class TapeBuilder:
             if m.op == "Const" and TensorId(m.name, 0) not in inputs
         }
         self._declared = {TensorId(m.name, port): shape for m in members for port, shape in enumerate(m.shapes)}
-        self._constants: list[Any] = []
-        self._constant_places: dict[int, int] = {}
         self._scalars: dict[TensorId, int] = {}
         """A second place of constants of rank 0: numpy's scalars, which are faster beside scalars."""
         self._entries: dict[str, KernelDef] = {}
-        self._instructions: list[Instruction] = []
+        self._into: dict[str, int] = {}
+        """The array that a member's result goes into, if that is no fresh one."""
 
     def pieces(self, pieces: Sequence[Node | FusedLoop]) -> Iterable[Piece]:
         """Joins neighbours that one call can compute to a series."""
@@ -75,7 +75,9 @@ class TapeBuilder:
             return
         entry = self._entry(member)
         if entry.direct is not None and entry.direct.passes_on:
-            self._alias(member)
+            self._pass_on(member)
+        elif member.name in self._into:
+            self._call(member, self._kernel(member, entry, self._into[member.name]))
         elif needs_memory(member, self._device) and not all(map(is_static, member.shapes)):
             function = bind(member, entry, self._device, self._context_of)
             operands = self._operands(member)
@@ -91,8 +93,8 @@ class TapeBuilder:
         inputs = [self._places[tensor_id] for tensor_id in series.inputs]
         last = series.members[-1]
         buffers = [self._buffer(members[tensor_id], self._result(tensor_id)) for tensor_id in series.outputs]
-        room = [self._allocated(last, (series.room,), self._fresh())] if series.room else []
-        self._instructions.append(Instruction(last, series.function, (*inputs, *buffers, *room)))
+        room = [self._allocated(last, (series.room,), self.fresh())] if series.room else []
+        self.instructions.append(Instruction(last, series.function, (*inputs, *buffers, *room)))
 
     def add_loop(self, fused: FusedLoop, loop: CompiledLoop) -> None:
         """Adds the call of the compiled loop that stands for several members."""
@@ -107,11 +109,11 @@ class TapeBuilder:
         for tensor_id in fused.inputs:
             place = self._places[tensor_id]
             if tensor_id in fused.scalars:
-                place, scalar = self._fresh(), place
-                self._instructions.append(Instruction(last, np.asarray, (scalar,), (place,)))
+                place, scalar = self.fresh(), place
+                self.instructions.append(Instruction(last, np.asarray, (scalar,), (place,)))
             operands.append(place)
-        sizes = [self._held(fused.rows), self._held(fused.columns)]
-        self._instructions.append(
+        sizes = [self.hold(fused.rows), self.hold(fused.columns)]
+        self.instructions.append(
             Instruction(
                 last,
                 loop.function(fused.rows * fused.columns),
@@ -120,60 +122,36 @@ class TapeBuilder:
             )
         )
 
-    def finish(self, outputs: Sequence[TensorId]) -> Tape:
+    def build(self, outputs: Sequence[TensorId]) -> Tape:
         """The tape, which gives these tensors."""
-
-        def settled(place: int) -> int:
-            """Constants were numbered -1, -2, ...; they follow the other places."""
-            return place if place >= 0 else self._dynamic - 1 - place
-
-        instructions = [
-            replace(
-                instruction,
-                inputs=tuple(map(settled, instruction.inputs)),
-                operands=None if instruction.operands is None else tuple(map(settled, instruction.operands)),
-            )
-            for instruction in self._instructions
-        ]
-        results = [settled(self._places[e]) for e in outputs]
-        instructions = _dropping(instructions, self._dynamic, results)
-        return Tape(instructions, self._inputs, self._dynamic - self._inputs, self._constants, results)
+        return self.finish([self._places[tensor_id] for tensor_id in outputs])
 
     # ---- places
 
-    def _fresh(self) -> int:
-        self._dynamic += 1
-        return self._dynamic - 1
-
     def _result(self, tensor_id: TensorId) -> int:
         """A place for a tensor that is computed. Who reads a tensor that was fed keeps the value that was fed."""
-        place = self._fresh()
+        place = self.fresh()
         self._places.setdefault(tensor_id, place)
         self._shapes[tensor_id] = self._declared[tensor_id]
-        return place
-
-    def _held(self, value: Any) -> int:
-        """The place of a constant; the same object keeps its place."""
-        place = self._constant_places.get(id(value))
-        if place is None:
-            self._constants.append(value)  # it lives as long as the tape, and so its id stays its own
-            place = self._constant_places[id(value)] = -len(self._constants)
         return place
 
     def _constant(self, member: Node) -> None:
         tensor_id, value = TensorId(member.name, 0), member.attrs["value"]
         if tensor_id in self._places:
             return  # it is fed
-        self._places[tensor_id] = self._held(value)
+        self._places[tensor_id] = self.hold(value)
         self._shapes[tensor_id] = value.shape
         if value.ndim == 0 and not value.dtype.hasobject:
-            self._scalars[tensor_id] = self._held(value[()])
+            self._scalars[tensor_id] = self.hold(value[()])
 
-    def _alias(self, member: Node) -> None:
-        """What a node passes on has the place of its source."""
+    def _alias(self, tensor_id: TensorId, place: int, shape: Shape) -> None:
+        """Has a tensor lie in the place of another one."""
+        self._places.setdefault(tensor_id, place)
+        self._shapes[tensor_id] = shape
+
+    def _pass_on(self, member: Node) -> None:
         source, result = member.inputs[0], TensorId(member.name, 0)
-        self._places.setdefault(result, self._places[source])
-        self._shapes[result] = member.shapes[0]
+        self._alias(result, self._places[source], member.shapes[0])
         if source in self._scalars:
             self._scalars.setdefault(result, self._scalars[source])
 
@@ -186,11 +164,13 @@ class TapeBuilder:
         """The kernel of a member, which may be prepared for it: the same one each time."""
         entry = self._entries.get(member.name)
         if entry is None:
-            shapes = [self._shape(e) for e in member.inputs]
-            constants = [self._values.get(e) for e in member.inputs]
-            entry = kernel_of(member, self._device, (), shapes, self._without, constants)
+            entry = self._kernel_for(member, [self._shape(e) for e in member.inputs])
             self._entries[member.name] = entry
         return entry
+
+    def _kernel_for(self, member: Node, shapes: Sequence[Shape]) -> KernelDef:
+        constants = [self._values.get(e) for e in member.inputs]
+        return kernel_of(member, self._device, (), shapes, self._without, constants)
 
     def _shape(self, tensor_id: TensorId) -> Shape:
         """The shape of a tensor as far as it is known, perhaps before it has a place."""
@@ -211,15 +191,15 @@ class TapeBuilder:
             reads = operands if direct.reads is None else tuple([operands[i] for i in direct.reads])
             into = () if buffer is None else (buffer,)
             return Instruction(member, function, (*reads, *into), listed=_listed(member, 0), operands=operands)
-        keywords: dict[str, int] = {name: self._held(member.attrs[name]) for name in entry.attrs}
+        keywords: dict[str, int] = {name: self.hold(member.attrs[name]) for name in entry.attrs}
         if entry.takes_context:
-            keywords["ctx"] = self._held(self._context_of(member))
+            keywords["ctx"] = self.hold(self._context_of(member))
         if buffer is not None:
             keywords["out"] = buffer
         return Instruction(
             member,
             entry.function,
-            (self._held(self._device.xp), *operands, *keywords.values()),
+            (self.hold(self._device.xp), *operands, *keywords.values()),
             names=tuple(keywords),
             listed=_listed(member, 1),
             operands=operands,
@@ -227,7 +207,7 @@ class TapeBuilder:
 
     def _call(self, member: Node, instruction: Instruction) -> None:
         outputs = tuple([self._result(TensorId(member.name, port)) for port in range(len(member.shapes))])
-        self._instructions.append(replace(instruction, outputs=outputs))
+        self.instructions.append(replace(instruction, outputs=outputs))
 
     def _with_memory(self, member: Node, entry: KernelDef) -> None:
         """A result of a known size that may be large: the device counts it, and gives the memory to kernels that take it."""
@@ -235,13 +215,13 @@ class TapeBuilder:
         fills = fills_first(member, entry, self._device)
         if not fills or len(member.shapes) > 1:
             nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(member.shapes, member.dtypes))
-            self._instructions.append(Instruction(member, allocator.check, (self._held(nbytes),)))
-        buffer = self._buffer(member, self._fresh()) if fills else None
+            self.instructions.append(Instruction(member, allocator.check, (self.hold(nbytes),)))
+        buffer = self._buffer(member, self.fresh()) if fills else None
         self._call(member, self._kernel(member, entry, buffer))
         if not fills and len(member.shapes) == 1:
-            (place,) = self._instructions[-1].outputs
+            (place,) = self.instructions[-1].outputs
             assert place is not None
-            self._instructions.append(Instruction(member, allocator.adopt, (place,), (place,)))
+            self.instructions.append(Instruction(member, allocator.adopt, (place,), (place,)))
 
     @property
     def _allocate(self) -> Callable[..., Any]:
@@ -252,8 +232,8 @@ class TapeBuilder:
         return self._allocated(member, member.shapes[0], place, allocate)
 
     def _allocated(self, member: Node, shape: Shape, place: int, allocate: Callable[..., Any] | None = None) -> int:
-        arguments = (self._held(shape), self._held(member.dtypes[0].numpy_dtype))
-        self._instructions.append(Instruction(member, allocate or self._allocate, arguments, (place,)))
+        arguments = (self.hold(shape), self.hold(member.dtypes[0].numpy_dtype))
+        self.instructions.append(Instruction(member, allocate or self._allocate, arguments, (place,)))
         return place
 
 
@@ -265,15 +245,3 @@ def _listed(member: Node, before: int) -> tuple[int, int] | None:
         return None
     end = len(member.inputs) - (len(definition.inputs) - position - 1)
     return before + position, before + end
-
-
-def _dropping(instructions: Sequence[Instruction], dynamic: int, results: Sequence[int]) -> list[Instruction]:
-    """The instructions, each with the places that nobody reads after it: buffers return, and snapshots end before a write."""
-    last: dict[int, int] = {}
-    for number, instruction in enumerate(instructions):
-        last.update((place, number) for place in (*instruction.inputs, *instruction.outputs) if place is not None)
-    ended: dict[int, list[int]] = {}
-    for place, number in last.items():
-        if place < dynamic and place not in results:
-            ended.setdefault(number, []).append(place)
-    return [replace(each, drops=tuple(ended.get(number, ()))) for number, each in enumerate(instructions)]

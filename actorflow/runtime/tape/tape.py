@@ -1,11 +1,13 @@
-"""`Tape`: calls in a row over numbered places. The loop here is the reference; a library may provide a faster one.
+"""`Tape`: instructions over numbered places. The loop here is the reference; a library may provide a faster one.
 
-A region of the graph is a tape. Its inputs, the results of its calls and its constants have a place each. An instruction says
-which places it reads, which it writes, and which hold nothing afterwards.
+A region of the graph is a tape, and so is a while loop. Inputs, results of calls and constants have a place each. An instruction
+says which places it reads, which it writes, and which hold nothing afterwards.
 """
 
 from __future__ import annotations
 
+import enum
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,9 +19,24 @@ from actorflow.runtime.diagnostics.misfit import Given, given
 _FAILURE = "_actorflow_failure"
 
 
+class Kind(enum.IntEnum):
+    """What an instruction does."""
+
+    CALL = 0
+    """Calls a function."""
+    MOVE = 1
+    """Puts the values of the inputs into the outputs, all at once."""
+    JUMP = 2
+    """Goes on at the target: always, or if the truth of its one input is `sense`."""
+    TURN = 3
+    """Ends an iteration. After as many as were allowed, the run pauses."""
+    ENTER = 4
+    """Begins the run of an inner loop, which `function` gives for a list of inputs, and goes through it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One call.
+    """One step of a tape.
 
     Args:
         node: the node that it computes, or the last of several.
@@ -31,10 +48,13 @@ class Instruction:
         otherwise: is called with the same arguments if the result is true: the function did nothing.
         operands: the places of the node's inputs, if these are the call's; an error tells their types.
         drops: the places that are emptied afterwards.
+        kind: what the instruction does.
+        target: the number of the instruction to which it jumps.
+        sense: the truth for which it jumps.
     """
 
     node: Node
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None = None
     inputs: tuple[int, ...] = ()
     outputs: tuple[int | None, ...] = ()
     names: tuple[str, ...] = ()
@@ -42,6 +62,9 @@ class Instruction:
     otherwise: Callable[..., Any] | None = None
     operands: tuple[int, ...] | None = None
     drops: tuple[int, ...] = ()
+    kind: Kind = Kind.CALL
+    target: int = -1
+    sense: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +76,18 @@ class Failure:
 
 
 class Tape:
-    """Calls in a row: `tape(inputs)` gives the results, and empties the list of inputs, so that nobody else holds an input that
-    the tape drops.
+    """Instructions in a row: `tape(inputs)` gives the results, and empties the list of inputs, so that nobody else holds an input
+    that the tape drops.
 
     Args:
-        instructions: the calls, in order.
+        instructions: in order.
         inputs: the number of inputs. They have the first places.
         fresh: the number of places behind these, for results of calls.
         constants: the values of all other places.
         results: the places of what the tape gives: one value, or a tuple, or None if there are none.
     """
 
-    __slots__ = ("_blank", "constants", "fresh", "inputs", "instructions", "results")
+    __slots__ = ("blank", "constants", "fresh", "inputs", "instructions", "results")
 
     def __init__(
         self,
@@ -77,45 +100,12 @@ class Tape:
         self.instructions = tuple(instructions)
         self.inputs, self.fresh = inputs, fresh
         self.constants, self.results = tuple(constants), tuple(results)
-        self._blank = [*[None] * fresh, *constants]
+        self.blank = [*[None] * fresh, *constants]
 
     def __call__(self, inputs: list[Any]) -> Any:
-        values = [*inputs, *self._blank]
-        inputs.clear()
-        for at, instruction in enumerate(self.instructions):
-            try:
-                self._perform(instruction, values)
-            except BaseException as error:
-                self.blame(error, at, values)
-                raise
-        results = [values[place] for place in self.results]
-        return results[0] if len(results) == 1 else tuple(results) if results else None
-
-    def _perform(self, instruction: Instruction, values: list[Any]) -> None:
-        arguments: list[Any] = [values[place] for place in instruction.inputs]
-        if instruction.listed is not None:
-            begin, end = instruction.listed
-            arguments[begin:end] = [arguments[begin:end]]
-        count = len(arguments) - len(instruction.names)
-        keywords = dict(zip(instruction.names, arguments[count:]))
-        result = instruction.function(*arguments[:count], **keywords)
-        if instruction.otherwise is not None and result:
-            result = instruction.otherwise(*arguments[:count], **keywords)
-        del arguments, keywords
-        if len(instruction.outputs) == 1:
-            if type(result) is tuple:
-                raise self.wrong_outputs(instruction, result)
-            (place,) = instruction.outputs
-            if place is not None:
-                values[place] = result
-        elif instruction.outputs:
-            if type(result) not in (tuple, list) or len(result) != len(instruction.outputs):
-                raise self.wrong_outputs(instruction, result)
-            for place, value in zip(instruction.outputs, result):
-                if place is not None:
-                    values[place] = value
-        for place in instruction.drops:
-            values[place] = None
+        run = TapeRun(self, inputs)
+        run.go(1)
+        return run.result()
 
     @staticmethod
     def wrong_outputs(instruction: Instruction, result: Any) -> InternalError:
@@ -155,21 +145,146 @@ def failure_of(error: BaseException) -> Failure | None:
     return failure
 
 
-class Loop(Protocol):
-    """A loop that runs tapes."""
+class Run(Protocol):
+    """A run of a tape that may pause."""
 
-    def __call__(self, tape: Tape) -> Callable[[list[Any]], Any]:
-        """A function that does what the tape does when it is called."""
+    def go(self, turns: int) -> int:
+        """Goes on, through so many iterations at most. How many of them are left at the end of the tape; -1 if the run paused
+        before. Raises what a call raises."""
+
+    def result(self) -> Any:
+        """What the tape gives, after its end."""
 
 
-_loops: list[Loop] = []
+class TapeRun:
+    """A run of a tape in Python. It empties the list of inputs."""
+
+    __slots__ = ("_at", "_inner", "_tape", "_values")
+
+    def __init__(self, tape: Tape, inputs: list[Any]) -> None:
+        self._tape = tape
+        self._values = [*inputs, *tape.blank]
+        inputs.clear()
+        self._at = 0
+        self._inner: Run | None = None
+
+    def go(self, turns: int) -> int:
+        """See `Run.go`."""
+        instructions, values = self._tape.instructions, self._values
+        while self._at < len(instructions):
+            instruction = instructions[self._at]
+            if instruction.kind is Kind.ENTER:
+                turns = self._enter(instruction, turns)
+                if turns < 0:
+                    return -1
+            else:
+                try:
+                    following = self._perform(instruction, values)
+                except BaseException as error:
+                    self._tape.blame(error, self._at, values)
+                    raise
+                if following >= 0:
+                    self._at = following
+                    continue
+            self._at += 1
+            if instruction.kind is Kind.TURN:
+                turns -= 1
+                if turns <= 0:
+                    return -1
+        return turns
+
+    def result(self) -> Any:
+        """See `Run.result`."""
+        results = [self._values[place] for place in self._tape.results]
+        return results[0] if len(results) == 1 else tuple(results) if results else None
+
+    def _perform(self, instruction: Instruction, values: list[Any]) -> int:
+        """Does what the instruction says. The number of the instruction that it jumps to, or -1."""
+        following = -1
+        arguments: list[Any] = [values[place] for place in instruction.inputs]
+        match instruction.kind:
+            case Kind.CALL:
+                self._store(instruction, _called(instruction, arguments))
+            case Kind.MOVE:
+                for place, value in zip(instruction.outputs, arguments):
+                    if place is not None:
+                        values[place] = value
+            case Kind.JUMP:
+                if not arguments or bool(arguments[0]) == instruction.sense:
+                    following = instruction.target
+        del arguments
+        for place in instruction.drops:
+            values[place] = None
+        return following
+
+    def _enter(self, instruction: Instruction, turns: int) -> int:
+        """Goes through an inner loop, whose errors are its own."""
+        values = self._values
+        if self._inner is None:
+            assert instruction.function is not None
+            self._inner = instruction.function([values[place] for place in instruction.inputs])
+        assert self._inner is not None
+        turns = self._inner.go(turns)
+        if turns >= 0:
+            result, self._inner = self._inner.result(), None
+            self._store(instruction, result)
+            for place in instruction.drops:
+                values[place] = None
+        return turns
+
+    def _store(self, instruction: Instruction, result: Any) -> None:
+        values, outputs = self._values, instruction.outputs
+        if len(outputs) == 1:
+            if type(result) is tuple:
+                raise self._tape.wrong_outputs(instruction, result)
+            if outputs[0] is not None:
+                values[outputs[0]] = result
+        elif outputs:
+            if type(result) not in (tuple, list) or len(result) != len(outputs):
+                raise self._tape.wrong_outputs(instruction, result)
+            for place, value in zip(outputs, result):
+                if place is not None:
+                    values[place] = value
 
 
-def provide(loop: Loop) -> None:
-    """Has tapes run by this loop from now on."""
-    _loops[:] = [loop]
+def _called(instruction: Instruction, arguments: list[Any]) -> Any:
+    """The result of the function of a call."""
+    assert instruction.function is not None
+    if instruction.listed is not None:
+        begin, end = instruction.listed
+        arguments = [*arguments[:begin], arguments[begin:end], *arguments[end:]]
+    count = len(arguments) - len(instruction.names)
+    keywords = dict(zip(instruction.names, arguments[count:]))
+    result = instruction.function(*arguments[:count], **keywords)
+    if instruction.otherwise is not None and result:
+        result = instruction.otherwise(*arguments[:count], **keywords)
+    return result
+
+
+class Library(Protocol):
+    """A library that runs tapes."""
+
+    def runs(self, tape: Tape) -> Callable[[list[Any]], Any] | None:
+        """A function that does what the tape does when it is called; None for a tape that the library does not take."""
+
+    def begins(self, tape: Tape) -> Callable[[list[Any]], Run] | None:
+        """A function that begins a run of the tape; None for a tape that the library does not take."""
+
+
+_libraries: list[Library] = []
+
+
+def provide(library: Library) -> None:
+    """Has tapes run by this library from now on."""
+    _libraries[:] = [library]
 
 
 def runner(tape: Tape) -> Callable[[list[Any]], Any]:
     """What runs a tape fastest here."""
-    return _loops[0](tape) if _loops else tape
+    return next((run for library in _libraries if (run := library.runs(tape)) is not None), tape)
+
+
+def beginner(tape: Tape) -> Callable[[list[Any]], Run]:
+    """What begins a run of a tape that may pause."""
+    begins = (library.begins(tape) for library in _libraries)
+    return next((begin for begin in begins if begin is not None), functools.partial(TapeRun, tape))

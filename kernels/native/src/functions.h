@@ -24,7 +24,7 @@ PyObject *call_python(PyObject *function, PyObject *const *args, Py_ssize_t coun
 /* The kernel with this name for the instructions in use (module.c). NULL with an exception where there is none. */
 Function function_named(PyObject *name);
 
-/* tape(inputs, dynamic, constants, objects, code, fail): a builtin function that performs a tape (tape.c). */
+/* tape(inputs, dynamic, constants, objects, code, fail, pauses): a builtin function that performs a tape (tape.c). */
 PyObject *make_tape(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /* Makes the type of tapes. False with an exception. */

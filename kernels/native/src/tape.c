@@ -1,8 +1,9 @@
-/* Tapes: calls in a row over numbered places (`actorflow/runtime/tape`), without the interpreter between the calls.
+/* Tapes: instructions over numbered places (`actorflow/runtime/tape`), without the interpreter between the calls.
  *
- * The places of a run are its inputs, the results of its calls, and the tape's constants. Each instruction is a line of numbers: the
- * object that it calls, how many places it reads, writes and empties, and these places. Objects belong to one tuple, which the
- * collector of garbage sees.
+ * The places of a run are its inputs, the results of its calls, and the tape's constants. Each instruction is a line of numbers: what
+ * it does, the object that it calls, how many places it reads, writes and empties, and these places. Objects belong to one tuple,
+ * which the collector of garbage sees. A tape without loops runs from its first instruction to its last; the run of another one is an
+ * object, which pauses after some iterations.
  */
 #include "functions.h"
 
@@ -15,9 +16,13 @@ typedef PyObject *(*Vectorcall)(PyObject *, PyObject *const *, size_t, PyObject 
 /* CPython has it since 3.9, and its limited interface since 3.12. */
 static Vectorcall vectorcall;
 
+enum { CALL, MOVE, JUMP, TURN, ENTER, KINDS }; /* `Kind` in tape.py */
+
 typedef struct {
+    int32_t kind;
     int32_t function, otherwise, names; /* numbers of objects; -1 for none */
     int32_t inputs, list_begin, list_end, outputs, drops;
+    int32_t target, sense; /* of a jump: the number of an instruction, and for which truth it is taken */
 } Instruction;
 enum { HEADER = sizeof(Instruction) / sizeof(int32_t) };
 
@@ -25,7 +30,8 @@ typedef struct {
     PyObject_HEAD
     PyObject *objects, *constants, *fail; /* tuples; `fail(error or result, at, values)` notes or makes an error */
     int32_t *code, *end;
-    int64_t inputs, dynamic, results;
+    int64_t *starts; /* of each instruction, in `code` */
+    int64_t inputs, dynamic, results, instructions;
     const int32_t *gives;
 } Tape;
 
@@ -53,6 +59,7 @@ static void tape_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     tape_clear(self);
     free(((Tape *)self)->code);
+    free(((Tape *)self)->starts);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -62,6 +69,8 @@ static void tape_dealloc(PyObject *self) {
 typedef struct {
     const Tape *tape;
     PyObject **values; /* of inputs and results */
+    int64_t at;        /* the number of the next instruction */
+    PyObject *inner;   /* the run of an inner loop, in which this one is; or NULL */
 } Run;
 
 static PyObject *at_place(const Run *run, int32_t place) {
@@ -184,25 +193,105 @@ static void failed(const Run *run, int64_t at, PyObject *wrong) {
     PyErr_Restore(type, error, traceback);
 }
 
-static bool performed_all(const Run *run) {
-    const int32_t *next = run->tape->code;
-    for (int64_t at = 0; next < run->tape->end; at++) {
-        const Instruction *own = (const Instruction *)next;
-        const int32_t *inputs = next + HEADER, *outputs = inputs + own->inputs, *drops = outputs + own->outputs;
-        next = drops + own->drops;
-        PyObject *result = performed(run, own, inputs);
-        if (!result) {
-            failed(run, at, NULL);
+/* Moves the values of the inputs into the outputs. False with an exception. */
+static bool moved(const Run *run, const Instruction *own, const int32_t *inputs, const int32_t *outputs) {
+    PyObject *values[MOST_ARGUMENTS];
+    for (int32_t i = 0; i < own->inputs; i++) {
+        values[i] = at_place(run, inputs[i]);
+        if (!values[i]) {
+            while (i--) Py_DECREF(values[i]);
             return false;
         }
-        if (!stored(run, own, outputs, result)) {
-            failed(run, at, result);
+        Py_INCREF(values[i]);
+    }
+    for (int32_t i = 0; i < own->inputs; i++)
+        if (outputs[i] >= 0)
+            put(run, outputs[i], values[i]);
+        else
+            Py_DECREF(values[i]);
+    return true;
+}
+
+/* Whether a jump is taken. -1 with an exception. */
+static int is_taken(const Run *run, const Instruction *own, const int32_t *inputs) {
+    if (!own->inputs) return 1;
+    PyObject *value = at_place(run, inputs[0]);
+    int truth = value ? PyObject_IsTrue(value) : -1;
+    return truth < 0 ? -1 : truth == own->sense;
+}
+
+/* Goes on in the run of an inner loop, which it begins if there is none. The turns that are left; -1 if it paused; -2 with an
+ * exception, and `*result` at its end. */
+static int64_t entered(Run *run, const Instruction *own, const int32_t *inputs, int64_t turns, PyObject **result) {
+    static PyObject *go, *results;
+    if (!go && !(go = PyUnicode_InternFromString("go"))) return -2;
+    if (!results && !(results = PyUnicode_InternFromString("result"))) return -2;
+    if (!run->inner) {
+        PyObject *list = PyList_New(own->inputs);
+        for (int32_t i = 0; list && i < own->inputs; i++) {
+            PyObject *value = at_place(run, inputs[i]);
+            if (!value) {
+                Py_DECREF(list);
+                return -2;
+            }
+            Py_INCREF(value);
+            PyList_SetItem(list, i, value);
+        }
+        if (list) run->inner = PyObject_CallFunctionObjArgs(PyTuple_GetItem(run->tape->objects, own->function), list, NULL);
+        Py_XDECREF(list);
+        if (!run->inner) return -2;
+    }
+    PyObject *number = PyLong_FromLongLong(turns);
+    PyObject *left = number ? PyObject_CallMethodObjArgs(run->inner, go, number, NULL) : NULL;
+    Py_XDECREF(number);
+    if (!left) return -2;
+    turns = PyLong_AsLongLong(left);
+    Py_DECREF(left);
+    if (turns < 0) return PyErr_Occurred() ? -2 : -1;
+    *result = PyObject_CallMethodObjArgs(run->inner, results, NULL);
+    Py_CLEAR(run->inner);
+    return *result ? turns : -2;
+}
+
+/* Goes on, through so many iterations at most. How many are left at the end of the tape; -1 if the run paused; -2 with an exception. */
+static int64_t go_on(Run *run, int64_t turns) {
+    const Tape *tape = run->tape;
+    while (run->at < tape->instructions) {
+        const Instruction *own = (const Instruction *)(tape->code + tape->starts[run->at]);
+        const int32_t *inputs = (const int32_t *)own + HEADER, *outputs = inputs + own->inputs, *drops = outputs + own->outputs;
+        PyObject *result = NULL;
+        int64_t next = run->at + 1;
+        bool done = true;
+        switch (own->kind) {
+        case CALL: done = (result = performed(run, own, inputs)); break;
+        case MOVE: done = moved(run, own, inputs, outputs); break;
+        case JUMP: {
+            int taken = is_taken(run, own, inputs);
+            if (taken > 0) next = own->target;
+            done = taken >= 0;
+            break;
+        }
+        case ENTER:
+            turns = entered(run, own, inputs, turns, &result);
+            if (turns == -1) return -1;
+            if (turns < 0) return -2; /* the inner loop says where */
+            break;
+        default: break;
+        }
+        if (!done) {
+            failed(run, run->at, NULL);
+            return -2;
+        }
+        if (result && !stored(run, own, outputs, result)) {
+            failed(run, run->at, result);
             Py_DECREF(result);
-            return false;
+            return -2;
         }
         for (int32_t i = 0; i < own->drops; i++) put(run, drops[i], NULL);
+        run->at = next;
+        if (own->kind == TURN && --turns <= 0) return -1;
     }
-    return true;
+    return turns;
 }
 
 static PyObject *results_of(const Run *run) {
@@ -223,32 +312,127 @@ static PyObject *results_of(const Run *run) {
     return several;
 }
 
-/* The function that a tape is: it takes a list of inputs, and empties it. */
-static PyObject *run_tape(PyObject *self, PyObject *inputs) {
-    const Tape *tape = (const Tape *)self;
-    if (!PyList_CheckExact(inputs) || PyList_Size(inputs) != tape->inputs)
-        return PyErr_Format(PyExc_TypeError, "a tape takes a list of %d inputs", (int)tape->inputs);
-    PyObject *room[MOST_ON_STACK], **values = room;
-    if (tape->dynamic > MOST_ON_STACK && !(values = malloc(sizeof(PyObject *) * (size_t)tape->dynamic))) return PyErr_NoMemory();
+/* Takes the inputs out of a list. False with an exception. */
+static bool taken(const Tape *tape, PyObject *inputs, PyObject **values) {
+    if (!PyList_CheckExact(inputs) || PyList_Size(inputs) != tape->inputs) {
+        PyErr_Format(PyExc_TypeError, "a tape takes a list of %d inputs", (int)tape->inputs);
+        return false;
+    }
     for (int64_t i = 0; i < tape->inputs; i++) {
         values[i] = PyList_GetItem(inputs, i);
         Py_INCREF(values[i]);
     }
     memset(values + tape->inputs, 0, sizeof(PyObject *) * (size_t)(tape->dynamic - tape->inputs));
-    Run run = {tape, values};
-    Py_INCREF(self);
+    return !PyList_SetSlice(inputs, 0, tape->inputs, NULL);
+}
+
+/* The function that a tape without loops is: it takes a list of inputs, and empties it. */
+static PyObject *run_tape(PyObject *self, PyObject *inputs) {
+    const Tape *tape = (const Tape *)self;
+    PyObject *room[MOST_ON_STACK], **values = room;
+    if (tape->dynamic > MOST_ON_STACK && !(values = malloc(sizeof(PyObject *) * (size_t)tape->dynamic))) return PyErr_NoMemory();
+    Run run = {tape, values, 0, NULL};
     PyObject *found = NULL;
-    if (!PyList_SetSlice(inputs, 0, tape->inputs, NULL) && performed_all(&run)) found = results_of(&run);
-    PyObject *type, *error, *traceback;
-    PyErr_Fetch(&type, &error, &traceback);
-    for (int64_t i = 0; i < tape->dynamic; i++) Py_XDECREF(values[i]);
-    PyErr_Restore(type, error, traceback);
+    if (taken(tape, inputs, values)) {
+        Py_INCREF(self);
+        if (go_on(&run, 1) != -2) found = results_of(&run);
+        PyObject *type, *error, *traceback;
+        PyErr_Fetch(&type, &error, &traceback);
+        for (int64_t i = 0; i < tape->dynamic; i++) Py_XDECREF(values[i]);
+        Py_XDECREF(run.inner);
+        PyErr_Restore(type, error, traceback);
+        Py_DECREF(self);
+    }
     if (values != room) free(values);
-    Py_DECREF(self);
     return found;
 }
 
 static PyMethodDef run_definition = {"tape", run_tape, METH_O, NULL};
+
+/* ---- a run that may pause */
+
+typedef struct {
+    PyObject_HEAD
+    Run run;
+    bool busy;
+} PausedRun;
+
+static PyTypeObject *paused_type;
+
+static int paused_clear(PyObject *self) {
+    Run *run = &((PausedRun *)self)->run;
+    Py_CLEAR(run->inner);
+    for (int64_t i = 0; run->values && i < run->tape->dynamic; i++) Py_CLEAR(run->values[i]);
+    return 0;
+}
+
+static int paused_traverse(PyObject *self, visitproc visit, void *arg) {
+    Run *run = &((PausedRun *)self)->run;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT((PyObject *)run->tape);
+    Py_VISIT(run->inner);
+    for (int64_t i = 0; run->values && i < run->tape->dynamic; i++) Py_VISIT(run->values[i]);
+    return 0;
+}
+
+static void paused_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Run *run = &((PausedRun *)self)->run;
+    PyObject_GC_UnTrack(self);
+    paused_clear(self);
+    free(run->values);
+    Py_XDECREF((PyObject *)run->tape);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyObject *paused_go(PyObject *self, PyObject *turns) {
+    PausedRun *paused = (PausedRun *)self;
+    int64_t most = PyLong_AsLongLong(turns);
+    if (most == -1 && PyErr_Occurred()) return NULL;
+    if (paused->busy) return PyErr_Format(PyExc_RuntimeError, "this run of a tape is under way");
+    paused->busy = true;
+    Py_INCREF(self);
+    int64_t left = go_on(&paused->run, most);
+    paused->busy = false;
+    Py_DECREF(self);
+    return left == -2 ? NULL : PyLong_FromLongLong(left);
+}
+
+static PyObject *paused_result(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return results_of(&((PausedRun *)self)->run);
+}
+
+static PyMethodDef paused_methods[] = {
+    {"go", paused_go, METH_O, NULL}, {"result", paused_result, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot paused_slots[] = {{Py_tp_dealloc, paused_dealloc},
+                                     {Py_tp_traverse, paused_traverse},
+                                     {Py_tp_clear, paused_clear},
+                                     {Py_tp_methods, paused_methods},
+                                     {0, NULL}};
+static PyType_Spec paused_spec = {"actorflow.kernels.native._native.TapeRun", sizeof(PausedRun), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, paused_slots};
+
+/* The function that begins a run of a tape: it takes a list of inputs, and empties it. */
+static PyObject *begin_tape(PyObject *self, PyObject *inputs) {
+    const Tape *tape = (const Tape *)self;
+    PyObject **values = calloc((size_t)tape->dynamic + 1, sizeof(PyObject *));
+    if (!values) return PyErr_NoMemory();
+    PausedRun *paused = taken(tape, inputs, values) ? PyObject_GC_New(PausedRun, paused_type) : NULL;
+    if (!paused) {
+        for (int64_t i = 0; i < tape->dynamic; i++) Py_XDECREF(values[i]);
+        free(values);
+        return NULL;
+    }
+    Py_INCREF(self);
+    paused->run = (Run){tape, values, 0, NULL};
+    paused->busy = false;
+    PyObject_GC_Track((PyObject *)paused);
+    return (PyObject *)paused;
+}
+
+static PyMethodDef begin_definition = {"begin_tape", begin_tape, METH_O, NULL};
 
 /* ---- making one */
 
@@ -257,37 +441,53 @@ static bool is_place(const Tape *tape, int32_t place, bool written) {
     return place < most && place >= (written ? -1 : 0);
 }
 
-/* Whether all numbers of a tape are within its bounds. */
-static bool is_sound(const Tape *tape) {
+/* Whether the numbers of an instruction are within bounds. `left` are the numbers from it to the end of the code. */
+static bool is_sound_instruction(const Tape *tape, const Instruction *own, int64_t left) {
     Py_ssize_t objects = PyTuple_Size(tape->objects);
-    for (const int32_t *next = tape->code; next < tape->end;) {
-        if (tape->end - next < HEADER) return false;
-        const Instruction *own = (const Instruction *)next;
-        const int32_t *places = next + HEADER;
-        if (own->inputs < 0 || own->inputs > MOST_ARGUMENTS * 1024 || own->outputs < 0 || own->drops < 0) return false;
-        if (tape->end - places < (int64_t)own->inputs + own->outputs + own->drops) return false;
-        int32_t listed = own->list_end >= 0 ? own->list_end - own->list_begin : 0;
-        if (listed < 0 || own->list_end > own->inputs || (listed && own->list_begin < 0)) return false;
-        if (own->inputs - listed + 1 > MOST_ARGUMENTS) return false;
-        if (own->function < 0 || own->function >= objects || own->otherwise >= objects || own->names >= objects) return false;
-        if (own->names >= 0 && !PyTuple_CheckExact(PyTuple_GetItem(tape->objects, own->names))) return false;
-        for (int32_t i = 0; i < own->inputs; i++)
-            if (!is_place(tape, places[i], false)) return false;
-        for (int32_t i = 0; i < own->outputs + own->drops; i++)
-            if (!is_place(tape, places[own->inputs + i], true)) return false;
-        next = places + own->inputs + own->outputs + own->drops;
+    if (own->kind < 0 || own->kind >= KINDS || own->inputs < 0 || own->outputs < 0 || own->drops < 0) return false;
+    if (left - HEADER < (int64_t)own->inputs + own->outputs + own->drops) return false;
+    int32_t listed = own->list_end >= 0 ? own->list_end - own->list_begin : 0;
+    if (listed < 0 || own->list_end > own->inputs || (own->list_end >= 0 && own->list_begin < 0)) return false;
+    if (own->kind != ENTER && own->inputs - listed + 1 > MOST_ARGUMENTS) return false;
+    if (own->function >= objects || own->otherwise >= objects || own->names >= objects) return false;
+    if ((own->kind == CALL || own->kind == ENTER) && own->function < 0) return false;
+    if (own->kind == MOVE && own->inputs != own->outputs) return false;
+    if (own->kind == JUMP && (own->target < 0 || own->inputs > 1 || own->outputs)) return false;
+    if (own->names >= 0 && !PyTuple_CheckExact(PyTuple_GetItem(tape->objects, own->names))) return false;
+    const int32_t *places = (const int32_t *)own + HEADER;
+    for (int32_t i = 0; i < own->inputs; i++)
+        if (!is_place(tape, places[i], false)) return false;
+    for (int32_t i = 0; i < own->outputs + own->drops; i++)
+        if (!is_place(tape, places[own->inputs + i], true) || (i >= own->outputs && places[own->inputs + i] < 0)) return false;
+    return true;
+}
+
+/* Finds where the instructions begin. False if a number is out of bounds. */
+static bool is_sound(Tape *tape) {
+    int64_t numbers = tape->end - tape->code;
+    tape->starts = malloc(sizeof(int64_t) * (size_t)(numbers / HEADER + 1));
+    if (!tape->starts) return false;
+    for (int64_t next = 0; next < numbers;) {
+        const Instruction *own = (const Instruction *)(tape->code + next);
+        if (numbers - next < HEADER || !is_sound_instruction(tape, own, numbers - next)) return false;
+        tape->starts[tape->instructions++] = next;
+        next += HEADER + own->inputs + own->outputs + own->drops;
+    }
+    for (int64_t i = 0; i < tape->instructions; i++) {
+        const Instruction *own = (const Instruction *)(tape->code + tape->starts[i]);
+        if (own->kind == JUMP && own->target > tape->instructions) return false;
     }
     for (int64_t i = 0; i < tape->results; i++)
         if (!is_place(tape, tape->gives[i], false)) return false;
     return true;
 }
 
-/* tape(inputs, dynamic, constants, objects, code, fail): the function that performs a tape. `code` are 32-bit numbers: those of all
- * instructions, then the places of the results, then how many these are. */
+/* tape(inputs, dynamic, constants, objects, code, fail, pauses): the function that performs a tape, or that begins a run that may pause.
+ * `code` are 32-bit numbers: those of all instructions, then the places of the results, then how many these are. */
 PyObject *make_tape(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
-    if (count != 6 || !PyTuple_CheckExact(args[2]) || !PyTuple_CheckExact(args[3]) || !PyBytes_CheckExact(args[4]))
-        return PyErr_Format(PyExc_TypeError, "tape(inputs, dynamic, constants, objects, code, fail)");
+    if (count != 7 || !PyTuple_CheckExact(args[2]) || !PyTuple_CheckExact(args[3]) || !PyBytes_CheckExact(args[4]))
+        return PyErr_Format(PyExc_TypeError, "tape(inputs, dynamic, constants, objects, code, fail, pauses)");
     int64_t inputs = PyLong_AsLongLong(args[0]), dynamic = PyLong_AsLongLong(args[1]);
     if (PyErr_Occurred()) return NULL;
     Py_ssize_t size = PyBytes_Size(args[4]), numbers = size / (Py_ssize_t)sizeof(int32_t);
@@ -312,10 +512,12 @@ PyObject *make_tape(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     tape->inputs = inputs;
     tape->dynamic = dynamic;
     tape->results = results;
+    tape->starts = NULL;
+    tape->instructions = 0;
     PyObject_GC_Track((PyObject *)tape);
     PyObject *made = NULL;
     if (is_sound(tape))
-        made = PyCFunction_NewEx(&run_definition, (PyObject *)tape, NULL);
+        made = PyCFunction_NewEx(PyObject_IsTrue(args[6]) ? &begin_definition : &run_definition, (PyObject *)tape, NULL);
     else
         PyErr_SetString(PyExc_ValueError, "this is no tape");
     Py_DECREF((PyObject *)tape);
@@ -330,5 +532,6 @@ static PyType_Spec tape_spec = {"actorflow.kernels.native._native.Tape", sizeof(
 bool make_tape_type(void) {
     vectorcall = (Vectorcall)dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
     tape_type = (PyTypeObject *)PyType_FromSpec(&tape_spec);
-    return tape_type;
+    paused_type = tape_type ? (PyTypeObject *)PyType_FromSpec(&paused_spec) : NULL;
+    return paused_type;
 }
