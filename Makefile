@@ -90,7 +90,7 @@ timings: $(VENV)/.dev
 	@$(BIN)/python tools/run_tests.py --measure
 
 NATIVE_TESTS := $(filter-out %/test_native_fallback.py,$(wildcard tests/kernels/native/test_*.py)) \
-	$(wildcard tests/kernels/test_prepared*.py) tests/kernels/test_threads.py tests/kernels/test_short_calls.py
+	$(wildcard tests/kernels/test_prepared*.py) tests/kernels/test_threads.py tests/kernels/test_short_calls.py tests/runtime/test_tape.py
 test-native: $(VENV)/.native
 	$(BIN)/python tools/native_tests.py $(NATIVE_TESTS)
 

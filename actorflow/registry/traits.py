@@ -73,7 +73,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """What a tape may call in the place of a kernel on numpy's arrays, with the inputs by position and without `xp`.
+    """Functions that a tape may call in the place of a kernel on numpy's arrays, with the inputs by position and without `xp`.
 
     The results are the kernel's, bit for bit.
 

@@ -1,4 +1,4 @@
-"""What a tape calls in the place of a kernel (`Direct`) gives the kernel's bits."""
+"""The functions that tapes call in the place of a kernel (`Direct`) give the kernel's bits."""
 
 from __future__ import annotations
 

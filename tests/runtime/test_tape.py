@@ -17,7 +17,7 @@ from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.native.tape import TapesInC
-from actorflow.runtime.tape.tape import Instruction, Tape, failure_of
+from actorflow.runtime.tape.tape import Instruction, Kind, Run, Tape, TapeRun, failure_of
 
 Runner = Callable[[Tape], Callable[[list[Any]], Any]]
 
@@ -54,7 +54,7 @@ class Box:
 
 
 def listed(*arguments: Any, **keywords: Any) -> Any:
-    """What a call got, as nested lists."""
+    """The arguments of a call, as nested lists."""
     return [list(arguments), sorted(keywords.items())]
 
 
@@ -64,23 +64,58 @@ CASES: list[tuple[str, Tape, list[Any], Any]] = [
     ("a constant", Tape([], 0, 0, ["a", "b"], [1]), [], "b"),
     ("several results", Tape([], 2, 0, ["c"], [2, 0, 0]), [1, 2], ("c", 1, 1)),
     ("a call", Tape([call(operator.add, 0, 1, to=2)], 2, 1, [], [2]), [1, 2], 3),
-    ("a call of what was called", Tape([call(operator.add, 0, 0, to=1)] * 1 + [call(operator.mul, 1, 0, to=2)], 1, 2, [], [2]), [3], 18),
+    (
+        "a call of what was called",
+        Tape([call(operator.add, 0, 0, to=1)] * 1 + [call(operator.mul, 1, 0, to=2)], 1, 2, [], [2]),
+        [3],
+        18,
+    ),
     ("no arguments", Tape([call(list, to=0)], 0, 1, [], [0]), [], []),
-    ("keywords", Tape([call(listed, 0, 1, 2, to=3, names=("b", "a"))], 3, 1, [], [3]), [1, 2, 3], [[1], [("a", 3), ("b", 2)]]),
-    ("a list in the middle", Tape([call(listed, 0, 1, 2, 0, to=3, listed=(1, 3))], 3, 1, [], [3]), [1, 2, 3], [[1, [2, 3], 1], []]),
-    ("a list at the end", Tape([call(listed, 0, 1, 2, to=3, listed=(1, 3))], 3, 1, [], [3]), [1, 2, 3], [[1, [2, 3]], []]),
+    (
+        "keywords",
+        Tape([call(listed, 0, 1, 2, to=3, names=("b", "a"))], 3, 1, [], [3]),
+        [1, 2, 3],
+        [[1], [("a", 3), ("b", 2)]],
+    ),
+    (
+        "a list in the middle",
+        Tape([call(listed, 0, 1, 2, 0, to=3, listed=(1, 3))], 3, 1, [], [3]),
+        [1, 2, 3],
+        [[1, [2, 3], 1], []],
+    ),
+    (
+        "a list at the end",
+        Tape([call(listed, 0, 1, 2, to=3, listed=(1, 3))], 3, 1, [], [3]),
+        [1, 2, 3],
+        [[1, [2, 3]], []],
+    ),
     ("an empty list at the end", Tape([call(listed, 0, to=1, listed=(1, 1))], 1, 1, [], [1]), [1], [[1, []], []]),
-    ("an empty list before others", Tape([call(listed, 0, 0, to=1, listed=(1, 1))], 1, 1, [], [1]), [1], [[1, [], 1], []]),
+    (
+        "an empty list before others",
+        Tape([call(listed, 0, 0, to=1, listed=(1, 1))], 1, 1, [], [1]),
+        [1],
+        [[1, [], 1], []],
+    ),
     ("an empty list alone", Tape([call(listed, to=0, listed=(0, 0))], 0, 1, [], [0]), [], [[[]], []]),
-    ("a list before keywords", Tape([call(listed, 0, 1, 2, to=3, names=("k",), listed=(0, 2))], 3, 1, [], [3]), [1, 2, 3], [[[1, 2]], [("k", 3)]]),
+    (
+        "a list before keywords",
+        Tape([call(listed, 0, 1, 2, to=3, names=("k",), listed=(0, 2))], 3, 1, [], [3]),
+        [1, 2, 3],
+        [[[1, 2]], [("k", 3)]],
+    ),
     ("several outputs", Tape([call(divmod, 0, 1, to=(2, 3))], 2, 2, [], [3, 2]), [7, 2], (1, 3)),
     ("outputs as a list", Tape([call(list, 0, to=(1, 2))], 1, 2, [], [2, 1]), ["ab"], ("b", "a")),
-    ("an output that nobody reads", Tape([call(divmod, 0, 1, to=(None, 2))], 2, 1, [], [2]), [7, 2], 1),
-    ("one output that nobody reads", Tape([call(listed, 0, to=(None,))], 1, 0, [], [0]), [7], 7),
-    ("a place that is written twice", Tape([call(operator.neg, 0, to=1), call(operator.neg, 1, to=1)], 1, 1, [], [1]), [7], 7),
+    ("an output that no instruction reads", Tape([call(divmod, 0, 1, to=(None, 2))], 2, 1, [], [2]), [7, 2], 1),
+    ("one output that no instruction reads", Tape([call(listed, 0, to=(None,))], 1, 0, [], [0]), [7], 7),
+    (
+        "a place that is written twice",
+        Tape([call(operator.neg, 0, to=1), call(operator.neg, 1, to=1)], 1, 1, [], [1]),
+        [7],
+        7,
+    ),
     ("another way that is not taken", Tape([call(int, 0, to=1, otherwise=listed)], 1, 1, [], [1]), ["0"], 0),
     ("another way that is taken", Tape([call(int, 0, to=1, otherwise=listed)], 1, 1, [], [1]), ["5"], [["5"], []]),
-]  # fmt: skip
+]
 
 
 @LOOPS
@@ -219,7 +254,7 @@ def test_references_are_balanced(run: Runner) -> None:
 def test_a_tape_that_reaches_itself_is_collected(run: Runner) -> None:
     box = Box()
     watched = weakref.ref(box)
-    box.performed = run(Tape([call(lambda: box, to=0)], 0, 1, [box], [0]))  # type: ignore[attr-defined]
+    box.performed = run(Tape([call(lambda x: x, 1, to=0)], 0, 1, [box], [0]))  # type: ignore[attr-defined]
     assert box.performed([]) is box  # type: ignore[attr-defined]
     del box
     gc.collect()
@@ -301,3 +336,150 @@ def _outcome(run: Callable[[list[Any]], Any], inputs: int) -> Any:
         failure = failure_of(error)
         assert failure is not None
         return type(error), failure.node.name
+
+
+# ---- loops
+
+
+def begin_in_python(tape: Tape, inputs: list[Any]) -> Run:
+    return TapeRun(tape, inputs)
+
+
+def begin_in_c(tape: Tape, inputs: list[Any]) -> Run:
+    begins = TapesInC(loaded()).begins(tape)
+    assert begins is not None
+    return begins(inputs)
+
+
+Begin = Callable[[Tape, list[Any]], Run]
+BEGINNINGS = pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param(begin_in_python, id="python"),
+        pytest.param(
+            begin_in_c, id="c", marks=pytest.mark.skipif(loaded() is None, reason="the library is not compiled")
+        ),
+    ],
+)
+
+
+def jump(target: int, *inputs: int, sense: bool = True, drops: tuple[int, ...] = ()) -> Instruction:
+    return Instruction(node("jump"), inputs=inputs, kind=Kind.JUMP, target=target, sense=sense, drops=drops)
+
+
+def move(inputs: tuple[int, ...], outputs: tuple[int | None, ...]) -> Instruction:
+    return Instruction(node("move"), inputs=inputs, outputs=outputs, kind=Kind.MOVE)
+
+
+TURN = Instruction(node("turn"), kind=Kind.TURN)
+
+
+def counting(*body: Instruction) -> Tape:
+    """`while i < n: body; i, last = i + 1, i`: places 0 is i, 1 is n, 2 is last, 3 a comparison, 4 a sum."""
+    ahead = [
+        call(operator.lt, 0, 1, to=3),
+        jump(6 + len(body), 3, sense=False, drops=(3,)),
+        *body,
+        call(operator.add, 0, 5, to=4),
+        move((4, 0), (0, 2)),
+        TURN,
+        jump(0),
+    ]
+    return Tape(ahead, 3, 2, [1], [0, 2])
+
+
+@BEGINNINGS
+@pytest.mark.parametrize(
+    ("turns", "pauses"), [(1, 5), (2, 2), (3, 1), (5, 1), (6, 0), (100, 0)], ids=lambda value: str(value)
+)
+def test_a_loop_pauses_after_so_many_turns(begin: Begin, turns: int, pauses: int) -> None:
+    run = begin(counting(), [0, 5, None])
+    seen = 0
+    while (left := run.go(turns)) < 0:
+        seen += 1
+    assert (seen, left) == (pauses, turns - (5 - pauses * turns))
+    assert run.result() == (5, 4), "values move all at once"
+
+
+@BEGINNINGS
+def test_a_loop_without_turns_ends_at_once(begin: Begin) -> None:
+    inputs = [7, 5, None]
+    run = begin(counting(), inputs)
+    assert inputs == [] and run.go(3) == 3 and run.result() == (7, None)
+
+
+@BEGINNINGS
+@pytest.mark.parametrize(("value", "result"), [(0, "no"), (1, "yes"), (np.bool_(False), "no"), (np.array(True), "yes")])
+def test_a_jump_goes_by_the_truth_of_a_value(begin: Begin, value: Any, result: str) -> None:
+    tape = Tape([jump(3, 0, sense=False), move((2,), (1,)), jump(4), move((3,), (1,))], 1, 1, ["yes", "no"], [1])
+    run = begin(tape, [value])
+    assert run.go(1) == 1 and run.result() == result
+
+
+@BEGINNINGS
+@pytest.mark.parametrize("turns", [1, 2, 5, 1000])
+def test_inner_loops_share_the_turns(begin: Begin, turns: int) -> None:
+    """An outer loop of 5 with an inner one of 3 in each turn: 20 turns, whoever counts them."""
+    begun: list[list[Any]] = []
+
+    def inner(inputs: list[Any]) -> Run:
+        begun.append(list(inputs))
+        return begin(counting(), inputs)
+
+    enter = Instruction(node("inner"), inner, (5, 6, 7), (None, 2), kind=Kind.ENTER)
+    outer = Tape(
+        [
+            call(operator.lt, 0, 1, to=3),
+            jump(7, 3, sense=False),
+            enter,
+            call(operator.add, 0, 8, to=4),
+            move((4,), (0,)),
+            TURN,
+            jump(0),
+        ],
+        3,
+        2,
+        [0, 3, None, 1],
+        [0, 2],
+    )
+    run = begin(outer, [0, 5, None])
+    pauses = 0
+    while run.go(turns) < 0:
+        pauses += 1
+    assert run.result() == (5, 2) and begun == [[0, 3, None]] * 5
+    assert pauses == 20 // turns
+
+
+@BEGINNINGS
+def test_an_error_in_an_inner_loop_is_of_its_own_node(begin: Begin) -> None:
+    def refuse(*_: Any) -> None:
+        raise ValueError("refused")
+
+    def inner(inputs: list[Any]) -> Run:
+        return begin(counting(call(refuse, 0, node=node("bad"), operands=())), inputs)
+
+    outer = Tape([Instruction(node("inner"), inner, (0, 1, 2), (None, None), kind=Kind.ENTER)], 3, 0, [], [0])
+    with pytest.raises(ValueError, match="refused") as caught:
+        begin(outer, [0, 5, None]).go(10)
+    failure = failure_of(caught.value)
+    assert failure is not None and failure.node.name == "bad"
+
+
+@BEGINNINGS
+def test_the_truth_of_several_values_is_an_error_of_the_jump(begin: Begin) -> None:
+    with pytest.raises(ValueError, match="ambiguous") as caught:
+        begin(Tape([jump(0, 0)], 1, 0, [], [0]), [np.zeros(2)]).go(1)
+    failure = failure_of(caught.value)
+    assert failure is not None and failure.node.name == "jump"
+
+
+@BEGINNINGS
+def test_a_paused_run_that_is_let_go_holds_nothing(begin: Begin) -> None:
+    box = Box()
+    watched = weakref.ref(box)
+    run = begin(Tape([TURN, jump(0)], 1, 0, [], [0]), [box])
+    box.run = run  # type: ignore[attr-defined]
+    assert run.go(1) == -1
+    del box, run
+    gc.collect()
+    assert watched() is None

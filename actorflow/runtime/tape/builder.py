@@ -129,7 +129,7 @@ class TapeBuilder(TapeWriter):
     # ---- places
 
     def _result(self, tensor_id: TensorId) -> int:
-        """A place for a tensor that is computed. Who reads a tensor that was fed keeps the value that was fed."""
+        """A place for a tensor that is computed. Readers of a tensor that was fed keep the value that was fed."""
         place = self.fresh()
         self._places.setdefault(tensor_id, place)
         self._shapes[tensor_id] = self._declared[tensor_id]

@@ -23,7 +23,7 @@ from actorflow.runtime.tape.tape import Instruction, Kind, Tape
 from actorflow.shapes import Shape, is_static
 
 InnerLoops = Callable[[str], Callable[[list[Any]], Any]]
-"""What begins the inner loop of a name."""
+"""Gives the function that begins the inner loop of a name."""
 _ADDING = {"Add": 2, "_AddMatMul": 1}
 """Ops that add a term to one of their first inputs, with the number of those."""
 

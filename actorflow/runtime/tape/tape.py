@@ -20,7 +20,7 @@ _FAILURE = "_actorflow_failure"
 
 
 class Kind(enum.IntEnum):
-    """What an instruction does."""
+    """The kinds of instructions."""
 
     CALL = 0
     """Calls a function."""
@@ -42,7 +42,7 @@ class Instruction:
         node: the node that it computes, or the last of several.
         function: what is called.
         inputs: the places of the arguments.
-        outputs: the places of the results; None for a result that nobody reads.
+        outputs: the places of the results; None for a result that no instruction reads.
         names: the keywords of the last arguments.
         listed: arguments from the first number up to the second are handed over as one list.
         otherwise: is called with the same arguments if the result is true: the function did nothing.
@@ -69,14 +69,14 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where a tape failed: the node, and what was known of its inputs."""
+    """The node at which a tape failed, and what was known of its inputs."""
 
     node: Node
     inputs: Sequence[Given] | None
 
 
 class Tape:
-    """Instructions in a row: `tape(inputs)` gives the results, and empties the list of inputs, so that nobody else holds an input
+    """Instructions in a row: `tape(inputs)` gives the results, and empties the list of inputs, so that no caller holds an input
     that the tape drops.
 
     Args:
@@ -125,8 +125,8 @@ class Tape:
         setattr(error, _FAILURE, Failure(instruction.node, kinds))
 
     def failed(self, error: BaseException | None, at: int, values: Sequence[Any], wrong: Any) -> None:
-        """What a loop of a library calls as instruction number `at` fails: with the error, or with None and the results that the
-        instruction can't have.
+        """A library calls it as instruction number `at` fails: with the error, or with None and the results that the instruction
+        can't have.
 
         Raises:
             InternalError: the results are wrong.
@@ -140,7 +140,7 @@ class Tape:
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """Where a tape failed with this error; None if no tape did."""
+    """The place at which a tape failed with this error; None if no tape did."""
     failure: Failure | None = getattr(error, _FAILURE, None)
     return failure
 
@@ -149,11 +149,11 @@ class Run(Protocol):
     """A run of a tape that may pause."""
 
     def go(self, turns: int) -> int:
-        """Goes on, through so many iterations at most. How many of them are left at the end of the tape; -1 if the run paused
+        """Goes on, through so many iterations at most. The number of those that are left at the end of the tape; -1 if the run paused
         before. Raises what a call raises."""
 
     def result(self) -> Any:
-        """What the tape gives, after its end."""
+        """The results of the tape, after its end."""
 
 
 class TapeRun:
@@ -280,11 +280,11 @@ def provide(library: Library) -> None:
 
 
 def runner(tape: Tape) -> Callable[[list[Any]], Any]:
-    """What runs a tape fastest here."""
+    """The fastest function here that does what a tape does."""
     return next((run for library in _libraries if (run := library.runs(tape)) is not None), tape)
 
 
 def beginner(tape: Tape) -> Callable[[list[Any]], Run]:
-    """What begins a run of a tape that may pause."""
+    """The function that begins a run of a tape, which may pause."""
     begins = (library.begins(tape) for library in _libraries)
     return next((begin for begin in begins if begin is not None), functools.partial(TapeRun, tape))

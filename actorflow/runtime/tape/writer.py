@@ -63,7 +63,8 @@ class TapeWriter:
 
 
 def _dropping(instructions: Sequence[Instruction], dynamic: int, results: Sequence[int]) -> list[Instruction]:
-    """The instructions, each with the places that nobody reads after it: buffers return, and snapshots end before a write.
+    """The instructions, each with the places that no instruction reads after it: buffers return, and snapshots end
+    before a write.
 
     In a loop a place is let go of only if each iteration writes it before it reads it.
     """
