@@ -149,8 +149,10 @@ class Run(Protocol):
     """A run of a tape that may pause."""
 
     def go(self, turns: int) -> int:
-        """Goes on, through so many iterations at most. The number of those that are left at the end of the tape; -1 if the run paused
-        before. Raises what a call raises."""
+        """Goes on, through `turns` iterations at most. Raises what a call raises.
+
+        Returns: how many of the turns are left at the end of the tape, or -1 if the run paused before the end.
+        """
 
     def result(self) -> Any:
         """The results of the tape, after its end."""
