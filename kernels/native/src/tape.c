@@ -30,7 +30,9 @@ typedef struct {
     PyObject_HEAD
     PyObject *objects, *constants, *fail; /* tuples; `fail(error or result, at, values)` notes or makes an error */
     int32_t *code, *end;
-    int64_t *starts; /* of each instruction, in `code` */
+    int64_t *starts;    /* of each instruction, in `code` */
+    PyObject **items;   /* the constants, then the objects, which the tuples own */
+    int32_t *operators; /* for each object the number of an operator that Python has; -1 for any other function */
     int64_t inputs, dynamic, results, instructions;
     const int32_t *gives;
 } Tape;
@@ -60,6 +62,8 @@ static void tape_dealloc(PyObject *self) {
     tape_clear(self);
     free(((Tape *)self)->code);
     free(((Tape *)self)->starts);
+    free(((Tape *)self)->items);
+    free(((Tape *)self)->operators);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -74,7 +78,7 @@ typedef struct {
 } Run;
 
 static PyObject *at_place(const Run *run, int32_t place) {
-    if (place >= run->tape->dynamic) return PyTuple_GetItem(run->tape->constants, place - run->tape->dynamic);
+    if (place >= run->tape->dynamic) return run->tape->items[place - run->tape->dynamic];
     PyObject *value = run->values[place];
     if (!value) PyErr_Format(PyExc_SystemError, "place %d of a tape is read, but it is empty", (int)place);
     return value;
@@ -86,6 +90,38 @@ static void put(const Run *run, int32_t place, PyObject *value) {
     Py_XDECREF(before);
 }
 
+/* Operators are called without their functions of the module `operator`. */
+typedef PyObject *(*Binary)(PyObject *, PyObject *);
+typedef PyObject *(*Unary)(PyObject *);
+static const struct {
+    const char *name;
+    Binary binary;
+    Unary unary;
+    int compares; /* -1, or how */
+} operators[] = {
+    {"add", PyNumber_Add, NULL, -1},        {"sub", PyNumber_Subtract, NULL, -1}, {"mul", PyNumber_Multiply, NULL, -1},
+    {"truediv", PyNumber_TrueDivide, NULL, -1}, {"and_", PyNumber_And, NULL, -1},     {"or_", PyNumber_Or, NULL, -1},
+    {"xor", PyNumber_Xor, NULL, -1},        {"neg", NULL, PyNumber_Negative, -1}, {"abs", NULL, PyNumber_Absolute, -1},
+    {"invert", NULL, PyNumber_Invert, -1},  {"lt", NULL, NULL, Py_LT},            {"le", NULL, NULL, Py_LE},
+    {"gt", NULL, NULL, Py_GT},              {"ge", NULL, NULL, Py_GE},            {"eq", NULL, NULL, Py_EQ},
+    {"ne", NULL, NULL, Py_NE},
+};
+enum { OPERATORS = sizeof(operators) / sizeof(operators[0]) };
+static PyObject *operator_functions[OPERATORS];
+
+static int32_t operator_of(const PyObject *function) {
+    for (int32_t i = 0; i < OPERATORS; i++)
+        if (operator_functions[i] == function) return i;
+    return -1;
+}
+
+/* The result of an operator. */
+static PyObject *operated(int32_t number, PyObject *const *args) {
+    if (operators[number].binary) return operators[number].binary(args[0], args[1]);
+    if (operators[number].unary) return operators[number].unary(args[0]);
+    return PyObject_RichCompare(args[0], args[1], operators[number].compares);
+}
+
 static PyObject *called(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     /* The place before the arguments is free for a method's object. */
     if (vectorcall) return vectorcall(function, args, (size_t)count | ((size_t)1 << (8 * sizeof(size_t) - 1)), names);
@@ -94,8 +130,14 @@ static PyObject *called(PyObject *function, PyObject *const *args, Py_ssize_t co
 
 /* Calls the function of an instruction. */
 static PyObject *performed(const Run *run, const Instruction *own, const int32_t *places) {
-    PyObject *room[MOST_ARGUMENTS + 1], **args = room + 1, *list = NULL, *objects = run->tape->objects;
-    int32_t count = 0;
+    PyObject *room[MOST_ARGUMENTS + 1], **args = room + 1, *list = NULL;
+    PyObject *const *objects = run->tape->items + PyTuple_Size(run->tape->constants);
+    int32_t count = 0, operator= run->tape->operators[own->function];
+    if (operator>= 0) {
+        for (; count < own->inputs; count++)
+            if (!(args[count] = at_place(run, places[count]))) return NULL;
+        return operated(operator, args);
+    }
     for (int32_t i = 0; i < own->inputs; i++) {
         if (!list && i == own->list_begin && own->list_end >= 0) {
             list = PyList_New(own->list_end - own->list_begin);
@@ -124,14 +166,14 @@ static PyObject *performed(const Run *run, const Instruction *own, const int32_t
         if (!list) return NULL;
         args[count++] = list;
     }
-    PyObject *names = own->names >= 0 ? PyTuple_GetItem(objects, own->names) : NULL;
+    PyObject *names = own->names >= 0 ? objects[own->names] : NULL;
     Py_ssize_t positional = count - (names ? PyTuple_Size(names) : 0);
-    PyObject *result = called(PyTuple_GetItem(objects, own->function), args, positional, names);
+    PyObject *result = called(objects[own->function], args, positional, names);
     if (result && own->otherwise >= 0) {
         int again = PyObject_IsTrue(result);
         if (again) {
             Py_DECREF(result);
-            result = again < 0 ? NULL : called(PyTuple_GetItem(objects, own->otherwise), args, positional, names);
+            result = again < 0 ? NULL : called(objects[own->otherwise], args, positional, names);
         }
     }
     Py_XDECREF(list);
@@ -237,7 +279,7 @@ static int64_t entered(Run *run, const Instruction *own, const int32_t *inputs, 
             Py_INCREF(value);
             PyList_SetItem(list, i, value);
         }
-        if (list) run->inner = PyObject_CallFunctionObjArgs(PyTuple_GetItem(run->tape->objects, own->function), list, NULL);
+        if (list) run->inner = PyObject_CallFunctionObjArgs(run->tape->items[PyTuple_Size(run->tape->constants) + own->function], list, NULL);
         Py_XDECREF(list);
         if (!run->inner) return -2;
     }
@@ -462,6 +504,30 @@ static bool is_sound_instruction(const Tape *tape, const Instruction *own, int64
     return true;
 }
 
+/* Whether a function may be called as an operator in an instruction. */
+static bool is_operator(const Instruction *own, int32_t number) {
+    if (own->kind != CALL || own->names >= 0 || own->list_end >= 0 || own->otherwise >= 0 || number < 0) return false;
+    return own->inputs == (operators[number].unary ? 1 : 2);
+}
+
+/* Notes what the tuples have, and which functions are operators. False without memory. */
+static bool prepared(Tape *tape) {
+    Py_ssize_t constants = PyTuple_Size(tape->constants), objects = PyTuple_Size(tape->objects);
+    tape->items = malloc(sizeof(PyObject *) * (size_t)(constants + objects + 1));
+    tape->operators = malloc(sizeof(int32_t) * (size_t)(objects + 1));
+    if (!tape->items || !tape->operators) return false;
+    for (Py_ssize_t i = 0; i < constants; i++) tape->items[i] = PyTuple_GetItem(tape->constants, i);
+    for (Py_ssize_t i = 0; i < objects; i++) {
+        tape->items[constants + i] = PyTuple_GetItem(tape->objects, i);
+        tape->operators[i] = operator_of(tape->items[constants + i]);
+    }
+    for (int64_t i = 0; i < tape->instructions; i++) {
+        const Instruction *own = (const Instruction *)(tape->code + tape->starts[i]);
+        if (own->function >= 0 && !is_operator(own, tape->operators[own->function])) tape->operators[own->function] = -1;
+    }
+    return true;
+}
+
 /* Finds where the instructions begin. False if a number is out of bounds. */
 static bool is_sound(Tape *tape) {
     int64_t numbers = tape->end - tape->code;
@@ -513,10 +579,12 @@ PyObject *make_tape(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     tape->dynamic = dynamic;
     tape->results = results;
     tape->starts = NULL;
+    tape->items = NULL;
+    tape->operators = NULL;
     tape->instructions = 0;
     PyObject_GC_Track((PyObject *)tape);
     PyObject *made = NULL;
-    if (is_sound(tape))
+    if (is_sound(tape) && prepared(tape))
         made = PyCFunction_NewEx(PyObject_IsTrue(args[6]) ? &begin_definition : &run_definition, (PyObject *)tape, NULL);
     else
         PyErr_SetString(PyExc_ValueError, "this is no tape");
@@ -530,6 +598,11 @@ static PyType_Spec tape_spec = {"actorflow.kernels.native._native.Tape", sizeof(
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, tape_slots};
 
 bool make_tape_type(void) {
+    PyObject *module = PyImport_ImportModule("operator");
+    for (int i = 0; module && i < OPERATORS; i++) /* the module keeps them; so do we */
+        if (!(operator_functions[i] = PyObject_GetAttrString(module, operators[i].name))) Py_CLEAR(module);
+    if (!module) return false;
+    Py_DECREF(module);
     vectorcall = (Vectorcall)dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
     tape_type = (PyTypeObject *)PyType_FromSpec(&tape_spec);
     paused_type = tape_type ? (PyTypeObject *)PyType_FromSpec(&paused_spec) : NULL;
