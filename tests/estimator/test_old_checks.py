@@ -1,4 +1,4 @@
-"""What `tf.estimator` checks and takes as TensorFlow does: configurations, specs, receivers, outputs, exporters, folders."""
+"""Checks of `tf.estimator`, and what it takes, as TensorFlow does: configurations, specs, receivers, outputs, exporters, folders."""
 
 from __future__ import annotations
 
