@@ -1,4 +1,4 @@
-"""Checks of `tf.estimator`, and what it takes, as TensorFlow does: configurations, specs, receivers, outputs, exporters, folders."""
+"""Checks of `tf.estimator` as in TensorFlow: configurations, specs, receivers, outputs, exporters, folders."""
 
 from __future__ import annotations
 
