@@ -117,16 +117,16 @@ class Device(Protocol):
 
 
 class Recordable(Protocol):
-    """Launches in a straight line (`actorflow.runtime.codegen.launched.LaunchSequence`)."""
+    """A tape whose calls launch kernels (`actorflow.runtime.tape.tape.Tape`)."""
 
-    pieces: tuple[Any, ...]
+    instructions: tuple[Any, ...]
     results: tuple[int, ...]
 
-    def fresh(self, inputs: Sequence[Any]) -> list[Any]:
+    def fresh_values(self, inputs: Sequence[Any]) -> list[Any]:
         """The values of a run as it begins."""
 
-    def launch(self, piece: Any, values: list[Any]) -> None:
-        """Launches a piece, and puts its outputs among the values."""
+    def perform(self, instruction: Any, values: list[Any]) -> int:
+        """Launches what an instruction calls, puts its outputs among the values, and drops what no later instruction reads."""
 
 
 class Replay(Protocol):

@@ -168,7 +168,7 @@ class CudaDevice:
 
     def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
         """See `actorflow.device.base.AsynchronousDevice`."""
-        if not self.capture or self.checked or not line.pieces:  # a region of constants alone has none
+        if not self.capture or self.checked or not line.instructions:  # a region of constants alone has none
             return None
         return self.recorder.attempt(line, inputs)
 

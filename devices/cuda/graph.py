@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.device.base import Recordable
-from actorflow.registry.kernel import traits
+from actorflow.registry.kernel import lookup, traits
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.shapes import is_static
 
@@ -29,7 +29,7 @@ from .recording import NotRecordable, PrivateMemory, Recording
 LEAST = 4
 """Pieces: fewer launches are not worth a graph."""
 _MOST_BYTES = 16 << 20
-"""Input bytes for each piece: copying more would cost what a replay saves."""
+"""Input bytes for each instruction: copying more would cost what a replay saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,22 +143,22 @@ class Recorder:
         try:
             return self.record(line, inputs)
         except Exception as error:  # whatever it is, the ordinary way is open, and tells it again if it stays
-            self.not_recorded[line.pieces[0].nodes[0].name] = str(error).splitlines()[0]
+            self.not_recorded[line.instructions[0].nodes[0].name] = str(error).splitlines()[0]
             return None
 
     def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay:
         """Raises NotRecordable, with the reason."""
         device = self._device
         _check_ops(line, device.type)
-        if sum(getattr(v, "nbytes", 0) for v in inputs) > _MOST_BYTES * len(line.pieces):
+        if sum(getattr(v, "nbytes", 0) for v in inputs) > _MOST_BYTES * len(line.instructions):
             raise NotRecordable("copying its inputs would cost more than a replay saves")
         memory = PrivateMemory(device.xp, device.allocator.take_bytes, device.index)
         recording = Recording(memory)
-        names = [n.name for piece in line.pieces for n in piece.nodes]
+        names = [n.name for instruction in line.instructions for n in instruction.nodes]
         replay = Replay(device, f"{names[0]} ... {names[-1]} ({len(names)} nodes, replayed)", recording)
         wanted = _wanted_on_host(line, device.type, len(inputs))
         replay.inputs = [self._input(memory, value, place in wanted) for place, value in enumerate(inputs)]
-        values = line.fresh([known.value if known.array is None else known.array for known in replay.inputs])
+        values = line.fresh_values([known.value if known.array is None else known.array for known in replay.inputs])
         with device.recording(recording), device.place, self._stream:
             with device.xp.cuda.using_allocator(memory.malloc), self._ended():
                 self._pass(line, values, replay)
@@ -179,21 +179,19 @@ class Recorder:
 
     def _pass(self, line: Recordable, values: list[Any], replay: Replay) -> None:
         stream, kind = self._stream, self._device.type
-        for piece in line.pieces:
-            op = piece.node.op
+        for instruction in line.instructions:
+            op = instruction.node.op
             if traits(op, kind).apart:
                 self._end_segment(replay)
-                replay.segments.append(self._apart(piece, values, replay))
-            elif traits(op, kind).anywhere:
-                line.launch(piece, values)  # it hands its input on, and launches nothing
-                if op == "VariableV2":
-                    replay.handles.append((piece.launch, values[piece.outputs[0]]))
-            else:
-                if not stream.is_capturing():
-                    stream.begin_capture()
-                line.launch(piece, values)
-            for place in piece.ended:
-                values[place] = None
+                replay.segments.append(self._apart(instruction, values, replay))
+                for place in instruction.drops:
+                    values[place] = None
+                continue
+            if op == "VariableV2":
+                replay.handles.append((instruction.function, instruction.function()))
+            elif not traits(op, kind).anywhere and not stream.is_capturing():
+                stream.begin_capture()
+            line.perform(instruction, values)  # `anywhere`: it hands its input on, and launches nothing
         replay.results = [self._result(values[place], replay) for place in line.results]
         values.clear()
         self._end_segment(replay)
@@ -210,20 +208,21 @@ class Recorder:
             self._stream.begin_capture()
         return value.copy()
 
-    def _apart(self, piece: Any, values: list[Any], replay: Replay) -> _Apart:
-        node = piece.node
-        given = tuple(self._alias(values[place], replay) for place in piece.inputs)
+    def _apart(self, instruction: Any, values: list[Any], replay: Replay) -> _Apart:
+        node = instruction.node
+        given = tuple(self._alias(values[place], replay) for place in instruction.inputs)
         out = None
-        if piece.outputs:
+        if instruction.outputs:
             shape: Any = node.shapes[0]
             if not is_static(shape):
                 raise NotRecordable(f"the shape of {node.name} is not known")
             out = replay._recording.memory.array(shape, node.dtypes[0].numpy_dtype)
-            values[piece.outputs[0]] = out
+            values[instruction.outputs[0]] = out
         for value in given:
             if isinstance(value, VariableState):
                 replay._recording.use(value, value.writable(), True)
-        return _Apart(piece.launch, given, out, piece.takes_out)
+        takes_out = lookup(node.op, self._device.type, node.dtypes).takes_out
+        return _Apart(instruction.function, given, out, takes_out)
 
     def _alias(self, value: Any, replay: Replay) -> Any:
         """The same memory without what an array of it owns: a recording would hold a snapshot of a variable forever. Memory of
@@ -252,19 +251,19 @@ class Recorder:
 
 
 def _check_ops(line: Recordable, kind: str) -> None:
-    for piece in line.pieces:
-        for node in piece.nodes:
+    for instruction in line.instructions:
+        for node in instruction.nodes:
             if not traits(node.op, kind).may_be_recorded:
                 raise NotRecordable(f"{node.op} ({node.name}) may do something else in each run")
-    if len(line.pieces) < LEAST:
+    if len(line.instructions) < LEAST:
         raise NotRecordable("it launches too little")
 
 
 def _wanted_on_host(line: Recordable, kind: str, count: int) -> set[int]:
     """The places of the region's inputs that its kernels look at in host memory."""
     found: set[int] = set()
-    for piece in line.pieces:
-        for i in traits(piece.node.op, kind).host_inputs(len(piece.inputs)):
-            if piece.inputs[i] < count:
-                found.add(piece.inputs[i])
+    for instruction in line.instructions:
+        for i in traits(instruction.node.op, kind).host_inputs(len(instruction.inputs)):
+            if instruction.inputs[i] < count:
+                found.add(instruction.inputs[i])
     return found

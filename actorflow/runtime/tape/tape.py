@@ -51,6 +51,7 @@ class Instruction:
         kind: what the instruction does.
         target: the number of the instruction to which it jumps.
         sense: the truth for which it jumps.
+        members: the nodes that it computes, if `node` stands for several.
     """
 
     node: Node
@@ -65,6 +66,12 @@ class Instruction:
     kind: Kind = Kind.CALL
     target: int = -1
     sense: bool = True
+    members: tuple[Node, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that it computes."""
+        return self.members or (self.node,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,44 @@ class Tape:
         run.go(1)
         return run.result()
 
+    def fresh_values(self, inputs: Sequence[Any]) -> list[Any]:
+        """The values of a run as it begins."""
+        return [*inputs, *self.blank]
+
+    def perform(self, instruction: Instruction, values: list[Any]) -> int:
+        """Does what an instruction says. The number of the instruction that it jumps to, or -1."""
+        following = -1
+        arguments: list[Any] = [values[place] for place in instruction.inputs]
+        match instruction.kind:
+            case Kind.CALL:
+                self.store(instruction, _called(instruction, arguments), values)
+            case Kind.MOVE:
+                for place, value in zip(instruction.outputs, arguments):
+                    if place is not None:
+                        values[place] = value
+            case Kind.JUMP:
+                if not arguments or bool(arguments[0]) == instruction.sense:
+                    following = instruction.target
+        del arguments
+        for place in instruction.drops:
+            values[place] = None
+        return following
+
+    def store(self, instruction: Instruction, result: Any, values: list[Any]) -> None:
+        """Puts the results of a call into their places. Raises InternalError for another number of results."""
+        outputs = instruction.outputs
+        if len(outputs) == 1:
+            if type(result) is tuple:
+                raise self.wrong_outputs(instruction, result)
+            if outputs[0] is not None:
+                values[outputs[0]] = result
+        elif outputs:
+            if type(result) not in (tuple, list) or len(result) != len(outputs):
+                raise self.wrong_outputs(instruction, result)
+            for place, value in zip(outputs, result):
+                if place is not None:
+                    values[place] = value
+
     @staticmethod
     def wrong_outputs(instruction: Instruction, result: Any) -> InternalError:
         """The error of a kernel that gave another number of results than its op has outputs."""
@@ -122,7 +167,7 @@ class Tape:
         instruction = self.instructions[at]
         operands = instruction.operands
         kinds = None if operands is None else [given(values[place]) for place in operands]
-        setattr(error, _FAILURE, Failure(instruction.node, kinds))
+        setattr(error, _FAILURE, Failure(instruction.nodes[-1], kinds))
 
     def failed(self, error: BaseException | None, at: int, values: Sequence[Any], wrong: Any) -> None:
         """A library calls it as instruction number `at` fails: with the error, or with None and the results that the instruction
@@ -165,7 +210,7 @@ class TapeRun:
 
     def __init__(self, tape: Tape, inputs: list[Any]) -> None:
         self._tape = tape
-        self._values = [*inputs, *tape.blank]
+        self._values = tape.fresh_values(inputs)
         inputs.clear()
         self._at = 0
         self._inner: Run | None = None
@@ -181,7 +226,7 @@ class TapeRun:
                     return -1
             else:
                 try:
-                    following = self._perform(instruction, values)
+                    following = self._tape.perform(instruction, values)
                 except BaseException as error:
                     self._tape.blame(error, self._at, values)
                     raise
@@ -200,25 +245,6 @@ class TapeRun:
         results = [self._values[place] for place in self._tape.results]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
-    def _perform(self, instruction: Instruction, values: list[Any]) -> int:
-        """Does what the instruction says. The number of the instruction that it jumps to, or -1."""
-        following = -1
-        arguments: list[Any] = [values[place] for place in instruction.inputs]
-        match instruction.kind:
-            case Kind.CALL:
-                self._store(instruction, _called(instruction, arguments))
-            case Kind.MOVE:
-                for place, value in zip(instruction.outputs, arguments):
-                    if place is not None:
-                        values[place] = value
-            case Kind.JUMP:
-                if not arguments or bool(arguments[0]) == instruction.sense:
-                    following = instruction.target
-        del arguments
-        for place in instruction.drops:
-            values[place] = None
-        return following
-
     def _enter(self, instruction: Instruction, turns: int) -> int:
         """Goes through an inner loop, whose errors are its own."""
         values = self._values
@@ -229,24 +255,10 @@ class TapeRun:
         turns = self._inner.go(turns)
         if turns >= 0:
             result, self._inner = self._inner.result(), None
-            self._store(instruction, result)
+            self._tape.store(instruction, result, values)
             for place in instruction.drops:
                 values[place] = None
         return turns
-
-    def _store(self, instruction: Instruction, result: Any) -> None:
-        values, outputs = self._values, instruction.outputs
-        if len(outputs) == 1:
-            if type(result) is tuple:
-                raise self._tape.wrong_outputs(instruction, result)
-            if outputs[0] is not None:
-                values[outputs[0]] = result
-        elif outputs:
-            if type(result) not in (tuple, list) or len(result) != len(outputs):
-                raise self._tape.wrong_outputs(instruction, result)
-            for place, value in zip(outputs, result):
-                if place is not None:
-                    values[place] = value
 
 
 def _called(instruction: Instruction, arguments: list[Any]) -> Any:
