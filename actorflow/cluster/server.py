@@ -319,7 +319,8 @@ class Server:
             await self.set_epoch(epoch)
 
     def allow_files(self, folder: str) -> None:
-        """Lets ops read and write files in one more folder. May be called from any thread.
+        """Lets ops read and write files in one more folder, or with `/data/model.ckpt*` those whose paths begin so. May be called
+        from any thread.
 
         Example:
             >>> async with af.Server({"worker": ["local://worker0:7070"]}, "worker", 0, transport="local") as server:

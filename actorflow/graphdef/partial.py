@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,9 +26,10 @@ class StandIn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The nodes that an import left out, and for each of them the reason."""
+    """The nodes that an import left out, and for each of them the reason; `dropped` are those for which a gate waited."""
 
     reasons: Mapping[str, Exception]
+    dropped: Sequence[str] = ()
 
     def require(self, names: Collection[str]) -> None:
         """Raises the error of the first of these nodes, or tensors, that was left out."""
@@ -54,7 +55,7 @@ def import_part(
         several.setdefault(node, {})[int(port or 0)] = stand_in
     importer = _Partial(get_default_graph(), graph_def, name, several, frozenset(gates))
     importer.add_all()
-    return Part(importer.left)
+    return Part(importer.left, importer.dropped)
 
 
 class _Partial(Importer):
@@ -69,11 +70,13 @@ class _Partial(Importer):
         super().__init__(graph, message, name, {})
         self._stand_ins, self._gates = stand_ins, gates
         self.left: dict[str, Exception] = {}
+        self.dropped: list[str] = []
 
     def _add(self, message: NodeDef) -> None:
         if message.name in self._gates:
             for text in [text for text in message.input if source(text) in self.left]:
                 message.input.remove(text)
+                self.dropped.append(source(text))
         try:
             for text in message.input:
                 if (reason := self.left.get(source(text))) is not None:
@@ -101,5 +104,23 @@ class _Partial(Importer):
         self.made[name] = self.graph.create_op("IdentityN", several, {}, f"{full}/")
 
     def _close(self, message: NodeDef) -> None:
-        if message.name in self.made and not any(source(text) in self.left for text in message.input):
+        """Closes a loop. A loop whose back edge was left out can't be read, and neither can what depends on it."""
+        if message.name not in self.made:
+            return
+        reason = next((self.left[source(text)] for text in message.input if source(text) in self.left), None)
+        if reason is None:
             super()._close(message)
+        else:
+            self._leave(message.name, reason)
+
+    def _leave(self, name: str, reason: Exception) -> None:
+        readers: dict[str, list[str]] = {}
+        for node in self.messages.values():
+            for text in node.input:
+                readers.setdefault(source(text), []).append(node.name)
+        waiting = [name]
+        while waiting:
+            reached = waiting.pop()
+            if reached not in self.left and reached not in self._stand_ins:
+                self.left[reached] = reason
+                waiting.extend(readers.get(reached, ()))

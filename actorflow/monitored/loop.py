@@ -7,6 +7,7 @@ the host takes the variables back, and the loop tells the hooks and does the ste
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -34,7 +35,7 @@ _LOSSES = (UnavailableError, AbortedError, DeadlineExceededError, FailedPrecondi
 _LOG = get_logger("training")
 T = TypeVar("T")
 _NO_VALUES = SessionRunValues(None)
-_STOPPED = "Run called even after should_stop requested."
+STOPPED = "Run called even after should_stop requested."
 
 
 class Guard(Protocol):
@@ -125,8 +126,12 @@ class Loop:
     def _on_new_sessions(self, part: Callable[[], Program[T]]) -> Program[T]:
         """A part that is done again on a new session where a host without a guard loses its session: a hook, a thread of the
         coordinator or the session itself raises one of `_PREEMPTIONS`."""
+        is_lost = False
         for number in range(1, _MOST_SESSIONS + 1):
             try:
+                if is_lost and part != self._start:
+                    yield from self._start()
+                is_lost = False
                 return (yield from part())
             except Exception as error:
                 loss = self._loss(error)
@@ -134,9 +139,9 @@ class Loop:
                     raise
                 _LOG.warning("the session was lost; the step is made on a new one", error=repr(loss))
                 yield from self._stop_runners(raises=False)
-                yield Await(lambda: self.host.close(save=False))
-                if part != self._start:
-                    yield from self._start()
+                with suppress(*_PREEMPTIONS):
+                    yield Await(lambda: self.host.close(save=False))
+                is_lost = True
         raise AssertionError("the last try returns or raises")
 
     def _loss(self, error: Exception) -> Exception | None:
@@ -193,7 +198,7 @@ class Loop:
             RuntimeError: a stop was requested before; or two hooks, or a hook and the step, feed the same tensor.
         """
         if self.should_stop:
-            raise RuntimeError(_STOPPED)
+            raise RuntimeError(STOPPED)
         guard = self._guard
         if guard is None:
             return (yield from self._on_new_sessions(lambda: self.attempt(fetches, feeds, trace)))

@@ -17,7 +17,7 @@ from actorflow.monitored.creators import ChiefSessionCreator, SessionCreator, Si
 from actorflow.monitored.hooks.logged import StepCounterHook
 from actorflow.monitored.hooks.saving import CheckpointSaverHook
 from actorflow.monitored.hooks.summaries import SummarySaverHook
-from actorflow.monitored.loop import Guard, Host, Loop
+from actorflow.monitored.loop import STOPPED, Guard, Host, Loop
 from actorflow.monitored.scaffold import Scaffold
 from actorflow.public import public
 from actorflow.session.session import Session
@@ -45,6 +45,8 @@ class StepContext:
             fetches, feed_dict: see `MonitoredSession.run`.
         """
         loop = self._loop
+        if loop.should_stop:
+            raise RuntimeError(STOPPED)
         make = loop.attempt if loop.guard is None else loop.step
         return self._perform(make(fetches, feed_dict))
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from actorflow.errors import PermissionDeniedError
 
-# Directories; None stands for no confinement, an empty sequence for no file at all.
+# Directories, and beginnings of paths, which end with `*`; None stands for no confinement, an empty sequence for no file at all.
 FileRoots: TypeAlias = "Sequence[str | os.PathLike[str]] | None"
 
 
@@ -36,7 +36,11 @@ def check(path: str | bytes, roots: FileRoots) -> str:
 
 def root_of(real: str, roots: Sequence[str | os.PathLike[str]]) -> str | None:
     """The real path of the root that `real` is in."""
-    for root in roots:
+    for root in map(os.fspath, roots):
+        if root.endswith("*"):
+            if real.startswith(os.path.realpath(root[:-1])):
+                return os.path.dirname(os.path.realpath(root[:-1]))
+            continue
         real_root = os.path.realpath(root)
         if real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep):
             return real_root

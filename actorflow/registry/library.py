@@ -86,7 +86,7 @@ def _chosen(
         if other.prepare is not None and other.can(attrs, shapes) and _is_there(other.library):
             made = other.prepare(attrs, shapes, constants)
             if made is not None:
-                return replace(other, function=made, attrs=())
+                return replace(other, function=made, attrs=(), direct=None)
     for other in reversed(others):
         if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _is_there(other.library):
             return other
@@ -113,7 +113,7 @@ def _by_call(
             known[shapes] = function
         return function(xp, *inputs, **keywords)
 
-    return replace(base, function=choose)
+    return replace(base, function=choose, direct=None)
 
 
 def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]:

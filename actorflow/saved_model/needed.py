@@ -5,7 +5,7 @@ A graph may hold more: what trains, what reads inputs, ops that actorflow does n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from actorflow.errors import InvalidArgumentError, UnimplementedError
@@ -72,7 +72,15 @@ class Needed:
             except (InvalidArgumentError, UnimplementedError):
                 graph_def = inlined(self.part_of(graph_def))
         part = import_part(graph_def, prefix, {**self.initial, **self.inputs}, self._gates(graph_def))
-        part.require([*self.outputs, *self.inputs])
+        part.require(self.nodes)
+        part.require(self._needed_effects(graph_def, part.dropped))
+
+    def _needed_effects(self, graph_def: GraphDef, dropped: Collection[str]) -> list[str]:
+        """Those of some operations that write a variable or a table which a signature's outputs read."""
+        written = {node.name: source(node.input[0]) for node in graph_def.node if node.name in dropped and node.input}
+        outputs = list(dict.fromkeys(source(name) for name in self.outputs))
+        read = {node.name for node in extract_sub_graph(graph_def, outputs).node}
+        return [name for name, handle in written.items() if handle in read]
 
     def _gates(self, graph_def: GraphDef) -> set[str]:
         """The main operation, and what it only waits for: that of a table that no signature needs may be left out."""

@@ -42,7 +42,9 @@ def test_exports_need_a_checkpoint_and_a_receiver(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="input_receiver_fn must be defined"):
         made.export_saved_model(tmp_path / "out", None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="receiver_tensors must be defined"):
-        made.export_saved_model(tmp_path / "out", lambda: af.estimator.export.ServingInputReceiver({"x": 1}, {}))
+        made.export_saved_model(
+            tmp_path / "out", lambda: af.estimator.export.ServingInputReceiver({"x": af.constant(1.0)}, None)
+        )
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 

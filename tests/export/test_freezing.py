@@ -47,7 +47,7 @@ def opened(twin: Any) -> Any:
         for name, value in twin["values"].items():
             handle = graph.get_tensor_by_name(f"{name}:0")
             value = np.array(value, np.float32).reshape(handle.op.get_attr("shape"))
-            session.run(graph.create_op("Assign", [handle, tf.constant(value)]))
+            session.run(graph.create_op("Assign", [handle, tf.constant(value)], {"validate_shape": True}))
     return session
 
 

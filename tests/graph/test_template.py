@@ -140,7 +140,9 @@ def test_partitioned_variables_refuse_a_wrong_cut(shape: list[int], slicing: lis
         tf.create_partitioned_variables(shape, slicing, af.zeros_initializer())
 
 
-@pytest.mark.parametrize(("value", "message"), [([1, 2, 3, 4], "Initializer type"), ([1.0, 2.0], "shape|Shape")])
-def test_a_partitioned_variables_initial_value_fits(value: list[Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        tf.create_partitioned_variables([4], [2], af.constant(value))
+def test_a_partitioned_variables_initial_value_fits() -> None:
+    with pytest.raises(ValueError, match=r"(s|S)hape"):
+        tf.create_partitioned_variables([4], [2], af.constant([1.0, 2.0]))
+    assert {part.dtype.base_dtype for part in tf.create_partitioned_variables([4], [2], af.constant([1, 2, 3, 4]))} == {
+        af.int32
+    }

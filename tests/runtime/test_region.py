@@ -197,3 +197,12 @@ async def test_a_kernel_is_not_changed_by_being_written_out(graph: af.Graph) -> 
     ]
     values = np.float32([-2.5, 0.5, 3.0])
     await both_ways(graph, fetches, [{x: values[:n], i: np.arange(n) % n} for n in (3, 2, 3)])
+
+
+async def test_a_fed_identity_of_a_constant_has_the_value_that_was_fed(graph: af.Graph) -> None:
+    a, passed = af.placeholder(af.float32, ()), af.identity(af.constant(1.0))
+    with af.control_dependencies([passed.op]):
+        result = a + passed * 3.0
+    async with af.Session(graph=graph, optimize=False) as session:
+        assert await session.run(result, {passed: 5.0, a: 2.0}) == 17.0
+        assert await session.run(result, {a: 2.0}) == 5.0

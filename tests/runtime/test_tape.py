@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import operator
 import random
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -483,3 +485,32 @@ def test_a_paused_run_that_is_let_go_holds_nothing(begin: Begin) -> None:
     del box, run
     gc.collect()
     assert watched() is None
+
+
+@BEGINNINGS
+def test_an_inner_loop_that_can_not_begin_is_an_error_of_its_node(begin: Begin) -> None:
+    def inner(inputs: list[Any]) -> Run:
+        raise ValueError("refused")
+
+    outer = Tape([Instruction(node("inner"), inner, (0,), (None,), kind=Kind.ENTER)], 1, 0, [], [0])
+    with pytest.raises(ValueError, match="refused") as caught:
+        begin(outer, [0]).go(10)
+    failure = failure_of(caught.value)
+    assert failure is not None and failure.node.name == "inner"
+
+
+@pytest.mark.skipif(loaded() is None, reason="the library is not compiled")
+def test_a_run_in_c_pauses_by_itself_when_it_takes_long() -> None:
+    """Signals and other threads wait meanwhile."""
+    until = time.monotonic() + 0.05
+    run = begin_in_c(Tape([call(lambda: time.monotonic() < until, to=1), TURN, jump(0, 1)], 1, 1, [], [0]), [1])
+    pauses = 0
+    while run.go(1 << 40) < 0:
+        pauses += 1
+    assert pauses > 3
+
+
+@LOOPS
+def test_results_may_be_a_named_tuple(run: Runner) -> None:
+    pair = collections.namedtuple("pair", ["left", "right"])
+    assert run(Tape([call(pair, 0, 0, to=(1, 2))], 1, 2, [], [2]))([7]) == 7

@@ -1,7 +1,7 @@
 """The servers of this process: its own sessions may let them use folders, and wait longer for their peers.
 
-A program that is a task has its server beside its session, as TensorFlow's programs do. It may use any file anyway, so the server
-gains nothing that the program has not. A server refuses clients of other processes what it was not started with.
+A program that is a task has its server beside its session, as TensorFlow's programs do. The files of its checkpoints are
+allowed to the server, and so to all clients that have the server's key. No other file is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def serves_here(address: str) -> bool:
 
 
 def allow_files(address: str, folder: str) -> None:
-    """Lets ops use a folder, if the server at `address` is one of this process. May be called from any thread."""
+    """Lets ops use a folder, if the server at `address` is one of this process; or the files whose paths begin with what stands
+    before a `*`. May be called from any thread."""
     server = _servers.get(address)
     if server is not None:
         server.allow_files(folder)

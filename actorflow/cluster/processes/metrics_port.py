@@ -84,11 +84,11 @@ class Hosts:
     def __init__(self, host: str = "127.0.0.1", names: Iterable[str] = ()) -> None:
         self._is_local = is_loopback(host)
         others = () if self._is_local else names
-        self._names = frozenset(name.lower() for name in (*LOOPBACK, f"[{host}]" if ":" in host else host, *others))
+        self.names = frozenset(name.lower() for name in (*LOOPBACK, f"[{host}]" if ":" in host else host, *others))
 
     def __contains__(self, host: str) -> bool:
         name = host_and_port(host)[0]
-        return name in self._names or not self._is_local and is_number(name)
+        return name in self.names or not self._is_local and is_number(name)
 
 
 def reply(head: bytes, status: Callable[[], Mapping[str, Any]], hosts: Hosts) -> bytes:
@@ -111,7 +111,9 @@ def reply(head: bytes, status: Callable[[], Mapping[str, Any]], hosts: Hosts) ->
     if len(named) != 1 and (named or version != "HTTP/1.0"):
         return _answer("400 Bad Request", "text/plain", b"A request has one header Host.\n")
     if named and named[0] not in hosts:
-        return _answer("421 Misdirected Request", "text/plain", f"This task is not {named[0][:100]!r}.\n".encode())
+        names = ", ".join(sorted(hosts.names))
+        text = f"This task is not {named[0][:100]!r}. Ask for it by one of its names: {names}.\n"
+        return _answer("421 Misdirected Request", "text/plain", text.encode())
     if is_of_other_site("".join(named), headers.get("origin"), headers.get("sec-fetch-site")):
         return _answer("403 Forbidden", "text/plain", b"Other sites may not read this.\n")
     if path != "/metrics":

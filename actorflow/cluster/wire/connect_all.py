@@ -72,6 +72,8 @@ async def connect_all(
             except OpError as error:
                 states[task] = states[task].failed(error.message)
                 is_final = isinstance(error, (HandshakeRejected, FailedPreconditionError))
+                if is_final:
+                    refusals[task] = error  # an explanation may come too late
                 if is_final and explain is not None:
                     error = await explain(error, task, address)
                 if is_final or (_is_unknown_host(error) and timeout <= CONNECT_SECONDS):

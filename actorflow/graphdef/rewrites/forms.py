@@ -149,8 +149,10 @@ def _dense_bincount(a: Attributes, t: Sequence[Tensor]) -> Tensor:
     values, size, weights = t
     if values.static_shape is None or len(values.static_shape) > 1:
         raise a.refuse("counts in the rows of a matrix")
-    counts = histogram.bincount_op(cast.cast(values, int32), cast.cast(size, int32), weights)
-    return cast.cast(logic.greater(counts, 0), weights.dtype) if a("binary_output", False) else counts
+    is_binary = a("binary_output", False)  # then weights count for nothing
+    counted = constant.zeros([0], weights.dtype) if is_binary else weights
+    counts = histogram.bincount_op(cast.cast(values, int32), cast.cast(size, int32), counted)
+    return cast.cast(logic.greater(counts, 0), weights.dtype) if is_binary else counts
 
 
 def _unique(a: Attributes, t: Sequence[Tensor]) -> list[Tensor]:

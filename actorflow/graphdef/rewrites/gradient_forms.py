@@ -30,8 +30,9 @@ def _rows(a: Attributes, dy: Tensor, segments: Tensor) -> Tensor:
     counts = segment.unsorted_segment_sum(ones, segments, shape.shape(dy)[0])
     sizes = cast.cast(gather.gather(counts, segments), dy.dtype)
     share = elementwise.rsqrt(sizes) if "SqrtN" in a.op else elementwise.reciprocal(sizes)
-    rank = len(dy.static_shape or ()) or 1
-    return rows * shape.reshape(share, [-1] + [1] * (rank - 1))
+    if dy.static_shape is None:
+        raise a.refuse("has a gradient of unknown rank")
+    return rows * shape.reshape(share, [-1] + [1] * (len(dy.static_shape) - 1))
 
 
 def _of_segments(a: Attributes, t: Sequence[Tensor]) -> Tensor:

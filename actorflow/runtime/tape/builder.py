@@ -152,7 +152,7 @@ class TapeBuilder(TapeWriter):
     def _pass_on(self, member: Node) -> None:
         source, result = member.inputs[0], TensorId(member.name, 0)
         self._alias(result, self._places[source], member.shapes[0])
-        if source in self._scalars:
+        if source in self._scalars and result not in self._fed:
             self._scalars.setdefault(result, self._scalars[source])
 
     def _operands(self, member: Node) -> tuple[int, ...]:
@@ -213,27 +213,42 @@ class TapeBuilder(TapeWriter):
         """A result of a known size that may be large: the device counts it, and gives the memory to kernels that take it."""
         allocator = self._device.allocator
         fills = fills_first(member, entry, self._device)
+        operands = self._operands(member)
         if not fills or len(member.shapes) > 1:
             nbytes = sum((num_elements(s) or 0) * d.size for s, d in zip(member.shapes, member.dtypes))
-            self.instructions.append(Instruction(member, allocator.check, (self.hold(nbytes),)))
-        buffer = self._buffer(member, self.fresh()) if fills else None
+            self.instructions.append(Instruction(member, allocator.check, (self.hold(nbytes),), operands=operands))
+        buffer = self._buffer(member, self.fresh(), operands=operands) if fills else None
         self._call(member, self._kernel(member, entry, buffer))
         if not fills and len(member.shapes) == 1:
             (place,) = self.instructions[-1].outputs
             assert place is not None
-            self.instructions.append(Instruction(member, allocator.adopt, (place,), (place,)))
+            self.instructions.append(Instruction(member, allocator.adopt, (place,), (place,), operands=operands))
 
     @property
     def _allocate(self) -> Callable[..., Any]:
         return self._device.allocator.allocate
 
-    def _buffer(self, member: Node, place: int, allocate: Callable[..., Any] | None = None) -> int:
+    def _buffer(
+        self,
+        member: Node,
+        place: int,
+        allocate: Callable[..., Any] | None = None,
+        operands: tuple[int, ...] | None = None,
+    ) -> int:
         """A place that gets a fresh array of the shape and type of a member's first output."""
-        return self._allocated(member, member.shapes[0], place, allocate)
+        return self._allocated(member, member.shapes[0], place, allocate, operands)
 
-    def _allocated(self, member: Node, shape: Shape, place: int, allocate: Callable[..., Any] | None = None) -> int:
+    def _allocated(
+        self,
+        member: Node,
+        shape: Shape,
+        place: int,
+        allocate: Callable[..., Any] | None = None,
+        operands: tuple[int, ...] | None = None,
+    ) -> int:
         arguments = (self.hold(shape), self.hold(member.dtypes[0].numpy_dtype))
-        self.instructions.append(Instruction(member, allocate or self._allocate, arguments, (place,)))
+        call = Instruction(member, allocate or self._allocate, arguments, (place,), operands=operands)
+        self.instructions.append(call)
         return place
 
 

@@ -6,6 +6,7 @@ says which places it reads, which it writes, and which hold nothing afterwards.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 from collections.abc import Callable, Sequence
@@ -146,7 +147,7 @@ class Tape:
             if outputs[0] is not None:
                 values[outputs[0]] = result
         elif outputs:
-            if type(result) not in (tuple, list) or len(result) != len(outputs):
+            if not isinstance(result, (tuple, list)) or len(result) != len(outputs):
                 raise self.wrong_outputs(instruction, result)
             for place, value in zip(outputs, result):
                 if place is not None:
@@ -165,9 +166,10 @@ class Tape:
     def blame(self, error: BaseException, at: int, values: Sequence[Any]) -> None:
         """Notes at an error that instruction number `at` raised it, for `failure_of`."""
         instruction = self.instructions[at]
-        operands = instruction.operands
-        kinds = None if operands is None else [given(values[place]) for place in operands]
-        setattr(error, _FAILURE, Failure(instruction.nodes[-1], kinds))
+        with contextlib.suppress(Exception):  # the error goes on, whatever its inputs are
+            operands = instruction.operands
+            kinds = None if operands is None else [given(values[place]) for place in operands]
+            setattr(error, _FAILURE, Failure(instruction.nodes[-1], kinds))
 
     def failed(self, error: BaseException | None, at: int, values: Sequence[Any], wrong: Any) -> None:
         """A library calls it as instruction number `at` fails: with the error, or with None and the results that the instruction
@@ -194,7 +196,7 @@ class Run(Protocol):
     """A run of a tape that may pause."""
 
     def go(self, turns: int) -> int:
-        """Goes on, through `turns` iterations at most. Raises what a call raises.
+        """Goes on, through `turns` iterations at most, or some milliseconds. Raises what a call raises.
 
         Returns: how many of the turns are left at the end of the tape, or -1 if the run paused before the end.
         """
@@ -250,7 +252,11 @@ class TapeRun:
         values = self._values
         if self._inner is None:
             assert instruction.function is not None
-            self._inner = instruction.function([values[place] for place in instruction.inputs])
+            try:
+                self._inner = instruction.function([values[place] for place in instruction.inputs])
+            except BaseException as error:
+                self._tape.blame(error, self._at, values)
+                raise
         assert self._inner is not None
         turns = self._inner.go(turns)
         if turns >= 0:

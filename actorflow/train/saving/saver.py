@@ -55,10 +55,9 @@ T = TypeVar("T")
 _turns: weakref.WeakKeyDictionary[AbstractEventLoop, anyio.Lock] = weakref.WeakKeyDictionary()
 
 
-def _folder_of(path: str) -> str:
-    """The folder of a checkpoint, as servers know theirs."""
-    folder = path.rpartition("/")[0]
-    return folder if "://" in folder else os.path.abspath(folder)
+def _files_of(path: str) -> str:
+    """The files of a checkpoint, as servers are told to allow them: their paths begin with its path."""
+    return f"{path if '://' in path else os.path.abspath(path)}*"
 
 
 def _turn() -> anyio.Lock:
@@ -340,7 +339,7 @@ class Saver:
         self.build()
         if self._save_op is None:
             return ""
-        session._engine.allow_files(_folder_of(path))
+        session._engine.allow_files(_files_of(path))
         async with _turn():
             if global_step is not None:
                 number = int(
@@ -532,7 +531,7 @@ class Saver:
             check_fits(path, wanted, strict=strict, reshape=self._reshape)
 
         await machine.on_thread(check)
-        session._engine.allow_files(_folder_of(path))
+        session._engine.allow_files(_files_of(path))
         restore, prefix = self._in(session, self._restore_op), self._in(session, self._prefix)
         await session.run(restore, {prefix: path})
 

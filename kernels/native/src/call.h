@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -159,6 +160,14 @@ static inline PyObject *pair(PyArrayObject *one, PyArrayObject *other) {
 }
 
 /* ---- work */
+
+/* The time of the machine's own clock. */
+static inline int64_t nanoseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 
 /* Whether a call of so much work is left to Python, which decides how many threads take it. */
 static inline bool left_to_governor(const Call *call, int64_t work) { return !call->threads && work >= WORTH_DIVIDING; }

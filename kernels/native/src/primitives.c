@@ -156,12 +156,6 @@ typedef struct {
     int64_t threads, left, slow, number, calls, spent;
 } Grant;
 
-static int64_t nanoseconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Whether an array has the sizes that these bytes say. */
 static bool has_sizes(PyArrayObject *array, PyObject *bytes) {
     if (!array || !PyBytes_CheckExact(bytes) || PyBytes_Size(bytes) != PyArray_NDIM(array) * (Py_ssize_t)sizeof(npy_intp)) return false;

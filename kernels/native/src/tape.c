@@ -39,14 +39,8 @@ typedef struct {
 
 static PyTypeObject *tape_type;
 
-static int tape_clear(PyObject *self) {
-    Tape *tape = (Tape *)self;
-    Py_CLEAR(tape->objects);
-    Py_CLEAR(tape->constants);
-    Py_CLEAR(tape->fail);
-    return 0;
-}
-
+/* A tape never changes, so each circle of references through it goes through an object that can be cleared: it has no `tp_clear`, as
+ * tuples have none. */
 static int tape_traverse(PyObject *self, visitproc visit, void *arg) {
     Tape *tape = (Tape *)self;
     Py_VISIT(Py_TYPE(self));
@@ -59,11 +53,14 @@ static int tape_traverse(PyObject *self, visitproc visit, void *arg) {
 static void tape_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    tape_clear(self);
-    free(((Tape *)self)->code);
-    free(((Tape *)self)->starts);
-    free(((Tape *)self)->items);
-    free(((Tape *)self)->operators);
+    Tape *tape = (Tape *)self;
+    Py_XDECREF(tape->objects);
+    Py_XDECREF(tape->constants);
+    Py_XDECREF(tape->fail);
+    free(tape->code);
+    free(tape->starts);
+    free(tape->items);
+    free(tape->operators);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -132,11 +129,11 @@ static PyObject *called(PyObject *function, PyObject *const *args, Py_ssize_t co
 static PyObject *performed(const Run *run, const Instruction *own, const int32_t *places) {
     PyObject *room[MOST_ARGUMENTS + 1], **args = room + 1, *list = NULL;
     PyObject *const *objects = run->tape->items + PyTuple_Size(run->tape->constants);
-    int32_t count = 0, operator= run->tape->operators[own->function];
-    if (operator>= 0) {
+    int32_t count = 0, number = run->tape->operators[own->function];
+    if (number >= 0) {
         for (; count < own->inputs; count++)
             if (!(args[count] = at_place(run, places[count]))) return NULL;
-        return operated(operator, args);
+        return operated(number, args);
     }
     for (int32_t i = 0; i < own->inputs; i++) {
         if (!list && i == own->list_begin && own->list_end >= 0) {
@@ -191,12 +188,16 @@ static bool stored(const Run *run, const Instruction *own, const int32_t *places
         return true;
     }
     if (own->outputs) {
-        bool tuple = PyTuple_CheckExact(result);
-        if (!tuple && !PyList_CheckExact(result)) return false;
+        bool tuple = PyTuple_Check(result);
+        if (!tuple && !PyList_Check(result)) return false;
         if ((tuple ? PyTuple_Size(result) : PyList_Size(result)) != own->outputs) return false;
         for (int32_t i = 0; i < own->outputs; i++) {
             if (places[i] < 0) continue;
             PyObject *value = tuple ? PyTuple_GetItem(result, i) : PyList_GetItem(result, i);
+            if (!value) { /* the list became shorter meanwhile */
+                PyErr_Clear();
+                return false;
+            }
             Py_INCREF(value);
             put(run, places[i], value);
         }
@@ -210,6 +211,7 @@ static void failed(const Run *run, int64_t at, PyObject *wrong) {
     const Tape *tape = run->tape;
     PyObject *type = NULL, *error = NULL, *traceback = NULL;
     if (!wrong) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "a call gave no result and no exception");
         PyErr_Fetch(&type, &error, &traceback);
         PyErr_NormalizeException(&type, &error, &traceback);
     }
@@ -281,7 +283,10 @@ static int64_t entered(Run *run, const Instruction *own, const int32_t *inputs, 
         }
         if (list) run->inner = PyObject_CallFunctionObjArgs(run->tape->items[PyTuple_Size(run->tape->constants) + own->function], list, NULL);
         Py_XDECREF(list);
-        if (!run->inner) return -2;
+        if (!run->inner) {
+            failed(run, run->at, NULL);
+            return -2;
+        }
     }
     PyObject *number = PyLong_FromLongLong(turns);
     PyObject *left = number ? PyObject_CallMethodObjArgs(run->inner, go, number, NULL) : NULL;
@@ -297,7 +302,9 @@ static int64_t entered(Run *run, const Instruction *own, const int32_t *inputs, 
 
 /* Goes on, through so many iterations at most. How many are left at the end of the tape; -1 if the run paused; -2 with an exception. */
 static int64_t go_on(Run *run, int64_t turns) {
+    enum { LOOKS = 8, LONGEST = 2000000 }; /* turns between two looks at the clock, and nanoseconds after which a run pauses */
     const Tape *tape = run->tape;
+    int64_t counted = 0, begun = 0;
     while (run->at < tape->instructions) {
         const Instruction *own = (const Instruction *)(tape->code + tape->starts[run->at]);
         const int32_t *inputs = (const int32_t *)own + HEADER, *outputs = inputs + own->inputs, *drops = outputs + own->outputs;
@@ -331,7 +338,14 @@ static int64_t go_on(Run *run, int64_t turns) {
         }
         for (int32_t i = 0; i < own->drops; i++) put(run, drops[i], NULL);
         run->at = next;
-        if (own->kind == TURN && --turns <= 0) return -1;
+        if (own->kind != TURN) continue;
+        if (--turns <= 0) return -1;
+        if (++counted % LOOKS == 0) { /* signals and other threads wait meanwhile */
+            if (PyErr_CheckSignals()) return -2;
+            int64_t now = nanoseconds();
+            if (!begun) begun = now;
+            if (now - begun > LONGEST) return -1;
+        }
     }
     return turns;
 }
@@ -355,7 +369,7 @@ static PyObject *results_of(const Run *run) {
 }
 
 /* Takes the inputs out of a list. False with an exception. */
-static bool taken(const Tape *tape, PyObject *inputs, PyObject **values) {
+static bool take_inputs(const Tape *tape, PyObject *inputs, PyObject **values) {
     if (!PyList_CheckExact(inputs) || PyList_Size(inputs) != tape->inputs) {
         PyErr_Format(PyExc_TypeError, "a tape takes a list of %d inputs", (int)tape->inputs);
         return false;
@@ -375,7 +389,7 @@ static PyObject *run_tape(PyObject *self, PyObject *inputs) {
     if (tape->dynamic > MOST_ON_STACK && !(values = malloc(sizeof(PyObject *) * (size_t)tape->dynamic))) return PyErr_NoMemory();
     Run run = {tape, values, 0, NULL};
     PyObject *found = NULL;
-    if (taken(tape, inputs, values)) {
+    if (take_inputs(tape, inputs, values)) {
         Py_INCREF(self);
         if (go_on(&run, 1) != -2) found = results_of(&run);
         PyObject *type, *error, *traceback;
@@ -461,7 +475,7 @@ static PyObject *begin_tape(PyObject *self, PyObject *inputs) {
     const Tape *tape = (const Tape *)self;
     PyObject **values = calloc((size_t)tape->dynamic + 1, sizeof(PyObject *));
     if (!values) return PyErr_NoMemory();
-    PausedRun *paused = taken(tape, inputs, values) ? PyObject_GC_New(PausedRun, paused_type) : NULL;
+    PausedRun *paused = take_inputs(tape, inputs, values) ? PyObject_GC_New(PausedRun, paused_type) : NULL;
     if (!paused) {
         for (int64_t i = 0; i < tape->dynamic; i++) Py_XDECREF(values[i]);
         free(values);
@@ -494,6 +508,7 @@ static bool is_sound_instruction(const Tape *tape, const Instruction *own, int64
     if (own->function >= objects || own->otherwise >= objects || own->names >= objects) return false;
     if ((own->kind == CALL || own->kind == ENTER) && own->function < 0) return false;
     if (own->kind == MOVE && own->inputs != own->outputs) return false;
+    if (own->kind != CALL && (own->list_end >= 0 || own->names >= 0)) return false;
     if (own->kind == JUMP && (own->target < 0 || own->inputs > 1 || own->outputs)) return false;
     if (own->names >= 0 && !PyTuple_CheckExact(PyTuple_GetItem(tape->objects, own->names))) return false;
     const int32_t *places = (const int32_t *)own + HEADER;
@@ -593,7 +608,7 @@ PyObject *make_tape(PyObject *self, PyObject *const *args, Py_ssize_t count) {
 }
 
 static PyType_Slot tape_slots[] = {
-    {Py_tp_dealloc, tape_dealloc}, {Py_tp_traverse, tape_traverse}, {Py_tp_clear, tape_clear}, {0, NULL}};
+    {Py_tp_dealloc, tape_dealloc}, {Py_tp_traverse, tape_traverse}, {0, NULL}};
 static PyType_Spec tape_spec = {"actorflow.kernels.native._native.Tape", sizeof(Tape), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, tape_slots};
 
