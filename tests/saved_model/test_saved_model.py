@@ -270,3 +270,26 @@ def test_an_output_that_needs_an_unknown_op_is_refused_by_its_name(unneeded: Pat
     with tf.Graph().as_default(), tf.Session() as session:
         with pytest.raises(errors.UnknownNameError, match="of the op 'BesselI1', which actorflow does not have"):
             tf.saved_model.load(session, ["serve"], tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["bad", "main"])
+async def test_a_main_operation_whose_effect_a_signature_reads_is_not_left_out(tmp_path: Path, missing: str) -> None:
+    """The load assigns 10; without the assignment the answer would be the checkpoint's 1, without a word."""
+    folder, graph = tmp_path / "model", af.Graph()
+    with graph.as_default(), tf.Session(graph=graph) as session:
+        v = tf.Variable(1.0)
+        assign = v.assign(tf.multiply(tf.identity(tf.constant(5.0), name="bad"), 2.0))
+        main = tf.group(assign, name="main")
+        signature = tf.saved_model.build_signature_def({}, {"y": tf.saved_model.build_tensor_info(tf.identity(v))}, "m")
+        session.run(tf.global_variables_initializer())
+        builder = tf.saved_model.Builder(str(folder))
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature}, main_op=main)
+        builder.save()
+    message = SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    for node in message.meta_graphs[0].graph_def.node:
+        if node.name == missing:
+            node.op = "Unheard"
+    (folder / "saved_model.pb").write_bytes(message.SerializeToString())
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(errors.UnknownNameError, match="Unheard"):
+            tf.saved_model.loader.load(session, ["serve"], str(folder))

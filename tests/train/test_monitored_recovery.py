@@ -257,3 +257,39 @@ def test_a_basic_train_loop_makes_an_aborted_step_again(tmp_path: Any) -> None:
         supervisor = tf.train.Supervisor(logdir=str(tmp_path))
         tf.train.basic_train_loop(supervisor, train_step, args=[4])
     assert len(calls) == 4
+
+
+def test_a_session_that_can_not_be_opened_again_at_once_is_opened_later() -> None:
+    """A start that fails counts as one of the tries."""
+
+    class Creator(tf.train.SessionCreator):
+        calls = 0
+
+        def create_session(self) -> Any:
+            self.calls += 1
+            if self.calls in (2, 3):
+                raise af.errors.UnavailableError("still down")
+            return tf.Session()
+
+    with tf.Graph().as_default():
+        three = tf.constant(3.0)
+        creator, hook = Creator(), FailsOnce("after_run", 1, af.errors.AbortedError("gone"))
+        with tf.train.MonitoredSession(creator, [hook]) as session:
+            assert session.run(three) == 3.0
+        assert creator.calls == 4
+
+
+def test_a_step_function_makes_no_step_after_a_hook_asked_for_the_end() -> None:
+    class Stop(tf.train.SessionRunHook):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            run_context.request_stop()
+
+    def step(step_context: Any) -> None:
+        assert step_context.run_with_hooks(three) == 3.0
+        step_context.run_with_hooks(three)
+
+    with tf.Graph().as_default():
+        three = tf.constant(3.0)
+        with pytest.raises(RuntimeError, match="Run called even after should_stop requested"):
+            with tf.train.MonitoredSession(hooks=[Stop()]) as session:
+                session.run_step_fn(step)
