@@ -206,10 +206,17 @@ class SessionManager:
                 waited += self._pause
             return session
 
-        return self._opened(master, config, work)
+        return self._opened(master, config, work, max_wait_secs)
 
-    def _opened(self, master: str | None, config: Mapping[str, Any] | None, work: Callable[[Any], Program[Any]]) -> Any:
-        options = {"connect_timeout": START_SECONDS, **(config or {})}
+    def _opened(
+        self,
+        master: str | None,
+        config: Mapping[str, Any] | None,
+        work: Callable[[Any], Program[Any]],
+        longest: float | None = None,
+    ) -> Any:
+        seconds = START_SECONDS if longest is None else min(START_SECONDS, longest)
+        options = {"connect_timeout": seconds, **(config or {})}
         if not self._blocking:
             return _awaited(Session(master, self._graph, **options), work)
         session = blocking.Session(master, self._graph, **options)

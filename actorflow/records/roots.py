@@ -36,10 +36,11 @@ def check(path: str | bytes, roots: FileRoots) -> str:
 
 def root_of(real: str, roots: Sequence[str | os.PathLike[str]]) -> str | None:
     """The real path of the root that `real` is in."""
-    for root in map(os.fspath, roots):
+    for root in [os.fspath(root) for root in roots]:
         if root.endswith("*"):
-            if real.startswith(os.path.realpath(root[:-1])):
-                return os.path.dirname(os.path.realpath(root[:-1]))
+            beginning = os.path.realpath(root[:-1])
+            if real.startswith(beginning):
+                return os.path.dirname(beginning)
             continue
         real_root = os.path.realpath(root)
         if real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep):

@@ -321,3 +321,12 @@ def test_a_large_varint_list_is_read_at_once(seed: int) -> None:
     values = np.random.default_rng(seed).integers(-(2**63), 2**63, 5000)
     found = read_feature(write_feature(af.int64, values.tolist()))
     assert found is not None and np.array_equal(found[1], values)
+
+
+def test_a_root_may_be_the_beginning_of_paths(tmp_path: Path) -> None:
+    root = f"{tmp_path}/model.ckpt*"
+    for name in ("model.ckpt", "model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001"):
+        assert check(str(tmp_path / name), [root]) == os.path.realpath(tmp_path / name)
+    for name in ("model.ckp", "other", ".", "model.ckpt/../other"):
+        with pytest.raises(errors.PermissionDeniedError):
+            check(str(tmp_path / name), [root])

@@ -217,7 +217,7 @@ class SessionManager(_session_manager.SessionManager):
         """
         super().__init__(*arguments, blocking=True, **options)
 
-    def _opened(self, master: Any, config: Any, work: Any) -> Any:
+    def _opened(self, master: Any, config: Any, work: Any, longest: float | None = None) -> Any:
         options = config if isinstance(config, Mapping) else {}
         session = Session(_target(master), self._graph, None if options else config, **options)
         try:
