@@ -408,7 +408,7 @@ class Graph(Interchange):
             ...     af.ones([2])
             Traceback (most recent call last):
                 ...
-            RuntimeError: Graph is finalized and cannot be modified: nothing can be added or changed. Build it before finalize().
+            RuntimeError: Graph is finalized and cannot be modified: nothing can be added or changed. Build it ...
         """
         self._finalized = True
 
