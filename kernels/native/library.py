@@ -17,7 +17,7 @@ from actorflow.logs import get_logger
 from actorflow.records import crc32c, tfrecord
 from actorflow.runtime.tape import tape
 
-from .tape import TapesInC
+from ..shared.tapes import TapesInC
 
 LEVELS = ("avx512", "avx2", "plain")
 """Sets of instructions, the best first."""

@@ -9,6 +9,7 @@ reducing.py      sums and extremes of contiguous arrays of floats, in fewer and 
                  reductions
 scipy_parts.py   compiled parts of scipy, without the packages around them
 series.py        steps of prepared work, joined into a series that one call of C does
+tapes.py         tapes run in C: the numbers of their instructions, and the objects that these call
 threads.py       work on the threads of the pool: the cores that there are, governed calls, pieces in Python
 waiter.py        what an asynchronous kernel waits on: a future that anyone may wake, from any thread or event loop
 """

@@ -18,7 +18,7 @@ import pytest
 from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.kernels.native.library import loaded
-from actorflow.kernels.native.tape import TapesInC
+from actorflow.kernels.shared.tapes import TapesInC
 from actorflow.runtime.tape.tape import Instruction, Kind, Run, Tape, TapeRun, failure_of
 
 Runner = Callable[[Tape], Callable[[list[Any]], Any]]

@@ -1,4 +1,4 @@
-"""Tapes run in C (`src/tape.c`): the numbers of their instructions, and the objects that these call."""
+"""Tapes run in C (`native/src/tape.c`): the numbers of their instructions, and the objects that these call."""
 
 from __future__ import annotations
 
