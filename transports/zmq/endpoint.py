@@ -7,7 +7,6 @@ no high-water marks. Its heartbeats, on its own thread, and the sockets' monitor
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import zmq
 from anyio.lowlevel import checkpoint
 
 from actorflow.errors import UnavailableError, with_topic
+from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.transport.base import Channel, Identity
 from actorflow.transport.errors import HandshakeRejected, PeerLost
 from actorflow.transport.factory import KeyPair
@@ -180,20 +180,19 @@ class ZmqEndpoint(BaseEndpoint):
     def _asking_who_is_there(self, channel: ConnectedChannel, host: str, port: int) -> Iterator[None]:
         """While a channel is being opened: looks who is there when no greeting comes, and ends the channel where that is
         another program."""
-        looks: list[asyncio.Task[None]] = []
+        looks = BackgroundTasks()
 
         async def look() -> None:
             refused = await self._explained(channel.peer.address, host, port)
             if isinstance(refused, _AnotherProgram):
                 channel.lost(refused)
 
-        timer = self.loop.call_later(_GREETING_SECONDS, lambda: looks.append(self.loop.create_task(look())))
+        timer = self.loop.call_later(_GREETING_SECONDS, lambda: looks.start(look()))
         try:
             yield
         finally:
             timer.cancel()
-            for task in looks:
-                task.cancel()
+            looks.abort()
 
     async def _explained(self, address: str, host: str, port: int) -> HandshakeRejected | None:
         """A peer has ended a handshake: the error that says why, or None if nothing answers there now."""
