@@ -112,24 +112,12 @@ class ModelState:
             if self.init_fn is not None:
                 await self.init_fn(session)
         await session.run(self._local_init_op, self._local_init_feeds)
-        names, step = await self._state(session)
-        if names:
+        if names := await self.missing(session):
             raise FailedPreconditionError(
                 f"{len(names)} variables have no value after the {'restore' if path else 'init_op'}: {', '.join(names)}.",
                 hint="Let init_op (local_init_op, the saver) take them too.",
             )
-        return path, step
-
-    async def _state(self, session: Session) -> tuple[list[str], int]:
-        """The names of the variables that have no value, and the global step where all have one: in a single step, because each
-        begins with a plan that travels to all tasks."""
-        if self._step is not None:
-            try:
-                names, step = await session.run((self._missing, self._step))
-                return list(map(os.fsdecode, names)), int(step)
-            except FailedPreconditionError:  # the global step has no value either
-                pass
-        return await self.missing(session), 0
+        return path, 0 if self._step is None else await self.step(session)
 
     async def follow(self, session: Session) -> bool:
         """Gives local variables and tables their values, which each task has its own of, where the chief has given the others
