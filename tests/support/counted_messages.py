@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,12 +100,12 @@ async def receiver(world: World, book: Book) -> None:
         else:
             assert isinstance(error, OpError | anyio.ClosedResourceError | anyio.EndOfStream), error
 
-    async with anyio.create_task_group() as group:
-        where = "sim://b:1"
-        async with SimulatedEndpoint(
-            host.identity("/job:b/task:0"), listen=where, accept=lambda channel: group.start_soon(hear, channel)
-        ):
-            await anyio.sleep_forever()
+    # A callback of the loop is in no task, where anyio may not know which library runs.
+    accepted, channels = anyio.create_memory_object_stream[Channel](math.inf)
+    async with accepted, channels, anyio.create_task_group() as group:
+        async with SimulatedEndpoint(host.identity("/job:b/task:0"), listen="sim://b:1", accept=accepted.send_nowait):
+            async for channel in channels:
+                group.start_soon(hear, channel)
 
 
 async def main(world: World) -> Book:
