@@ -302,7 +302,7 @@ static int64_t entered(Run *run, const Instruction *own, const int32_t *inputs, 
 
 /* Goes on, through so many iterations at most. How many are left at the end of the tape; -1 if the run paused; -2 with an exception. */
 static int64_t go_on(Run *run, int64_t turns) {
-    enum { LOOKS = 8, LONGEST = 2000000 }; /* turns between two looks at the clock, and nanoseconds after which a run pauses */
+    enum { SIGNALS = 8, CLOCK = 64, LONGEST = 2000000 }; /* turns between two looks, and nanoseconds after which a run pauses */
     const Tape *tape = run->tape;
     int64_t counted = 0, begun = 0;
     while (run->at < tape->instructions) {
@@ -340,8 +340,9 @@ static int64_t go_on(Run *run, int64_t turns) {
         run->at = next;
         if (own->kind != TURN) continue;
         if (--turns <= 0) return -1;
-        if (++counted % LOOKS == 0) { /* signals and other threads wait meanwhile */
-            if (PyErr_CheckSignals()) return -2;
+        if (++counted % SIGNALS) continue; /* signals and other threads wait meanwhile */
+        if (PyErr_CheckSignals()) return -2;
+        if (counted % CLOCK == 0) { /* where the clock is a call of the system, it takes as long as several turns */
             int64_t now = nanoseconds();
             if (!begun) begun = now;
             if (now - begun > LONGEST) return -1;
