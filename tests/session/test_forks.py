@@ -19,6 +19,9 @@ warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12: forks of 
 
 parent = os.getpid()
 
+def tell(answer):
+    os.write(1, f"{answer}\\n".encode())  # at once: children write side by side
+
 def in_children(use, count=4):
     children = []
     for _ in range(count):
@@ -26,11 +29,11 @@ def in_children(use, count=4):
             faulthandler.dump_traceback_later(60, exit=True)
             try:
                 answer = use()
-                print(answer if isinstance(answer, str) else float(answer), flush=True)
+                tell(answer if isinstance(answer, str) else float(answer))
             except af.errors.FailedPreconditionError as error:
                 text = str(error)
                 assert f"process {parent}," in text and f"({os.getpid()})" in text and "forked-process" in text, text
-                print("refused", flush=True)
+                tell("refused")
             os._exit(0)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * count
