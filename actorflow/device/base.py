@@ -159,7 +159,7 @@ class AsynchronousDevice(Device, Protocol):
         """A block of many launches on this thread, which go into the compute stream as one batch."""
 
     def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
-        """Records what a straight line of launches does for inputs of these types and shapes, so that it can be done again in
+        """Records what a tape of launches does for inputs of these types and shapes, so that it can be done again in
         fewer launches. None where it can't be recorded; `statistics` says why. The line is not run for its results."""
 
     def constant(self, value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Rewrites of the part of a graph that a run needs, each a pure function.
 
 branches.py         branches that are never taken go: where the predicate of a Switch is a constant
-coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code
+coalesce.py         coalescing: convex runs of cheap nodes become one node, whose kernel is a tape
 coalesce_loops.py   coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line
                     code
 compile.py          the way from a graph to what each device runs: all passes, in their order

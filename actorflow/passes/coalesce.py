@@ -1,4 +1,4 @@
-"""Coalescing: convex runs of cheap nodes become one node, whose kernel is a straight line of code.
+"""Coalescing: convex runs of cheap nodes become one node, whose kernel is a tape (`actorflow.runtime.tape`).
 
 A node's task costs a microsecond, a small addition a tenth of that; so, as XLA clusters operations, this pass merges
 what is cheap. Members of a region start and die together (`ancestry`), run on one device and in one thread, and cost at
@@ -36,8 +36,8 @@ LARGEST_REGION = 500_000.0
 SMALL_ROOT = 2_000.0
 """Nodes that wait for nothing and cost no more are done with others of their kind as the step begins: a task of their own
 would cost more than they do."""
-MOST_LINES = 512
-"""To compile that many lines takes some 5 ms, during which the interpreter is not given up."""
+MOST_INSTRUCTIONS = 512
+"""Instructions of a region's tape, about: a version for new shapes is built within a run, and its building should be short."""
 
 
 Loopable = Callable[[Node, Sequence[DType]], bool]
@@ -189,7 +189,7 @@ def _bounded(members: list[Node], costs: dict[str, float]) -> list[list[Node]]:
     for node in members:
         cost = costs.get(node.name, 0.0)
         long = 1 if all(shape == () for shape in node.shapes) else 3  # a buffer before, a release after
-        if pieces[-1] and (total + cost > LARGEST_REGION or lines + long > MOST_LINES):
+        if pieces[-1] and (total + cost > LARGEST_REGION or lines + long > MOST_INSTRUCTIONS):
             pieces.append([])
             total = 0.0
             lines = 0

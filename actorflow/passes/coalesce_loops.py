@@ -1,4 +1,4 @@
-"""Coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a loop of straight-line code.
+"""Coalescing of loops: a while loop of cheap nodes becomes one node, whose kernel is a tape with jumps.
 
 Inner loops first. A loop keeps its frames where that matters: when a node in it is asynchronous or heavy, writes or reads
 a variable's handle, or is on another device, when what enters it comes at different times and something may depend on

@@ -269,7 +269,7 @@ def _of_few_classes(logits: Any, labels: Any) -> Any:
     flat = shifted.reshape(-1)
     loss = flat[true]
     powers = np.exp(shifted, shifted)
-    total = np.add.reduce(powers, 0)  # in order, as generated code does
+    total = np.add.reduce(powers, 0)  # in order, as compiled loops do
     if short:
         room[...] = total
     np.divide(powers, room if short else total, powers)

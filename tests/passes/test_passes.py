@@ -771,7 +771,7 @@ def test_coalescing_random_graphs_is_sound(number: int, monkeypatch: pytest.Monk
     """The contracted graph has no cycle; each region's members share device and asynchronous ancestors, are within the
     bounds of number and cost, and stand in a topological order; nothing is lost, and no order is."""
     rng = random.Random(number)
-    monkeypatch.setattr(coalescing, "MOST_LINES", rng.choice((6, 15, 512)))
+    monkeypatch.setattr(coalescing, "MOST_INSTRUCTIONS", rng.choice((6, 15, 512)))
     monkeypatch.setattr(coalescing, "LARGEST_REGION", rng.choice((3_000.0, 500_000.0)))
     graph, values, operations = variable_graph(number, 80, later_every=0.1)
     fetches = rng.sample(values, 8)
@@ -790,7 +790,7 @@ def test_coalescing_random_graphs_is_sound(number: int, monkeypatch: pytest.Monk
             continue
         assert len({tokens[m.name] for m in members}) == 1 and {m.device for m in members} == {f"{CPU}0"}
         assert apart.isdisjoint(m.name for m in members)
-        assert 2 <= len(members) <= coalescing.MOST_LINES
+        assert 2 <= len(members) <= coalescing.MOST_INSTRUCTIONS
         costs = [node_cost(m, before) for m in members]
         assert max(costs) <= coalescing.LARGEST_MEMBER
         assert sum(costs[1:]) <= coalescing.LARGEST_REGION

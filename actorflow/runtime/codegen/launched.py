@@ -1,4 +1,4 @@
-"""Regions of a device whose kernels are only launched: their members' launches in a straight line, groups of them as one kernel.
+"""Regions of a device whose kernels are only launched: the launches are a tape, with groups of them as one kernel.
 
 A region saves a task for each launch there, the way into the device's stream, and, if a compiler makes one kernel of
 several elementwise members, most of the launches. If the device can record its launches, a region is recorded in its

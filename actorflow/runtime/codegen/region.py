@@ -38,7 +38,7 @@ _LARGEST = 1 << 16
 class Region:
     """A coalesced node's kernel: `region(inputs)` gives its outputs, a tuple of them where there are several.
 
-    If the members' shapes depend on those of the inputs, each new tuple of input shapes gets its own code, in which all
+    If the members' shapes depend on those of the inputs, each new tuple of input shapes gets its own tape, in which all
     sizes are known; after 16 of them one version serves the rest, which looks sizes up as it runs.
     """
 
@@ -84,7 +84,7 @@ class Region:
         return version(inputs)
 
     def version(self, key: tuple[Any, ...]) -> Callable[..., Any]:
-        """The code for inputs of these shapes (those that are not static, in order)."""
+        """The tape for inputs of these shapes (those that are not static, in order)."""
         known = self._versions.get(key)
         if known is None:
             full = len(self._versions) >= _MOST_VERSIONS
@@ -106,7 +106,7 @@ class Region:
         return kernel_of(member, self._device, ()).loop
 
     def compile_loops(self, key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
-        """Puts code that calls compiled loops in the place of the version for these shapes."""
+        """Puts a tape that calls compiled loops in the place of the version for these shapes."""
         assert self._compiler is not None
         members = self._with_shapes(shapes)
         types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
