@@ -41,6 +41,8 @@ class Context:
         """For each node from around that one in here waits for, the constant that waits for it."""
         self.named: dict[TensorId, Tensor] = {}
         """The handles of the variables that its nodes take, by the read of each."""
+        self.written_before: dict[TensorId, list[str]] | None = None
+        """By handle, the nodes that it begins with and that are behind a write of the variable."""
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -94,6 +96,10 @@ class Context:
     def is_invariant(self, tensor: Tensor) -> bool:
         """Whether a tensor in here is there whatever the branch or iteration."""
         return False
+
+    def starts(self) -> list[Tensor]:
+        """The tensors of the parent without which it does not begin."""
+        return []
 
     @property
     def loop(self) -> Context | None:
@@ -191,6 +197,9 @@ class CondContext(Context):
             with side.entered():
                 side.pivot = identity(pred, name="switch_t" if side.branch else "switch_f").op
         return no, yes
+
+    def starts(self) -> list[Tensor]:
+        return [self.pred]
 
     def bring(self, outer: Tensor) -> Tensor:
         switch = self.graph.create_op("Switch", [outer, self.pred], {}, "Switch")

@@ -67,6 +67,9 @@ class WhileContext(Context):
     def loop(self) -> Context | None:
         return self
 
+    def starts(self) -> list[Tensor]:
+        return [variable.initial for variable in self.variables]
+
     def bring(self, outer: Tensor) -> Tensor:
         made = self._enter(outer, constant=True)
         self._entered[made.tensor_id] = outer

@@ -1,16 +1,19 @@
 """Reads of variables where a program names them: in loops, branches and functions.
 
-All uses of a variable outside of `control_dependencies` share one read. Inside of a loop that changes the variable, each
-iteration reads it, when all values of the loop's variables are there. Whether a loop does so shows at its end: until then
-its nodes take the shared read as it was before the loop.
+All uses of a variable outside of `control_dependencies` share one read. A branch or a loop that begins behind a write of the
+variable, since its predicate or a value that it starts from waits for that, has a read of its own.
+
+Inside of a loop that changes the variable, each iteration reads it, when all values of the loop's variables are there. Whether a
+loop does so shows at its end: until then its nodes take the read as it was before the loop.
 """
 
 from __future__ import annotations
 
-from actorflow.control_flow.context import current
+from actorflow.control_flow.context import Context, current
 from actorflow.control_flow.loop_context import WhileContext
 from actorflow.graph import scopes
-from actorflow.graph.tensor import Tensor
+from actorflow.graph.node import TensorId
+from actorflow.graph.tensor import Operation, Tensor
 from actorflow.ops.state.variable import read_variable
 
 _PASSING = {"Enter", "Identity", "Switch"}
@@ -30,15 +33,46 @@ def read_here(handle: Tensor, shared: Tensor) -> Tensor:
     if flow is None:
         return shared
     around = flow.chain()
-    waiting = next((context for context in around if context.controls), None)
-    if waiting is not None:  # what is around it was made under control dependencies, and this use belongs to it
+    waiting = next((context for context in around if context.controls or _behind(context, handle)), None)
+    if waiting is not None:  # what is around it waits for more than the shared read does, and this use belongs to it
         if handle.tensor_id not in waiting.reads:
-            with scopes.changed(graph, flow=waiting.parent, controls=waiting.controls):
+            controls = (*waiting.controls, scopes.ControlScope(_behind(waiting, handle)))
+            with scopes.changed(graph, flow=waiting.parent, controls=controls):
                 waiting.reads[handle.tensor_id] = read_variable(handle, name="read")
         shared = waiting.reads[handle.tensor_id]
     for context in around:
         context.named[shared.tensor_id] = handle
     return shared
+
+
+def _behind(context: Context, handle: Tensor) -> tuple[str, ...]:
+    """The nodes that a branch or a loop begins with, where a write of a variable is among their ancestors."""
+    written = context.written_before
+    if written is None:
+        written = context.written_before = {}
+        for start in context.starts():
+            for variable in _written_before(start.op):
+                written.setdefault(variable, []).append(start.op.name)
+    return tuple(written.get(handle.tensor_id, ()))
+
+
+def _written_before(operation: Operation) -> set[TensorId]:
+    """The handles of the variables that an operation or its ancestors write."""
+    graph, seen, variables = operation.graph, {operation.name}, set[TensorId]()
+    waiting = [operation]
+    while waiting:
+        reached = waiting.pop()
+        if reached.definition.writes:
+            handle = reached.inputs[0]
+            while handle.op.type in _PASSING:
+                handle = handle.op.inputs[0]
+            variables.add(handle.tensor_id)
+        before = [*(tensor.op.name for tensor in reached.inputs), *reached.node.controls]
+        for name in before:
+            if name not in seen:
+                seen.add(name)
+                waiting.append(graph.get_operation_by_name(name))
+    return variables
 
 
 def read_in_each_iteration(loop: WhileContext) -> None:

@@ -4,6 +4,8 @@ attributes.py  attributes of nodes as `AttrValue` messages, and back.
 cluster_protos.py  `ClusterDef` and the other messages for clusters.
 export.py  `Graph.as_graph_def`, `Operation.node_def`, `train.write_graph`.
 importing.py  `import_graph_def`.
+inputs.py  inputs as messages name them.
+late_reads.py  reads of reference variables behind writes.
 meta_graph.py  `train.export_meta_graph` and `train.import_meta_graph`, the `.meta` files.
 ops.py  which op of actorflow stands for which of TensorFlow's.
 partial.py  what of a message can be read, for saved models.

@@ -14,6 +14,8 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graphdef.attributes import from_attr
 from actorflow.graphdef.export import names_of
+from actorflow.graphdef.inputs import canonical, data_inputs, has_back_edge, split
+from actorflow.graphdef.late_reads import with_late_reads
 from actorflow.graphdef.ops import (
     HIDDEN_ATTRS,
     IGNORED,
@@ -106,9 +108,8 @@ class Importer:
         self.messages = {name: with_datasets(node) for name, node in names_of(message.node).items()}
         self.made: dict[str, Operation] = {}
         self.reads: dict[str, Tensor] = {}
-        self.given = {_canonical(key): value for key, value in input_map.items()}
+        self.given = {canonical(key): value for key, value in input_map.items()}
         self.used: set[str] = set()
-        self.aliases: set[str] = set()
 
     def add_all(self) -> None:
         for name in self.messages:
@@ -116,11 +117,12 @@ class Importer:
                 raise ValueError(
                     f"The graph has a node {self.prefix + name!r} already; import the GraphDef under another name=."
                 )
-        for message in self._ordered():
+        self.messages = {message.name: message for message in with_late_reads(self._ordered(), self.given)}
+        for message in self.messages.values():
             with self._naming(message):
                 self._add(message)
         for message in self.messages.values():
-            if message.op in ("Merge", "RefMerge") and self._back_edge(message):
+            if has_back_edge(message, self.messages):
                 self._close(message)
         for message in self.messages.values():
             with self._naming(message):
@@ -148,7 +150,7 @@ class Importer:
             ) from error
 
     def _close(self, message: NodeDef) -> None:
-        self.graph.close_loop(self.made[message.name], self._tensor(message, _data(message)[1]))
+        self.graph.close_loop(self.made[message.name], self._tensor(message, data_inputs(message)[1]))
 
     def element(self, wanted: str) -> Tensor | Operation:
         """An operation or tensor by the name that it has in the GraphDef."""
@@ -158,21 +160,16 @@ class Importer:
             raise ValueError(f"return_elements names {wanted!r}, which is not in the GraphDef.")
         return found.outputs[int(port)] if colon else found
 
-    def _back_edge(self, message: NodeDef) -> bool:
-        data = _data(message)
-        source = self.messages.get(_split(data[1])[0]) if len(data) == 2 else None
-        return source is not None and source.op in ("NextIteration", "RefNextIteration")
-
     def _ordered(self) -> list[NodeDef]:
         """The messages so that each comes after its inputs, but for the ends of loops."""
         waits: dict[str, int] = {}
         users: dict[str, list[str]] = {}
         for message in self.messages.values():
             inputs = list(message.input)
-            if message.op in ("Merge", "RefMerge") and self._back_edge(message):
-                inputs.remove(_data(message)[1])
-            sources = {_split(text)[0] for text in inputs} - {
-                _split(text)[0] for text in inputs if _canonical(text) in self.given
+            if has_back_edge(message, self.messages):
+                inputs.remove(data_inputs(message)[1])
+            sources = {split(text)[0] for text in inputs} - {
+                split(text)[0] for text in inputs if canonical(text) in self.given
             }
             for source in sources:
                 if source not in self.messages:
@@ -193,8 +190,8 @@ class Importer:
         return order
 
     def _add(self, message: NodeDef) -> None:
-        inputs = _data(message)
-        if message.op in ("Merge", "RefMerge") and self._back_edge(message):
+        inputs = data_inputs(message)
+        if has_back_edge(message, self.messages):
             inputs = inputs[:1]
         tensors = [self._tensor(message, text) for text in inputs]
         controls = [self._control(message, text[1:]) for text in message.input if text.startswith("^")]
@@ -212,14 +209,12 @@ class Importer:
         if (place := SHAPE_INPUTS.get(op_type)) is not None and len(tensors) > place:
             tensors = self._without_shape(op_type, place, tensors, attrs, definition)
         with self.graph.control_dependencies(controls), self.graph.device(message.device):
-            tensors = self._values(definition, [self._read_late(tensor) if controls else tensor for tensor in tensors])
+            tensors = self._values(definition, tensors)
             try:
                 made = self.graph.create_op(op_type, tensors, attrs, f"{self.prefix}{message.name}/")
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Node {message.name!r} of the GraphDef: {error}") from None
         self.made[message.name] = made
-        if message.op == "Identity" and op_type == "ReadVariableOp":
-            self.aliases.add(made.name)
         self._refine(message, made)
 
     def _in_another_form(
@@ -237,7 +232,7 @@ class Importer:
             return self.graph.create_op(op_type, results, {}, f"{name}/")
 
     def _tensor(self, message: NodeDef, text: str) -> Tensor:
-        key = _canonical(text)
+        key = canonical(text)
         if key in self.given:
             self.used.add(key)
             value = self.given[key]
@@ -245,7 +240,7 @@ class Importer:
             if not isinstance(found, Tensor):
                 raise TypeError(f"input_map maps {text!r} to {value!r:.60}, which is no tensor.")
             return found
-        name, port = _split(text)
+        name, port = split(text)
         source = self.made[name]
         if port < len(source.outputs):
             return source.outputs[port]
@@ -352,13 +347,6 @@ class Importer:
         left = tensors[:place] + tensors[place + 1 :]
         return left[:0] if op_type == "EmptyTensorList" else left
 
-    def _read_late(self, tensor: Tensor) -> Tensor:
-        """A read of its own in place of the shared one of a reference variable, for a node that waits for others: in TensorFlow
-        that one is no copy, and so it sees what they write."""
-        if tensor.op.name not in self.aliases:
-            return tensor
-        return self.graph.create_op("ReadVariableOp", tensor.op.inputs, name=f"{tensor.op.name}/late").outputs[0]
-
     def _values(self, definition: opdef.OpDef, tensors: list[Tensor]) -> list[Tensor]:
         """The inputs, with a read for each variable where the op wants a value."""
         several = next((i for i, spec in enumerate(definition.inputs) if spec.kind == "list"), None)
@@ -393,20 +381,3 @@ class Importer:
             self.graph.set_relations(
                 self.made[message.name], found, self.made[origin].name if origin in self.made else None
             )
-
-
-def _data(message: NodeDef) -> list[str]:
-    return [text for text in message.input if not text.startswith("^")]
-
-
-def _split(text: str) -> tuple[str, int]:
-    text = text.removeprefix("^")
-    name, colon, port = text.rpartition(":")
-    return (name, int(port)) if colon and port.isdigit() else (text, 0)
-
-
-def _canonical(text: str) -> str:
-    if text.startswith("^"):
-        return text
-    name, port = _split(text)
-    return f"{name}:{port}"

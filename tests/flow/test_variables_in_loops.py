@@ -143,3 +143,33 @@ def test_the_gradient_of_a_loop_that_changes_a_variable(run: Run) -> None:
     found = af.gradients(y, [x, b])
     initialize(run)
     np.testing.assert_allclose(run([y, *found]), [12.0, 6.0, 12.0 / 1 + 12.0 / 2 + 12.0 / 3])
+
+
+BEGUN_LATE: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
+    "the predicate of a branch": (lambda v, x: af.cond(x > 0, lambda: v * 1.0, lambda: 0.0), 6.0),
+    "a branch in a branch": (
+        lambda v, x: af.cond(x > 0, lambda: af.cond(x > 0, lambda: v * 1.0, lambda: 0.0), lambda: 0.0),
+        6.0,
+    ),
+    "a case": (lambda v, x: af.case([(x > 0, lambda: v * 1.0)], default=lambda: 0.0), 6.0),
+    "the start of a loop": (lambda v, x: af.while_loop(lambda y: y < 10.0, lambda y: y + v, [x]), 13.0),
+    "a branch in a loop": (
+        lambda v, x: af.while_loop(lambda y: y < 10.0, lambda y: af.cond(y > 0, lambda: y + v, lambda: y + 100.0), [x]),
+        13.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("form", BEGUN_LATE)
+def test_what_begins_behind_a_write_reads_behind_it(form: str, run: Run) -> None:
+    """TensorFlow 1.15 gives these values with reference variables, and for branches with resource variables too."""
+    build, answer = BEGUN_LATE[form]
+    v = af.Variable(2.0)
+    early = v * 1.0
+    with af.control_dependencies([v.assign(6.0)]):
+        x = af.identity(af.placeholder_with_default(1.0, []))
+    result = build(v, x)
+    initialize(run)
+    assert run(result) == answer
+    initialize(run)
+    assert run(early) == 2.0

@@ -18,7 +18,7 @@ from typing import Any
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
-from foreign_programs import PROGRAMS
+from foreign_programs import PROGRAMS, REFERENCES
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "graph" / "foreign.zip"
 
@@ -35,7 +35,7 @@ def main(maker: str) -> None:
     if ARCHIVE.exists():
         with zipfile.ZipFile(str(ARCHIVE)) as archive:
             files = {name: archive.read(name) for name in archive.namelist() if not name.startswith(maker)}
-    for name, build in PROGRAMS.items():
+    for name, build in (PROGRAMS if maker == "tf221" else {**PROGRAMS, **REFERENCES}).items():
         with tf.Graph().as_default() as graph, tf.Session() as session:
             program = build(tf)
             tf.group(tf.global_variables_initializer(), name="begin_all")

@@ -171,6 +171,118 @@ def sparse(tf: Any) -> Program:
     return Program({}, ["train", "train"], ["loss:0", *(f"{name}:0" for name in several)])
 
 
+def late_reads(tf: Any) -> Program:
+    """Reads that are shared, and taken behind a write: each form has a variable of its own, which goes from 2 to 6."""
+    yes = tf.placeholder_with_default(True, [], name="yes")
+    forms: dict[str, Any] = {}
+
+    def form(build: Callable[[Any, Any, Any], Any]) -> None:
+        v = tf.Variable(2.0, name=f"v_{build.__name__}", use_resource=False)
+        forms[build.__name__] = build(v, v.value(), v.assign(6.0))
+
+    def behind(node: Any, build: Callable[[], Any]) -> Any:
+        with tf.control_dependencies([node]):
+            return build()
+
+    def branch(build: Callable[[], Any]) -> Any:
+        return tf.cond(yes, build, lambda: 0.0)
+
+    def turns(step: Callable[[Any], Any], start: Any = 0.0) -> Any:
+        return tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, step(x)), [0, start])[1]
+
+    @form
+    def controls(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: tf.identity(read))
+
+    @form
+    def control_of_a_constant(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: read * 1.0)
+
+    @form
+    def groups(v: Any, read: Any, write: Any) -> Any:
+        return behind(tf.group(tf.group(write), tf.no_op()), lambda: v * 1.0)
+
+    @form
+    def tuple_(v: Any, read: Any, write: Any) -> Any:
+        return tf.tuple([read, tf.constant(1.0)], control_inputs=[write])[0] * 1.0
+
+    @form
+    def data(v: Any, read: Any, write: Any) -> Any:
+        return read * behind(write, lambda: tf.to_float(yes))
+
+    @form
+    def chain_of_identities(v: Any, read: Any, write: Any) -> Any:
+        return tf.identity(tf.identity(read)) * behind(write, lambda: tf.to_float(yes))
+
+    @form
+    def branch_behind_a_write(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: branch(lambda: v * 1.0))
+
+    @form
+    def branch_that_gives_the_read(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: branch(lambda: tf.identity(read)))
+
+    @form
+    def branch_in_a_branch(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: branch(lambda: tf.cond(yes, lambda: read * 1.0, lambda: 1.0)))
+
+    @form
+    def write_in_a_branch(v: Any, read: Any, write: Any) -> Any:
+        return branch(lambda: behind(v.assign(6.0), lambda: read * 1.0))
+
+    @form
+    def behind_a_branch_that_writes(v: Any, read: Any, write: Any) -> Any:
+        return behind(branch(lambda: tf.identity(v.assign(6.0))), lambda: read * 1.0)
+
+    @form
+    def predicate_behind_a_write(v: Any, read: Any, write: Any) -> Any:
+        return tf.cond(behind(write, lambda: tf.identity(yes)), lambda: v * 1.0, lambda: 0.0)
+
+    @form
+    def cases(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: tf.case([(yes, lambda: v * 1.0)], default=lambda: 0.0))
+
+    @form
+    def loop_behind_a_write(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: turns(lambda x: x + read))
+
+    @form
+    def start_behind_a_write(v: Any, read: Any, write: Any) -> Any:
+        return turns(lambda x: x + v, behind(write, lambda: tf.to_float(yes) * 0.0))
+
+    @form
+    def map_behind_a_write(v: Any, read: Any, write: Any) -> Any:
+        return behind(write, lambda: tf.map_fn(lambda x: x + v, tf.zeros([2])))
+
+    @form
+    def write_in_a_loop(v: Any, read: Any, write: Any) -> Any:
+        return turns(lambda x: behind(v.assign(x + 3.0), lambda: read * 1.0))
+
+    @form
+    def read_before_the_write_of_a_loop(v: Any, read: Any, write: Any) -> Any:
+        def step(x: Any) -> Any:
+            taken = x + read
+            return behind(v.assign(taken + 1.0), lambda: tf.identity(taken))
+
+        return turns(step)
+
+    @form
+    def reference_of_the_update(v: Any, read: Any, write: Any) -> Any:
+        return behind(behind(write, lambda: v.assign_add(1.0)), lambda: branch(lambda: write * 1.0))
+
+    @form
+    def another_variables_write(v: Any, read: Any, write: Any) -> Any:
+        other = tf.Variable(1.0, name="other", use_resource=False)
+        return behind(other.assign(5.0), lambda: read * 1.0)
+
+    for name, tensor in forms.items():
+        tf.identity(tensor, name=name)
+    return Program({}, [], [f"{name}:0" for name in forms])
+
+
 PROGRAMS: dict[str, Callable[[Any], Program]] = {
     f.__name__: f for f in (branches, loops, arrays, texts, slices, pipeline, queues, records, sparse)
 }
+
+REFERENCES: dict[str, Callable[[Any], Program]] = {"late_reads": late_reads}
+"""Programs with reference variables, which resource variables would leave to chance."""
