@@ -530,6 +530,7 @@ from actorflow.ops.strings.hash import string_to_hash_bucket_fast as string_to_h
 from actorflow.ops.strings.hash import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from actorflow.ops.strings.split import reduce_join as reduce_join
 from actorflow.ops.strings.split import string_split as string_split
+from actorflow.passes.options import PlanOptions as PlanOptions
 from actorflow.placement.learned_costs import CostModel as CostModel
 from actorflow.placement.study.study import PlacementStudy as PlacementStudy
 from actorflow.queues.barrier import Barrier as Barrier
@@ -546,6 +547,8 @@ from actorflow.runtime.event_loops.polling import new_event_loop as new_event_lo
 from actorflow.session.link_probe import measure_links as measure_links
 from actorflow.session.planning.trial import PlacementTrial as PlacementTrial
 from actorflow.session.session import Session as Session
+from actorflow.session.settings import SessionLimits as SessionLimits
+from actorflow.session.settings import ValueOptions as ValueOptions
 from actorflow.session.statistics import SessionStatistics as SessionStatistics
 from actorflow.shapes import TensorShape as TensorShape
 from actorflow.supervisor.supervisor import Supervisor as Supervisor
@@ -630,6 +633,7 @@ __all__ = [
     "PartitionedVariable",
     "PlacementStudy",
     "PlacementTrial",
+    "PlanOptions",
     "Print",
     "PriorityQueue",
     "QueueBase",
@@ -640,6 +644,7 @@ __all__ = [
     "RetracingWarning",
     "Server",
     "Session",
+    "SessionLimits",
     "SessionStatistics",
     "SparseConditionalAccumulator",
     "SparseTensor",
@@ -656,6 +661,7 @@ __all__ = [
     "TextLineReader",
     "Trace",
     "UnconnectedGradients",
+    "ValueOptions",
     "VarLenFeature",
     "Variable",
     "VariableScope",

@@ -36,7 +36,7 @@ async def iterations(options: Options) -> Mapping[str, float]:
 async def _growth(name: str, count: int, coalesce: bool) -> Mapping[str, float]:
     af = our_library()
     work = counting_loop(af)
-    async with af.Session(graph=work.graph, coalesce=coalesce) as session:
+    async with af.Session(graph=work.graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         for _ in range(3):
             await session.run(work.fetches, {work.placeholders[0]: WARM_ITERATIONS})
         gc.collect()

@@ -108,7 +108,7 @@ async def chained(cupy: Any, rounds: int, **options: Any) -> tuple[float, float]
             y = af.tanh(y) + np.float32(i)
         total = af.reduce_sum(y)
     value = np.ones((128, 128), np.float32)
-    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}, **options) as session:
+    async with af.Session(graph=graph, devices={"GPU": 1, "CPU": 1}, options=af.PlanOptions(**options)) as session:
 
         async def ours() -> Any:
             return await session.run(total, {x: value})

@@ -69,7 +69,7 @@ def row(build: Any, optimizer: Any, rows: int | None, kind: Callable[..., Any]) 
     """The free peak, that with `lower_peak`, and the measured one for each budget, in per cent of the free one."""
     name = f"/job:localhost/replica:0/task:0/device:{kind.type}:0"  # type: ignore[attr-defined]
     wanted, free = trained(build, optimizer, rows, kind(name))
-    _, lower = trained(build, optimizer, rows, kind(name), lower_peak=True)
+    _, lower = trained(build, optimizer, rows, kind(name), options=af.PlanOptions(lower_peak=True))
     found = [f"{free / 2**20:.1f} MiB", f"{100 * lower // free}"]
     for percent in PERCENT:
         try:

@@ -6,7 +6,6 @@ import importlib
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from benchmarks.definitions import Build, Call, Comparison, Work
@@ -30,14 +29,11 @@ def _feeds(work: Work) -> Iterator[dict[Any, Any]]:
 
 
 @asynccontextmanager
-async def ours(build: Build, style: Style = "run", *, fuse: bool = True, **options: Any) -> AsyncIterator[Call]:
-    """`await session.run(...)`, or a callable of `await session.make_callable(...)`. Without `fuse` each node of the graph
-    stays itself."""
+async def ours(build: Build, style: Style = "run", **options: Any) -> AsyncIterator[Call]:
+    """`await session.run(...)`, or a callable of `await session.make_callable(...)`. `options` are those of the plans."""
     af = our_library()
     work = build(af)
-    async with af.Session(graph=work.graph, **options) as session:
-        if not fuse:
-            session._engine.planner.options = replace(session._engine.planner.options, fuse=False)
+    async with af.Session(graph=work.graph, options=af.PlanOptions(**options)) as session:
         if work.init is not None:
             await session.run(work.init)
         if style == "run":

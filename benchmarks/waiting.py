@@ -32,7 +32,9 @@ async def blocked_dequeues(options: Options) -> Mapping[str, float]:
         fill = queue.enqueue_many([values])
     begun = 0
     taken: list[int] = []
-    async with af.Session(graph=graph, max_inflight_steps=COUNT + 2, max_waiting_steps=COUNT) as session:
+    async with af.Session(
+        graph=graph, limits=af.SessionLimits(max_inflight_steps=COUNT + 2, max_waiting_steps=COUNT)
+    ) as session:
 
         async def take() -> None:
             nonlocal begun

@@ -53,7 +53,7 @@ async def _traces(options: Options) -> Mapping[str, float]:
         work = build(af)
         feeds = dict(zip(work.placeholders, work.batches[0], strict=True))
         for detail, session_options in (("plan", {}), ("node", {"coalesce": False})):
-            async with af.Session(graph=work.graph, **session_options) as session:
+            async with af.Session(graph=work.graph, options=af.PlanOptions(**session_options)) as session:
                 if work.init is not None:
                     await session.run(work.init)
 

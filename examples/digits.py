@@ -128,7 +128,7 @@ async def fit(
     rng = np.random.default_rng(seed)
     history: list[Epoch] = []
     step, last_step = 0, epochs * -(-len(train.digits) // BATCH)
-    async with af.Session(graph=model.graph, coalesce=coalesce) as session:
+    async with af.Session(graph=model.graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         await session.run(model.initialize)
         progress(TrainingBegun(time.time(), step, last_step))
         for number in range(1, epochs + 1):

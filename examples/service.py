@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from typing import Any
 
 import anyio
 import numpy as np
@@ -31,7 +32,7 @@ from actorflow.ext import asgi
 PIXELS, HIDDEN, CLASSES, BATCH = 64, 128, 10, 32
 
 
-def make_app(epochs: int = 50, **options: int) -> Starlette:
+def make_app(epochs: int = 50, **options: Any) -> Starlette:
     """The application. `options` are those of its session."""
     graph = af.Graph()
     with graph.as_default():
@@ -86,4 +87,5 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
     parser.add_argument("--epochs", type=int, default=50, help="rounds through the images")
     arguments = parser.parse_args()
-    uvicorn.run(make_app(arguments.epochs, max_inflight_steps=8, max_queued_steps=64), port=arguments.port)
+    limits = af.SessionLimits(max_inflight_steps=8, max_queued_steps=64)
+    uvicorn.run(make_app(arguments.epochs, limits=limits), port=arguments.port)

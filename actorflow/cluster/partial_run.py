@@ -20,8 +20,8 @@ from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Signature
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.tokens import DEAD
-from actorflow.session.partial_execution import StepCaller
-from actorflow.session.partial_run import PartialStep
+from actorflow.session.partial.execution import StepCaller
+from actorflow.session.partial.run import PartialStep
 from actorflow.transport.base import Callback, Channel
 
 FEED = 1 << 31

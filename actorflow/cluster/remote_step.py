@@ -22,7 +22,7 @@ from actorflow.graph.node import TensorId
 from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
 from actorflow.runtime.diagnostics.trace import Trace, task_of
-from actorflow.session.partial_execution import StepCaller
+from actorflow.session.partial.execution import StepCaller
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.transport.base import Channel
 

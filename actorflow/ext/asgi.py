@@ -69,7 +69,7 @@ def lifespan(
         start: awaited before the first request is taken: it initialises or restores variables, and warms plans up.
         background: runs beside the requests, a training perhaps, and is cancelled when the application ends. An error of it
             is logged, and the requests go on.
-        options: those of `Session`: `target`, `max_inflight_steps`, `max_queued_steps` and so on.
+        options: those of `Session`: `target`, `limits` and so on.
 
     Returns:
         A function of the application that gives an asynchronous context manager, as Starlette and FastAPI take it.

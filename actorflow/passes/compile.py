@@ -29,6 +29,7 @@ from actorflow.passes.fusion.chains import fuse_chains
 from actorflow.passes.fusion.fuse import fuse
 from actorflow.passes.fusion.reshapes import sink_reshapes
 from actorflow.passes.memory.budget import Accepts, Memory, fit
+from actorflow.passes.options import PlanOptions
 from actorflow.passes.order_writes import order_writes
 from actorflow.passes.partition import partition
 from actorflow.passes.pipeline import Pass, run_passes
@@ -68,27 +69,6 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Which optional passes run, whether loops are compiled, and whether float32 loses 16 bits between devices. `lower_peak` is
-    for devices without a budget too; `save_memory` lets those whose budget is short do something about it.
-    `check_numerics` has each kernel look for what is not finite. With `freeze`, variables that nothing writes become constants
-    after some runs."""
-
-    fold: bool = True
-    merge_duplicates: bool = True
-    coalesce: bool = True
-    fuse: bool = True
-    jit: bool = True
-    soft_placement: bool = False
-    schedule_recvs: bool = True
-    lossy: bool = False
-    lower_peak: bool = False
-    save_memory: bool = True
-    freeze: bool = True
-    check_numerics: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class GraphOptions:
     """The questions of the passes over the whole graph: the nodes of the program, and the device of each; see `divide`."""
 
@@ -96,7 +76,7 @@ class GraphOptions:
     placed: Mapping[str, str]
     refused: Mapping[str, OpError]
     evaluate: Evaluate
-    options: Options
+    options: PlanOptions
     partial: bool
 
 
@@ -104,7 +84,7 @@ class GraphOptions:
 class DeviceOptions:
     """The questions of the passes over the part of one device; see `finish`."""
 
-    options: Options
+    options: PlanOptions
     mergeable: Callable[[Node], bool]
     partial: frozenset[TensorId] = frozenset()
     loopable: Loopable = never
@@ -174,23 +154,23 @@ GRAPH_PASSES: tuple[Pass[Subgraph, GraphOptions], ...] = (
     Pass("with_loops", lambda graph, c: with_loops(graph)),
     Pass("forget_shapes", lambda graph, c: forget_shapes(graph, c.nodes)),
     Pass("devices", _devices),
-    Pass("fold", lambda graph, c: prune(fold(graph, c.evaluate)), lambda c: c.options.fold),
-    Pass("fold_branches", _fold_branches, lambda c: c.options.fold),
-    Pass("merge_duplicates", lambda graph, c: merge_duplicates(graph), lambda c: c.options.merge_duplicates),
+    Pass("fold", lambda graph, c: prune(fold(graph, c.evaluate)), lambda c: c.options.folds),
+    Pass("fold_branches", _fold_branches, lambda c: c.options.folds),
+    Pass("merge_duplicates", lambda graph, c: merge_duplicates(graph), lambda c: c.options.optimize),
 )
 """Over what a signature needs of the whole graph."""
 
-DIVIDED_PASSES: tuple[Pass[dict[str, Subgraph], Options], ...] = (
+DIVIDED_PASSES: tuple[Pass[dict[str, Subgraph], PlanOptions], ...] = (
     Pass(
-        "fuse_chains", lambda parts, c: {device: fuse_chains(part) for device, part in parts.items()}, lambda c: c.fuse
+        "fuse_chains", lambda parts, c: {device: fuse_chains(part) for device, part in parts.items()}, lambda c: c.fuses
     ),
     Pass(
         "sink_reshapes",
         lambda parts, c: {device: sink_reshapes(part) for device, part in parts.items()},
-        lambda c: c.fuse,
+        lambda c: c.fuses,
     ),
-    Pass("fuse", lambda parts, c: {device: fuse(part) for device, part in parts.items()}, lambda c: c.fuse),
-    Pass("schedule_recvs", lambda parts, c: schedule_recvs(parts), lambda c: c.schedule_recvs),
+    Pass("fuse", lambda parts, c: {device: fuse(part) for device, part in parts.items()}, lambda c: c.fuses),
+    Pass("schedule_recvs", lambda parts, c: schedule_recvs(parts)),
 )
 """Over the parts of all devices together."""
 
@@ -198,14 +178,14 @@ MERGING_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
     Pass(
         "coalesce_loops",
         lambda graph, c: coalesce_loops(graph, c.mergeable, c.partial),
-        lambda c: c.options.coalesce and not c.launched and c.memory is None,
+        lambda c: c.options.coalesces and not c.launched and c.memory is None,
     ),
-    Pass("coalesce", _coalesce, lambda c: c.options.coalesce and c.memory is None),
+    Pass("coalesce", _coalesce, lambda c: c.options.coalesces and c.memory is None),
 )
 """Over the part of each device; where its memory counts, `save_memory` runs them."""
 
 PART_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
-    Pass("batch_products", _batch_products, lambda c: c.options.fuse and not c.launched and c.memory is None),
+    Pass("batch_products", _batch_products, lambda c: c.options.fuses and not c.launched and c.memory is None),
     Pass("order_writes", lambda graph, c: order_writes(graph, c.partial)),
     *MERGING_PASSES,
     Pass("save_memory", _save_memory, lambda c: c.memory is not None),
@@ -224,7 +204,7 @@ def divide(
     nodes: Mapping[str, Node],
     placed: Mapping[str, str],
     signature: Signature,
-    options: Options,
+    options: PlanOptions,
     evaluate: Evaluate,
     first_device: str,
     refused: Mapping[str, OpError] = MappingProxyType({}),
@@ -247,7 +227,7 @@ def divide(
     graph = Subgraph(nodes, feeds, signature.fetches, signature.targets)
     graph = run_passes(GRAPH_PASSES, graph, GraphOptions(nodes, placed, refused, evaluate, options, signature.partial))
     sizes = expected_sizes(graph, nodes, {e: shape for e, shape in signature.sizes.items() if e not in given})
-    parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.fold)
+    parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.folds)
     parts = run_passes(DIVIDED_PASSES, parts, options)
     if sizes:
         parts = {device: replace(part, sizes=sizes) for device, part in parts.items()}
@@ -262,7 +242,7 @@ def _constant(fed: Node, value: bool) -> Node:
 
 def finish(
     part: Subgraph,
-    options: Options,
+    options: PlanOptions,
     mergeable: Callable[[Node], bool],
     partial: frozenset[TensorId] = frozenset(),
     loopable: Loopable = never,

@@ -29,7 +29,7 @@ def check(path: str | bytes, roots: FileRoots) -> str:
         raise PermissionDeniedError(
             f"The file {given!r} is outside of the roots that nodes may touch, which are: {names}.",
             hint="Move the file below a root, or start the task with another one: `actorflow worker --files FOLDER`, "
-            "`Server(file_roots=[FOLDER])`, `Session(file_roots=[FOLDER])`.",
+            "`Server(file_roots=[FOLDER])`, `Session(limits=af.SessionLimits(file_roots=[FOLDER]))`.",
         )
     return real
 

@@ -1,7 +1,7 @@
 """The actor runtime: compiled plans, the propagation state of steps, and the dispatcher that runs node tasks.
 
-actors.py           actors that can be seen: with `Session(coalesce=False)`, and in traced runs, each node that runs or waits is
-                    a named task
+actors.py           actors that can be seen: with `PlanOptions(coalesce=False)`, and in traced runs, each node that runs or
+                    waits is a named task
 chain.py            chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in
                     between
 context.py          what a kernel may reach beside its inputs

@@ -1,4 +1,4 @@
-"""Actors that can be seen: with `Session(coalesce=False)`, and in traced runs, each node that runs or waits is a named task.
+"""Actors that can be seen: with `PlanOptions(coalesce=False)`, and in traced runs, each node that runs or waits is a named task.
 
 A node's task asks the dispatcher, not the event loop, for its turns. asyncio goes by the loop: `all_tasks()` would leave such a
 task out, and `current_task()` would give that of the caller. So a `NodeTask` says the event loop when it is asked for its loop,

@@ -16,14 +16,14 @@ engine.py              `Engine`: whoever runs the steps of a session, in this pr
 inspection.py          `Inspection`: what a session tells of its devices, its steps, and where its nodes are
 link_probe.py          `measure_links`: what transfers between the tasks of a cluster cost, by steps that do nothing else
 local.py               the engine of a session in this process: its own devices, plans, and steps
-partial_execution.py   `PartialExecution`: a step that is fed and fetched while it runs
-partial_run.py         partial runs: one step that is fed and fetched in several calls (TensorFlow's `partial_run`)
 prefetch.py            runs that are started before anybody asks for their results, so that input comes in while a program
                        computes
 session.py             `Session`: a client's handle to the runtime, which runs parts of a graph and keeps their state (paper
                        section 2)
+settings.py            the records that a session takes: `SessionLimits`, `ValueOptions`; and where former arguments are
 statistics.py          what sessions count: `SessionStatistics`, how they come about, and `EdgeReport`
 step_runner.py         the steps of one session: admitted, started, waited for, stopped, and counted
+partial/               partial runs: one step that is fed and fetched in several calls (TensorFlow's `partial_run`)
 planning/              from signatures of runs to plans
 structure/             feeds and fetches: from a program's structures to tensors and back
 waiting/               how steps wait: for their turn, until a deadline, for one another; and reports of it

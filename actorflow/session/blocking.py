@@ -9,7 +9,6 @@ does it for him.
 from __future__ import annotations
 
 import asyncio
-import os
 import weakref
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError, with_topic
 from actorflow.graph.graph import Graph
+from actorflow.passes.options import PlanOptions
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
 from actorflow.runtime.actors import TaskState
@@ -27,8 +27,9 @@ from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.driver import LoopDriver
 from actorflow.session import session as asynchronous
 from actorflow.session.awaitables import Callable_, refuse_await
-from actorflow.session.partial_run import PartialRun
+from actorflow.session.partial.run import PartialRun
 from actorflow.session.planning.trial import PlacementTrial
+from actorflow.session.settings import SessionLimits, ValueOptions, in_records
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.tracebacks import leave_out
 from actorflow.unpicklable import unpicklable
@@ -60,68 +61,37 @@ class Session:
         "saver or a cluster shares the values."
     )
 
+    @in_records
     def __init__(
         self,
         target: str | None = None,
         graph: Graph | None = None,
         *,
         devices: Mapping[str, int] | Sequence[Device] | None = None,
-        memory_budget: int | None = None,
-        threads: int | None = None,
-        max_inflight_steps: int = 256,
-        max_queued_steps: int = 4096,
-        max_waiting_steps: int = 4096,
-        coalesce: bool = True,
-        optimize: bool = True,
-        jit: bool = True,
-        soft_placement: bool = False,
-        lossy: bool = False,
-        lower_peak: bool = False,
-        save_memory: bool = True,
-        freeze: bool = True,
-        check_numerics: bool = False,
-        file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        limits: SessionLimits | None = None,
+        options: PlanOptions | None = None,
+        values: ValueOptions | None = None,
         recording: Recording | None = None,
         credentials: Any = None,
         transport: str = "auto",
         connect_timeout: float = 4.5,
-        writable: bool = False,
-        exact_feeds: bool = False,
     ) -> None:
         """
         Args:
-            target, graph, devices, memory_budget, threads: see `actorflow.Session`.
-            max_inflight_steps, max_queued_steps, max_waiting_steps: see `actorflow.Session`.
-            coalesce, optimize, jit, soft_placement, lossy, lower_peak, save_memory, freeze, check_numerics: see
-                `actorflow.Session`.
-            file_roots, recording, credentials, transport, connect_timeout, writable, exact_feeds: see
-                `actorflow.Session`.
+            target, graph, devices, limits, options, values: see `actorflow.Session`.
+            recording, credentials, transport, connect_timeout: see `actorflow.Session`.
         """
         self._session = asynchronous.Session(
             target,
             graph,
             devices=devices,
-            memory_budget=memory_budget,
-            threads=threads,
-            max_inflight_steps=max_inflight_steps,
-            max_queued_steps=max_queued_steps,
-            max_waiting_steps=max_waiting_steps,
-            coalesce=coalesce,
-            optimize=optimize,
-            jit=jit,
-            soft_placement=soft_placement,
-            lossy=lossy,
-            lower_peak=lower_peak,
-            save_memory=save_memory,
-            freeze=freeze,
-            check_numerics=check_numerics,
-            file_roots=file_roots,
+            limits=limits,
+            options=options,
+            values=values,
             recording=recording,
             credentials=credentials,
             transport=transport,
             connect_timeout=connect_timeout,
-            writable=writable,
-            exact_feeds=exact_feeds,
         )
         self._session._face = weakref.ref(self)
         self._driver = LoopDriver()

@@ -13,7 +13,7 @@ from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.partial_run import PartialStep
+from actorflow.session.partial.run import PartialStep
 from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.session.step_runner import Outcome

@@ -82,8 +82,8 @@ class Inspection:
     def tasks(self) -> list[TaskState]:
         """The nodes of the steps in flight that are ready, run or wait; see `TaskState`. On the session's event loop.
 
-        With `coalesce=False` each node has an asyncio task of its name, which `asyncio.all_tasks()` shows as well, and which is
-        the current task while its kernel runs on the event loop.
+        With `PlanOptions(coalesce=False)` each node has an asyncio task of its name, which `asyncio.all_tasks()` shows as well
+        and which is the current task while its kernel runs on the event loop.
 
         Example:
             >>> queue = af.FIFOQueue(3, [af.float32], [[]], name="samples")

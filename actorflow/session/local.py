@@ -11,7 +11,8 @@ from actorflow.device.base import Device
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
-from actorflow.passes.compile import Options, Signature
+from actorflow.passes.compile import Signature
+from actorflow.passes.options import PlanOptions
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.registry import plugins
@@ -23,9 +24,10 @@ from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.state.resources import ResourceManager
 from actorflow.session.devices import open_devices, shared_resources
 from actorflow.session.engine import Run
-from actorflow.session.partial_run import LocalPartialStep, PartialStep
+from actorflow.session.partial.run import LocalPartialStep, PartialStep
 from actorflow.session.planning.builder import CompiledPlans, PlanBuilder
 from actorflow.session.planning.planner import Divided, Planner, SearchReport
+from actorflow.session.settings import SessionLimits
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
 from actorflow.session.waiting.admission import Admission
@@ -42,22 +44,22 @@ class LocalEngine:
     def __init__(
         self,
         graph: Graph,
-        options: Options,
+        options: PlanOptions,
         admission: Admission,
         devices: Mapping[str, int] | Sequence[Device] | None,
-        memory_budget: int | None,
-        file_roots: Sequence[str | os.PathLike[str]] | None,
-        threads: int | None = None,
+        limits: SessionLimits,
         recording: Recording | None = None,
     ) -> None:
-        self._devices = open_devices(devices, memory_budget)
+        self._devices = open_devices(devices, limits.memory_budget)
         self.resources = {d.name: ResourceManager(shared_resources(d.name)) for d in self._devices}
         for resources in self.resources.values():
-            resources.file_roots = None if file_roots is None else [os.fspath(root) for root in file_roots]
+            resources.file_roots = (
+                None if limits.file_roots is None else [os.fspath(root) for root in limits.file_roots]
+            )
         self.builder = PlanBuilder(self._devices, self.resources)
         self.planner = Planner(graph, self._devices, self.builder, options, self._compiled)
         self.steps = StepRunner(admission, plugins.load("rendezvous", "local")())
-        self.steps.threads = threads
+        self.steps.threads = limits.threads
         self.steps.users = ResourceUsers(graph.nodes)
         self.steps.deadlock = DeadlockDetector(self._stands_still, ends_circles=True)
         if recording is None and os.environ.get(FOLDER):

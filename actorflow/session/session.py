@@ -15,7 +15,8 @@ from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError, describe, with_topic
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
-from actorflow.passes.compile import Options, Signature
+from actorflow.passes.compile import Signature
+from actorflow.passes.options import PlanOptions
 from actorflow.public import public
 from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.recorder import Recording
@@ -26,9 +27,10 @@ from actorflow.session.devices import shared_resources
 from actorflow.session.engine import Engine
 from actorflow.session.inspection import Inspection
 from actorflow.session.local import LocalEngine
-from actorflow.session.partial_run import PartialRun
+from actorflow.session.partial.run import PartialRun
 from actorflow.session.planning.prepared import Prepared
 from actorflow.session.planning.trial import PlacementTrial
+from actorflow.session.settings import SessionLimits, ValueOptions, in_records
 from actorflow.session.structure.composites import is_spread, spread_feeds
 from actorflow.session.structure.feeds import fed_sizes, feeds_of
 from actorflow.session.structure.fetches import Fetches, cache_key
@@ -85,35 +87,9 @@ class Session(Inspection):
         graph: the graph to run; the default graph unless given.
         devices: the number of devices of each type, such as `{"CPU": 2}`, or the devices themselves. A cluster has its
             own.
-        memory_budget: the maximum number of bytes of the tensors of each device; unlimited unless given. A cluster has
-            its own.
-        threads: the maximum number of threads that compute one kernel, of those that all sessions of the process share
-            (`ACTORFLOW_THREADS`); all of them unless given. With 1, large kernels are not divided.
-        max_inflight_steps: the maximum number of steps that run concurrently; others wait for their turn. A step whose
-            `py_func` is busy on a thread counts as running.
-        max_queued_steps: the maximum number of steps that wait for their turn; more are refused with
-            `errors.Overloaded`.
-        max_waiting_steps: the maximum number of steps that only wait in asynchronous kernels, for a queue for example.
-            Such a step gives up its place among the running ones. One more is stopped with `errors.Overloaded`.
-        coalesce: whether to merge runs of cheap nodes into one. Without it each node is an asyncio task that carries
-            its name.
-        optimize: whether to fold constants, merge equal nodes and fuse biases, activations and updates into products.
-        jit: whether to compile loops for elementwise ops and for updates that run often (with the extra `jit`;
-            otherwise without effect).
-        soft_placement: whether to place a node elsewhere, and log it, where a device that it asks for has no kernel for
-            it.
-        lossy: whether to send only the upper 16 bits of float32 from one device to another (see `lossy_sends`).
-        lower_peak: whether to run nodes in an order that takes less memory. Devices do so by themselves where their
-            budget is short, and a GPU then keeps tensors in host memory between their uses (see `save_memory`).
-        save_memory: False leaves the order as it is, swaps nothing, and makes nothing again, where a budget is short.
-        freeze: whether the variables of a signature that does not write them become constants when it has run a few times, until
-            something writes them. Last bits may change with that. Variables above 64 MiB are left out, and those of a signature
-            that are above 256 MiB together, or above an eighth of the budget. Kernels may keep as much beside them.
-        check_numerics: whether to run node by node, and end a step where a node made a NaN or an infinity out of finite
-            numbers: the error names the node, with the user's line. It looks at each tensor, so use it only to search
-            for such a node. Kernels of GPUs are not looked at.
-        file_roots: the folders in which ops may read and write files; anywhere unless given. A cluster's servers have
-            theirs.
+        limits: the memory, threads and files that steps may use, and how many steps there may be; see `SessionLimits`.
+        options: how plans are made, such as `PlanOptions(coalesce=False)`.
+        values: how feeds are taken and results given; see `ValueOptions`.
         recording: how much to remember of the last steps, for `recent` and for a file when a step fails; nothing unless given, or
             unless the environment's `ACTORFLOW_TRACES` names a folder. A cluster's servers have theirs.
         credentials: keys, or the path of a key file, for a target that is plain text; the file that `ACTORFLOW_KEYS`
@@ -123,9 +99,6 @@ class Session(Inspection):
         connect_timeout: how many seconds to wait for tasks of the cluster that are absent, which the error then names. One that
             refuses, or is not the one that it should be, is an error at once. A program that starts beside its tasks says how
             long that may take, such as 60. Supervisors and Estimators wait two minutes.
-        writable: whether to return arrays that the caller may write, each a copy; otherwise they are read-only.
-        exact_feeds: whether to take feeds of another kind of type, if all their values convert exactly: whole floats for
-            integers, 0 and 1 for bools, numbers in arrays of objects or in text.
     """
 
     ends_with_its_owner: bool = False
@@ -136,33 +109,20 @@ class Session(Inspection):
         "saver or a cluster shares the values."
     )
 
+    @in_records
     def __init__(
         self,
         target: str | None = None,
         graph: Graph | None = None,
         *,
         devices: Mapping[str, int] | Sequence[Device] | None = None,
-        memory_budget: int | None = None,
-        threads: int | None = None,
-        max_inflight_steps: int = 256,
-        max_queued_steps: int = 4096,
-        max_waiting_steps: int = 4096,
-        coalesce: bool = True,
-        optimize: bool = True,
-        jit: bool = True,
-        soft_placement: bool = False,
-        lossy: bool = False,
-        lower_peak: bool = False,
-        save_memory: bool = True,
-        freeze: bool = True,
-        check_numerics: bool = False,
-        file_roots: Sequence[str | os.PathLike[str]] | None = None,
+        limits: SessionLimits | None = None,
+        options: PlanOptions | None = None,
+        values: ValueOptions | None = None,
         recording: Recording | None = None,
         credentials: Any = None,
         transport: str = "auto",
         connect_timeout: float = 4.5,
-        writable: bool = False,
-        exact_feeds: bool = False,
     ) -> None:
         source = ""
         if target is None:
@@ -176,37 +136,24 @@ class Session(Inspection):
                     hint="Open Session(graph=graph) for a graph of your own, or use the values themselves.",
                 )
             )
-        if threads is not None and threads < 1:
-            raise ValueError(f"Session(threads={threads}): a kernel takes one thread or more.")
-        self.writable = writable
-        self._exact_feeds = exact_feeds
-        options = Options(
-            fold=optimize and not check_numerics,
-            merge_duplicates=optimize,
-            coalesce=coalesce and not check_numerics,
-            fuse=optimize and not check_numerics,
-            jit=jit,
-            soft_placement=soft_placement,
-            lossy=lossy,
-            lower_peak=lower_peak,
-            save_memory=save_memory,
-            freeze=freeze,
-            check_numerics=check_numerics,
-        )
-        self._specialises = options.fold and options.coalesce
-        self._admission = Admission(max_inflight_steps, max_queued_steps, max_waiting_steps)
+        limits, options = limits or SessionLimits(), options or PlanOptions()
+        self._values = values or ValueOptions()
+        self._specialises = options.folds and options.coalesces
+        self._admission = Admission(limits.max_inflight_steps, limits.max_queued_steps, limits.max_waiting_steps)
         self._prepared: dict[Any, Prepared] = {}
         self._trial: PlacementTrial | None = None
         self._handles: Handles | None = None  # of tensors that the session keeps, once there are some
         self._face: weakref.ref[Any] = weakref.ref(self)  # the session as its user sees it: a blocking one, maybe
         self._engine: Engine
         if not target:
-            self._engine = LocalEngine(
-                self.graph, options, self._admission, devices, memory_budget, file_roots, threads, recording
-            )
+            self._engine = LocalEngine(self.graph, options, self._admission, devices, limits, recording)
             return
-        own: dict[str, Any] = {"devices": devices, "memory_budget": memory_budget, "file_roots": file_roots}
-        own |= {"threads": threads, "recording": recording}
+        own: dict[str, Any] = {
+            "devices": devices,
+            "memory_budget": limits.memory_budget,
+            "file_roots": limits.file_roots,
+        }
+        own |= {"threads": limits.threads, "recording": recording}
         if given := [name for name, value in own.items() if value is not None]:
             found = f"its target is that of the environment's {source}" if source else "it has a target"
             way = f", or unset {source} to run in this process" if source else ""
@@ -324,10 +271,10 @@ class Session(Inspection):
 
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> Prepared:
         """Parses a signature and finds its plan."""
-        structure = Fetches(self.graph, fetches, self.writable, self._handle)
+        structure = Fetches(self.graph, fetches, self._values.writable, self._handle)
         given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
-        converters = feeds_of(self.graph, feeds, self._exact_feeds)
+        converters = feeds_of(self.graph, feeds, self._values.exact_feeds)
         signature = Signature(
             feeds={f.tensor_id: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.tensor_ids,
@@ -406,8 +353,8 @@ class Session(Inspection):
             2.0
         """
         self._engine.open()
-        structure = Fetches(self.graph, fetches, self.writable)
-        converters = {feed.tensor_id: feed for feed in feeds_of(self.graph, feeds, self._exact_feeds)}
+        structure = Fetches(self.graph, fetches, self._values.writable)
+        converters = {feed.tensor_id: feed for feed in feeds_of(self.graph, feeds, self._values.exact_feeds)}
         signature = Signature(
             feeds={e: (f.tensor.dtype, f.tensor.static_shape) for e, f in converters.items()},
             fetches=structure.tensor_ids,

@@ -40,7 +40,7 @@ class SessionStatistics:
         queued: the number of steps that wait for their turn now.
         waiting: the number of steps that only wait in asynchronous kernels now.
         plans: the number of plans that were made.
-        frozen: the number of signatures whose variables are constants now, because nothing writes them; see `Session(freeze=)`.
+        frozen: the number of signatures whose variables are constants now, because nothing writes them; see `PlanOptions.freeze`.
         nodes: the number of executed nodes of the user's graph, members of regions included. A frozen signature counts as before.
         devices: the statistics of each device, by its name.
     """

@@ -39,7 +39,7 @@ def test_f73_a_chain_takes_the_memory_of_its_blocks_and_one_more_forward_pass(se
             x = af.placeholder(af.float32, [ROWS, UNITS])
             y = _chain(x, LAYERS, block)
             (slope,) = af.gradients(y, [x])
-            with blocking.Session(graph=graph, coalesce=coalesce) as session:
+            with blocking.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
                 session.run([y, slope], {x: value})
                 trace = af.Trace()
                 values = session.run([y, slope], {x: value}, trace=trace)
@@ -105,7 +105,7 @@ def test_f73_nested_and_second_derivatives(graph: af.Graph) -> None:
 def test_f73_what_is_not_differentiated_is_not_run_again(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [])
     y = af.recompute(lambda h: af.exp(h) + 1.0)(x)
-    with blocking.Session(graph=graph, coalesce=False) as session:
+    with blocking.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         trace = af.Trace()
         assert session.run(y, {x: 0.0}, trace=trace) == 2.0
     assert sum(event.op == "Exp" for event in trace.events) == 1

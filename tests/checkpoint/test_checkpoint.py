@@ -371,7 +371,7 @@ def test_nodes_keep_to_the_folders_that_are_open(graph: af.Graph, tmp_path: Path
     af.Variable(0.0)
     saver = af.train.Saver()
     (tmp_path / "mine").mkdir()
-    with opened(graph, file_roots=[tmp_path / "mine"]) as session:
+    with opened(graph, limits=af.SessionLimits(file_roots=[tmp_path / "mine"])) as session:
         session.run(af.global_variables_initializer())
         with pytest.raises(errors.PermissionDeniedError):
             saver.save(session, tmp_path / "other" / "model")

@@ -524,7 +524,9 @@ async def test_f61_bad_input_is_refused_as_in_a_local_session(nearby: list[Serve
     x = af.placeholder(af.float32, [2], name="x")
     with on("worker:1"):
         y = x + 1.0
-    async with af.Session(nearby[0].target, graph, max_inflight_steps=1, max_queued_steps=0) as session:
+    async with af.Session(
+        nearby[0].target, graph, limits=af.SessionLimits(max_inflight_steps=1, max_queued_steps=0)
+    ) as session:
         with pytest.raises(InvalidArgumentError, match="You must feed a value") as caught:
             await session.run(y)
         assert caught.value.node == "x" and caught.value.where is not None

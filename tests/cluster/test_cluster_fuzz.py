@@ -88,7 +88,9 @@ async def check_graph(seed: int, target: str) -> None:
     made.graph = over_tasks(made.graph, seed)
     draw = random.Random(seed)
     got = []
-    async with af.Session(target, made.graph, coalesce=draw.random() < 0.7, optimize=draw.random() < 0.7) as session:
+    async with af.Session(
+        target, made.graph, options=af.PlanOptions(coalesce=draw.random() < 0.7, optimize=draw.random() < 0.7)
+    ) as session:
         await session.run(made.initializer)
         for request in [*made.requests, Request(list(made.variables), {})]:
             copies = 3 if is_pure(made.graph, request) else 1
@@ -132,7 +134,10 @@ async def check_program(seed: int, target: str) -> None:
     draw = random.Random(seed)
     coalesce = draw.random() < 0.7
     ticks = here.ticks.value().name
-    async with af.Session(graph=here.graph, coalesce=coalesce) as one, af.Session(target, graph) as session:
+    async with (
+        af.Session(graph=here.graph, options=af.PlanOptions(coalesce=coalesce)) as one,
+        af.Session(target, graph) as session,
+    ):
         await one.run(here.initializer)
         await session.run(there.initializer.name)
         for number in range(2):

@@ -58,7 +58,10 @@ def test_a_config_is_filled_in_place() -> None:
 
 def test_level_0_runs_the_graph_as_it_is() -> None:
     options = tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0))
-    assert configs.session_options(tf.ConfigProto(graph_options=options)) == ({"optimize": False}, None)
+    assert configs.session_options(tf.ConfigProto(graph_options=options)) == (
+        {"options": actorflow.PlanOptions(optimize=False)},
+        None,
+    )
     assert configs.session_options(tf.ConfigProto()) == ({}, None)
     options.optimizer_options.opt_level = 7
     with pytest.raises(ValueError, match="L0 or L1"):

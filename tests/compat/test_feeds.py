@@ -106,5 +106,5 @@ def test_other_sessions_convert_nothing_unless_asked(value: Any) -> None:
         y = af.identity(place)
     with af.blocking.Session(graph=graph) as session, pytest.raises(errors.FeedError):
         session.run(y, {place: value})
-    with af.blocking.Session(graph=graph, exact_feeds=True) as session:
+    with af.blocking.Session(graph=graph, values=af.ValueOptions(exact_feeds=True)) as session:
         assert session.run(y, {place: value}).tolist() == [1]

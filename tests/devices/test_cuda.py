@@ -401,7 +401,9 @@ def test_f51_tokens_cross_between_cpus_and_gpus(fake: Make) -> None:
     feeds = {x: values()}
     with blocking.Session(graph=graph, devices=devices(gpu, gpus=2)) as session:
         found = session.run([a, b, c, d, rows, e, f, count, g, slope], feeds)
-    with blocking.Session(graph=graph, devices={"CPU": 1}, soft_placement=True, jit=False) as session:
+    with blocking.Session(
+        graph=graph, devices={"CPU": 1}, options=af.PlanOptions(soft_placement=True, jit=False)
+    ) as session:
         wanted = session.run([a, b, c, d, rows, e, f, count, g, slope], feeds)
     for one, other in zip(found, wanted):
         np.testing.assert_allclose(one, other, rtol=1e-4)
@@ -470,7 +472,7 @@ def failing(graph: af.Graph) -> tuple[Any, Any, Any]:
 def test_f37_a_kernel_that_fails_as_it_runs_ends_its_step_and_the_gpu(fake: Make) -> None:
     graph, gpu = af.Graph(), fake()
     x, bad, elsewhere = failing(graph)
-    with blocking.Session(graph=graph, devices=devices(gpu), jit=False) as session:
+    with blocking.Session(graph=graph, devices=devices(gpu), options=af.PlanOptions(jit=False)) as session:
         session.run(bad, {x: values()})
         gpu.fail_when_run("exp", 700)
         with pytest.raises(errors.InternalError) as caught:
@@ -484,7 +486,7 @@ def test_f37_a_kernel_that_fails_as_it_runs_ends_its_step_and_the_gpu(fake: Make
 def test_f37_a_launch_that_is_refused_ends_its_step_alone(fake: Make) -> None:
     graph, gpu = af.Graph(), fake()
     x, bad, _ = failing(graph)
-    with blocking.Session(graph=graph, devices=devices(gpu), jit=False) as session:
+    with blocking.Session(graph=graph, devices=devices(gpu), options=af.PlanOptions(jit=False)) as session:
         real = gpu.exp
 
         def refuse(*arguments: Any, **keywords: Any) -> Any:
@@ -500,7 +502,9 @@ def test_f37_a_launch_that_is_refused_ends_its_step_alone(fake: Make) -> None:
 def test_f37_a_checked_gpu_names_the_node(fake: Make) -> None:
     graph, gpu = af.Graph(), fake()
     x, bad, _ = failing(graph)
-    with blocking.Session(graph=graph, devices=devices(gpu, checked=True), jit=False) as session:
+    with blocking.Session(
+        graph=graph, devices=devices(gpu, checked=True), options=af.PlanOptions(jit=False)
+    ) as session:
         gpu.fail_when_run("exp", 719)
         with pytest.raises(errors.InternalError) as caught:
             session.run(bad, {x: values()})

@@ -359,7 +359,9 @@ def test_f91_an_error_while_a_region_is_recorded_leaves_the_ordinary_way(gpu: Fa
     results = []
     for breaks in (False, True):
         gpu.tanh = fails if breaks else real
-        with blocking.Session(graph=graph, devices=devices(gpu, capture=breaks), jit=False) as session:
+        with blocking.Session(
+            graph=graph, devices=devices(gpu, capture=breaks), options=af.PlanOptions(jit=False)
+        ) as session:
             session.run("init")
             results.append([session.run([loss, train], dict(zip(places, feeds_of(i))))[0] for i in range(6)])
             if breaks:
@@ -383,7 +385,7 @@ def test_f91_other_threads_read_variables_while_a_region_is_recorded(gpu: FakeCu
         return real(*arguments, **keywords)
 
     gpu.tanh = meanwhile
-    with blocking.Session(graph=graph, devices=on, jit=False) as session:
+    with blocking.Session(graph=graph, devices=on, options=af.PlanOptions(jit=False)) as session:
         session.run("init")
         for i in range(5):
             session.run([loss, train], dict(zip(places, feeds_of(i))))

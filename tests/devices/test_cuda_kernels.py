@@ -398,13 +398,13 @@ def test_f91_a_chain_of_elementwise_nodes_is_one_kernel_on_a_gpu(gpu: FakeCupy) 
     found = {}
     for jit in (True, False):
         gpu.launches.clear()
-        with blocking.Session(graph=graph, devices=devices(gpu), jit=jit) as session:
+        with blocking.Session(graph=graph, devices=devices(gpu), options=af.PlanOptions(jit=jit)) as session:
             found[jit] = session.run([y, z], dict(zip(feeds, values)))
         assert [n for n in names(gpu) if n.startswith("fused")] == (["fused_13"] if jit else []), names(gpu)
     assert len(names(gpu)) >= 9
     for one, other in zip(found[True], found[False]):
         np.testing.assert_array_equal(one, other, "the same bits as one by one")
-    with blocking.Session(graph=graph, jit=False) as session:
+    with blocking.Session(graph=graph, options=af.PlanOptions(jit=False)) as session:
         for one, right in zip(found[True], session.run([y, z], dict(zip(feeds, values)))):
             np.testing.assert_allclose(one, right, rtol=1e-6)
 
@@ -484,7 +484,7 @@ def test_f91_random_elementwise_programs_give_what_the_cpu_gives(gpu: FakeCupy, 
         feeds = {p: rng.normal(size=s).astype("f") for p, s in zip(inputs, shapes)}
         with blocking.Session(graph=graph, devices=devices(gpu)) as session:
             found = session.run(fetches, feeds)
-        with blocking.Session(graph=graph, jit=False) as session:
+        with blocking.Session(graph=graph, options=af.PlanOptions(jit=False)) as session:
             wanted = session.run(fetches, feeds)
         for one, right in zip(found, wanted, strict=True):
             np.testing.assert_allclose(one, right, rtol=1e-5, atol=1e-6, err_msg=f"seed {number}")

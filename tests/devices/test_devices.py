@@ -548,7 +548,7 @@ async def test_f7_a_steps_memory_is_free_when_its_results_are(coalesce: bool) ->
         with af.device("/device:SIM:0"):
             y = af.sin(af.cos(x) + 1.0)
         result = af.exp(y)
-    async with af.Session(graph=graph, devices=two_kinds(), coalesce=coalesce) as session:
+    async with af.Session(graph=graph, devices=two_kinds(), options=af.PlanOptions(coalesce=coalesce)) as session:
         for _ in range(3):
             value = await session.run(result, {x: np.zeros(1 << 18, np.float32)})
             assert sum(found.memory.live_bytes for found in session.statistics().devices.values()) == value.nbytes

@@ -377,7 +377,13 @@ async def a_device_that_the_session_lacks(session: af.Session) -> None:
     await session.run(one)
 
 
-@row(errors.ResourceExhaustedError, "node big (Fill)", "CPU:0", "budget", memory_budget=256 * KIB)
+@row(
+    errors.ResourceExhaustedError,
+    "node big (Fill)",
+    "CPU:0",
+    "budget",
+    limits=af.SessionLimits(memory_budget=256 * KIB),
+)
 async def memory_over_the_budget(session: af.Session) -> None:
     size = af.placeholder(af.int32, [1], name="size")
     big = af.fill(size, 1.0, name="big")  # <-

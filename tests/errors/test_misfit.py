@@ -50,7 +50,7 @@ async def test_a_run_says_what_the_building_of_the_graph_says(name: str, coalesc
     with af.Graph().as_default() as graph:
         a, b = af.placeholder(af.float32), af.placeholder(af.float32)
         y = build(a, b) * 2.0
-        async with af.Session(graph=graph, coalesce=coalesce) as session:
+        async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
             with pytest.raises(errors.InvalidArgumentError) as run:
                 await session.run(y, {a: np.ones(left), b: np.ones(right)})
     text = str(run.value)

@@ -51,7 +51,7 @@ def alone(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
 
 def exported(folder: Path, outputs: dict[str, Any], given: dict[Any, Any]) -> dict[str, Any]:
     """Exports what the default graph computes; gives the session's answers."""
-    with tf.Session(jit=False) as session:
+    with tf.Session(options=tf.PlanOptions(jit=False)) as session:
         session.run(tf.global_variables_initializer())
         inputs = {tensor.op.name: tensor for tensor in given}
         af.export.standalone(folder / "model.py", session, outputs, inputs)

@@ -58,7 +58,9 @@ def run(request: pytest.FixtureRequest) -> Iterator[RunGraph]:
     with (
         af.Graph().as_default() as graph,
         on(0),
-        blocking.Session(graph=graph, devices={"CPU": DEVICES}, coalesce=request.param) as session,
+        blocking.Session(
+            graph=graph, devices={"CPU": DEVICES}, options=af.PlanOptions(coalesce=request.param)
+        ) as session,
     ):
         yield lambda fetches, feeds=None, timeout=PATIENCE, trace=None: session.run(
             fetches, feeds, timeout=timeout, trace=trace
@@ -490,7 +492,9 @@ async def check(program: Any, built: Built, coalesce: bool, optimize: bool, queu
     if queue is not None:
         Dispatcher.of(asyncio.get_running_loop()).queue = queue(program.seed)
     ticks = 0
-    async with af.Session(graph=built.graph, devices={"CPU": DEVICES}, coalesce=coalesce, optimize=optimize) as session:
+    async with af.Session(
+        graph=built.graph, devices={"CPU": DEVICES}, options=af.PlanOptions(coalesce=coalesce, optimize=optimize)
+    ) as session:
         await session.run(built.initializer)
         for number in range(2):
             inputs = program.inputs(number)

@@ -68,7 +68,9 @@ def seeds(batch: int, count: int) -> range:
 async def check_values(program: Program, built: Built, setting: Setting) -> None:
     Dispatcher.of(asyncio.get_running_loop()).queue = setting.queue(program.seed)
     ticks = 0
-    async with af.Session(graph=built.graph, coalesce=setting.coalesce, optimize=setting.optimize) as session:
+    async with af.Session(
+        graph=built.graph, options=af.PlanOptions(coalesce=setting.coalesce, optimize=setting.optimize)
+    ) as session:
         await session.run(built.initializer)
         for number in range(3):
             inputs = program.inputs(number)
@@ -157,7 +159,7 @@ class Derived:
 
 async def check_slopes(program: Program, derived: Derived, known: list[Slopes], coalesce: bool) -> None:
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(program.seed)
-    async with af.Session(graph=derived.built.graph, coalesce=coalesce) as session:
+    async with af.Session(graph=derived.built.graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         await session.run(derived.built.initializer)
         for found in known:
             feeds = dict(zip(derived.built.inputs, found.inputs))

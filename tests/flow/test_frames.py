@@ -206,7 +206,7 @@ async def test_the_order_of_the_ready_queue_changes_nothing(order: str, coalesce
     x, y = 0, 1
     for i in range(9):
         x, y = (x + i if x < y else x - y), y + i + 1
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         assert await session.run([a, b], {n: 9}, timeout=PATIENCE) == [x, y]
         several = [session.run([a, b], {n: 9}, timeout=PATIENCE) for _ in range(5)]
         assert await asyncio.gather(*several) == [[x, y]] * 5
@@ -245,7 +245,7 @@ async def test_a_report_names_the_iteration(probe: Probe, coalesce: bool) -> Non
             return af.while_loop(lambda j: j < n, lambda j: probes.wait(j, tag="gate", name="stuck") + 1, [i])
 
         i = af.while_loop(lambda i: i < n, body, [0], name="outer")
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         await session.warmup(i, [n])
         with anyio.move_on_after(0.05) as scope:
             await session.run(i, {n: 2})

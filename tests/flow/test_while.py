@@ -293,7 +293,7 @@ async def test_an_endless_loop_is_cancelled(coalesce: bool) -> None:
     with graph.as_default():
         n = number()
         i = af.while_loop(lambda i: i >= 0, lambda i: i % n + 1, [0])
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         task = asyncio.create_task(session.run(i, {n: 7}))
         for _ in range(5):
             await asyncio.sleep(0)
@@ -317,7 +317,7 @@ async def test_a_loop_waits_for_an_asynchronous_node(probe: Probe, coalesce: boo
     with graph.as_default():
         n = number()
         i = af.while_loop(lambda i: i < n, lambda i: probes.wait(i, tag="gate", name="blocked") + 1, [0])
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         task = asyncio.create_task(session.run(i, {n: 3}, timeout=PATIENCE))
         await probe.arrived("gate").wait()
         report = session.pending()
@@ -339,7 +339,7 @@ async def test_an_error_beside_a_blocked_iteration_ends_the_step(probe: Probe, c
             lambda i, a, b: (i + 1, probes.wait(i, tag="gate"), probes.log(i, tag="bad")),
             (0, 0, 0),
         )
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         with pytest.raises(errors.InvalidArgumentError, match="too large"):
             await session.run([a, b], {n: 5}, timeout=PATIENCE)
         assert session.statistics().inflight == 0

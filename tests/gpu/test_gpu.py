@@ -406,7 +406,7 @@ def test_f91_a_group_has_the_bits_of_its_nodes_one_by_one(make: Callable[..., li
     feeds = {p: rng.normal(size=p.shape.as_list()).astype("f") for p in places}
     found = []
     for jit in (True, False):
-        with blocking.Session(graph=graph, devices=make(), jit=jit) as session:
+        with blocking.Session(graph=graph, devices=make(), options=af.PlanOptions(jit=jit)) as session:
             found.append(session.run(list(fetches), feeds))
     for one, other in zip(*found):
         np.testing.assert_array_equal(one, other)

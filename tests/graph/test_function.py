@@ -428,7 +428,9 @@ def test_a_body_goes_where_the_call_is(coalesce: bool) -> None:
     for number in range(2):
         with af.device(f"/device:CPU:{number}"):
             made.append(more(x))
-    with blocking.Session(graph=af.get_default_graph(), devices={"CPU": 2}, coalesce=coalesce) as session:
+    with blocking.Session(
+        graph=af.get_default_graph(), devices={"CPU": 2}, options=af.PlanOptions(coalesce=coalesce)
+    ) as session:
         trace = af.Trace()
         one, two = session.run(made, {x: 1}, trace=trace)
     assert one == two

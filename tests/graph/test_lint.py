@@ -30,7 +30,7 @@ async def results(graph: af.Graph, fetches: Any, variables: list[af.Variable], s
         start = af.global_variables_initializer()
         reads = [v.value() for v in variables]
     found = set()
-    async with af.Session(graph=graph, coalesce=False, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False, optimize=False)) as session:
         for order in range(orders):
             await session.run(start)
             Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed + order)
@@ -336,7 +336,7 @@ async def test_the_order_in_which_accesses_ran_is_one_that_was_told(seed: int) -
         writes = {name for name in names if program.graph.nodes[name].op == "Assign"}
         with program.graph.as_default():
             start = af.global_variables_initializer()
-        async with af.Session(graph=program.graph, coalesce=False, optimize=False) as session:
+        async with af.Session(graph=program.graph, options=af.PlanOptions(coalesce=False, optimize=False)) as session:
             for order in range(6):
                 await session.run(start)
                 trace = af.Trace()

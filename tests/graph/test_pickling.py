@@ -21,7 +21,7 @@ from actorflow import errors
 from actorflow.eager.functions.function import Function
 from actorflow.lint.races import Race
 from actorflow.records.wire import BrokenMessageError
-from actorflow.session.partial_run import PartialRun
+from actorflow.session.partial.run import PartialRun
 from actorflow.session.statistics import EdgeReport
 from actorflow.supervisor import events
 from actorflow.transport import errors as transport_errors

@@ -103,7 +103,7 @@ async def test_an_op_of_unknown_cost_runs_first_off_the_loop(coalesce: bool, fee
         y = says_its_thread(x + 1.0) * 2.0
     feeds = {} if feed == "a constant" else {x: [1.0]}
     loop = threading.current_thread().name
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         assert list(await session.run(y, feeds)) == [4.0]
         assert _threads and loop not in _threads
         (compiled,) = session._engine.planner._plans.values()  # type: ignore[attr-defined]

@@ -76,7 +76,7 @@ async def run_hot(session: af.Session, fetches: Any, feeds: Any = None) -> Any:
 
 async def both_ways(graph: af.Graph, fetches: list[Any], feeds: dict[Any, Any]) -> int:
     """Checks that a run with loops gives what one without gives; the number of loops."""
-    async with af.Session(graph=graph) as session, af.Session(graph=graph, jit=False) as plain:
+    async with af.Session(graph=graph) as session, af.Session(graph=graph, options=af.PlanOptions(jit=False)) as plain:
         given, wanted = await run_hot(session, fetches, feeds), await plain.run(fetches, feeds)
         for one, other in zip(given, wanted, strict=True):
             assert_same(one, other)
@@ -380,7 +380,7 @@ async def test_an_extreme_of_zeros_is_the_second_one(
     for sign in (1.0, -1.0):
         feeds = {x: np.full(size, -0.0 * sign, np.float32), number: np.float32(0.0 * sign)}
         await both_ways(graph, [y, again], feeds)
-        async with af.Session(graph=graph, jit=False) as session:
+        async with af.Session(graph=graph, options=af.PlanOptions(jit=False)) as session:
             assert (np.signbit(await session.run(y, feeds)) == (number_is_first == (sign > 0))).all()
 
 
@@ -423,8 +423,8 @@ async def test_f91_what_stays_in_a_loop_takes_no_memory(graph: af.Graph) -> None
     for _ in range(6):
         y = y * 0.5 + 1.0
     counted = []
-    for options in ({"jit": True}, {"jit": False}):
-        async with af.Session(graph=graph, **options) as session:
+    for options in (af.PlanOptions(), af.PlanOptions(jit=False)):
+        async with af.Session(graph=graph, options=options) as session:
             feeds = {x: np.ones(100_000, np.float32)}
             await run_hot(session, y, feeds)
             before = session.statistics().devices[session.list_devices()[0].name].memory.allocations
@@ -436,7 +436,7 @@ async def test_f91_what_stays_in_a_loop_takes_no_memory(graph: af.Graph) -> None
 async def test_a_budget_that_is_too_small_names_a_member(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [None])
     y = af.add(x * 2.0, x, name="the_sum")
-    async with af.Session(graph=graph, memory_budget=1_500_000) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(memory_budget=1_500_000)) as session:
         few, many = np.ones(50_000, np.float32), np.ones(200_000, np.float32)
         await run_hot(session, y, {x: few})
         kept = [await session.run(y, {x: few}) for _ in range(6)]
@@ -595,7 +595,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
             np.testing.assert_array_equal(await session.run(v), np.full(N, -0.5 * 2 * jit.RUNS, np.float32))
 
     updates.loop_of.cache_clear()
-    await check(jit=False)
+    await check(options=af.PlanOptions(jit=False))
     await check(devices={"SIM": 1})
     with monkeypatch.context() as patch:
         patch.setenv("ACTORFLOW_KERNELS", "numpy")
@@ -612,7 +612,7 @@ async def test_without_jit_nothing_is_compiled(graph: af.Graph, monkeypatch: pyt
 def test_the_blocking_session_has_the_option(graph: af.Graph) -> None:
     x, y = polynomial(graph, 0.644)
     for wanted in (True, False):
-        with af.blocking.Session(graph=graph, jit=wanted) as session:
+        with af.blocking.Session(graph=graph, options=af.PlanOptions(jit=wanted)) as session:
             for _ in range(jit.RUNS):
                 session.run(y, {x: np.ones(N, np.float32)})
             assert background.wait(PATIENCE)
@@ -675,7 +675,7 @@ async def test_updates_give_the_bits_of_their_kernels(
     step = OPTIMIZERS[name]().apply_gradients([(g, v)])
     init = af.global_variables_initializer()
     variables = af.global_variables()
-    async with af.Session(graph=graph) as session, af.Session(graph=graph, jit=False) as plain:
+    async with af.Session(graph=graph) as session, af.Session(graph=graph, options=af.PlanOptions(jit=False)) as plain:
         for one in (session, plain):
             await one.run(init)
         for i in range(jit.RUNS + 3):
@@ -699,7 +699,7 @@ async def test_a_wrong_gradient_is_refused_as_without_loops(graph: af.Graph) -> 
     init = af.global_variables_initializer()
     messages = []
     for option in (True, False):
-        async with af.Session(graph=graph, jit=option) as session:
+        async with af.Session(graph=graph, options=af.PlanOptions(jit=option)) as session:
             await session.run(init)
             await run_hot(session, step, {g: np.ones(N, np.float32)})
             with pytest.raises(errors.InvalidArgumentError) as raised:
@@ -759,6 +759,6 @@ async def test_large_tensors_have_loops_too(graph: af.Graph) -> None:
     z = af.maximum(a, y) - x
     total = af.reduce_sum(af.tanh(z))
     assert await both_ways(graph, [z, total], {x: values("f4", n, 0), y: values("f4", n, 1)}) == 1
-    async with af.Session(graph=graph, jit=False) as plain:
+    async with af.Session(graph=graph, options=af.PlanOptions(jit=False)) as plain:
         await plain.run([z], {x: np.ones(n, np.float32), y: np.ones(n, np.float32)})
         assert not regions(plain)

@@ -353,7 +353,7 @@ def test_open_shapes_are_chosen_by_call(
         x, weights = af.placeholder(af.float32, [None, 640]), af.placeholder(af.float32, [640, 640])
         w = draw(640, 640)
         y = af.matmul(x, weights, name="y")
-        with Session(graph=graph, coalesce=coalesce) as session:
+        with Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
             for rows, expected in ((2, 0), (200, 1), (3, 0), (200, 1)):
                 value, before = draw(rows, 640), len(calls)
                 np.testing.assert_allclose(session.run(y, {x: value, weights: w}), value @ w, rtol=1e-4, atol=1e-3)

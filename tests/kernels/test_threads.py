@@ -493,7 +493,9 @@ async def test_a_session_says_how_many_threads_may_compute_a_kernel(
     with graph.as_default():
         x = af.placeholder(af.float32, [1 << 19])
         y = -x
-    async with af.Session(graph=graph, threads=threads_of_session, jit=False) as session:
+    async with af.Session(
+        graph=graph, limits=af.SessionLimits(threads=threads_of_session), options=af.PlanOptions(jit=False)
+    ) as session:
         value = np.ones(1 << 19, np.float32)
         np.testing.assert_array_equal(await session.run(y, {x: value}), -value)
     assert seen == [wanted]
@@ -501,9 +503,9 @@ async def test_a_session_says_how_many_threads_may_compute_a_kernel(
 
 def test_a_session_takes_one_thread_or_more_and_a_cluster_has_its_own() -> None:
     with pytest.raises(ValueError, match="one thread or more"):
-        af.Session(threads=0)
+        af.Session(limits=af.SessionLimits(threads=0))
     with pytest.raises(ValueError, match="takes no threads"):
-        af.blocking.Session("tcp://127.0.0.1:1", threads=2)
+        af.blocking.Session("tcp://127.0.0.1:1", limits=af.SessionLimits(threads=2))
 
 
 # ---- scaling, by a simulated clock

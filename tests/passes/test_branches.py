@@ -91,7 +91,10 @@ CASES: dict[str, Callable[[af.Tensor, af.Tensor], Any]] = {
 async def test_values_are_those_of_whole_graphs(graph: af.Graph, case: str) -> None:
     p, x = af.placeholder(af.bool, name="p"), number("x")
     y = CASES[case](p, x)
-    async with af.Session(graph=graph) as session, af.Session(graph=graph, optimize=False) as plain:
+    async with (
+        af.Session(graph=graph) as session,
+        af.Session(graph=graph, options=af.PlanOptions(optimize=False)) as plain,
+    ):
         for value in (True, False, True):
             for given in (2.0, -3.0):
                 found = await session.run(y, {p: value, x: given})

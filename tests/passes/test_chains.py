@@ -119,7 +119,7 @@ def test_all_forms_of_a_function_become_one_op(graph: af.Graph, op: str, forms: 
     given = np.random.default_rng(seed).normal(size=(ROWS, WIDTH)).astype(np.float32)
     with Session(graph=graph) as session:
         fused_ = session.run(made, {x: given})
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         plain = session.run(made, {x: given})
     for one, other in zip(fused_, plain):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
@@ -139,7 +139,7 @@ def test_a_layer_norm_and_its_gradient_become_one_op_for_each_result(graph: af.G
     feeds = {one: rng.normal(size=(ROWS, WIDTH)).astype(np.float32) for one in (x, dy)}
     with Session(graph=graph) as session:
         fused_ = session.run(made, feeds)
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         plain = session.run(made, feeds)
     for one, other in zip(fused_, plain):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
@@ -169,7 +169,7 @@ def test_the_gradient_of_a_softmax_becomes_one_op_with_its_scale(graph: af.Graph
     feeds = {one: rng.normal(size=(ROWS, WIDTH)).astype(np.float32) for one in (x, dy)}
     with Session(graph=graph) as session:
         fused_ = session.run(made, feeds)
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         plain = session.run(made, feeds)
     for one, other in zip(fused_, plain):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
@@ -201,7 +201,7 @@ def test_all_forms_of_attention_become_one_op(graph: af.Graph, seed: int) -> Non
         assert "= _Attention(" in text and " = BatchMatMul" not in text and " = Softmax" not in text, (number, text)
     with Session(graph=graph) as session:
         fused_ = session.run(made, {x: given})
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         plain = session.run(made, {x: given})
     for one, other in zip(fused_, plain):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
@@ -218,7 +218,7 @@ def test_heads_that_share_a_key_read_it_where_it_is(graph: af.Graph, turned: boo
     assert changed([fuse_chains], [y], [x]).splitlines()[-1] == "y = _Attention(query, x, x)"
     with Session(graph=graph) as session:
         found = session.run(y, {x: given})
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         np.testing.assert_allclose(found, session.run(y, {x: given}), rtol=1e-4, atol=1e-5)
 
 
@@ -230,7 +230,7 @@ def test_heads_that_share_a_key_and_others_a_value_are_left_alone(graph: af.Grap
     y = af.matmul(af.nn.softmax(af.matmul(af.concat([x, 2 * x], 1), keys, transpose_b=True)), values)
     with Session(graph=graph) as session:
         found = session.run(y, {x: given})
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         np.testing.assert_allclose(found, session.run(y, {x: given}), rtol=1e-4, atol=1e-5)
 
 
@@ -257,7 +257,7 @@ def test_rotations_become_one_op(graph: af.Graph, seed: int) -> None:
     assert " = _Rotary(x, c, s)" in changed([fuse_chains], [y], [flat])
     with Session(graph=graph) as session:
         found = session.run(y, {flat: given})
-    with Session(graph=graph, optimize=False) as session:
+    with Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         np.testing.assert_array_equal(found, session.run(y, {flat: given}))
     for other in (
         rotated(x, c, s, 3),

@@ -297,7 +297,7 @@ def both_ways(make: Callable[[], tuple[Any, dict[Any, Any]]], steps: int = 1) ->
         graph = af.Graph()
         with graph.as_default():
             fetches, feeds = make()
-            with Session(graph=graph, optimize=optimize) as session:
+            with Session(graph=graph, options=af.PlanOptions(optimize=optimize)) as session:
                 if graph.get_collection("variables"):
                     session.run(af.global_variables_initializer())
                 for _ in range(steps):

@@ -27,7 +27,7 @@ def trained(model: MLP, lower: bool, coalesce: bool) -> tuple[list[bytes], int, 
     """The losses and weights of three steps, the most bytes that the third one took, and how many of these are variables."""
     device = simulated()
     with blocking.Session(
-        graph=model.graph, devices=[device], lower_peak=lower, coalesce=coalesce, jit=False
+        graph=model.graph, devices=[device], options=af.PlanOptions(lower_peak=lower, coalesce=coalesce, jit=False)
     ) as session:
         session.run(model.initializer)
         found = [session.run([model.loss, model.train], model.feeds)[0].tobytes() for _ in range(2)]
@@ -52,7 +52,9 @@ def test_f72_training_eight_layers_takes_less_than_in_fifo_order(optimizer: Any,
 
 async def _peak(graph: af.Graph, x: Any, y: Any, lower: bool, coalesce: bool) -> tuple[Any, int]:
     device = simulated()
-    async with af.Session(graph=graph, devices=[device], lower_peak=lower, coalesce=coalesce, jit=False) as session:
+    async with af.Session(
+        graph=graph, devices=[device], options=af.PlanOptions(lower_peak=lower, coalesce=coalesce, jit=False)
+    ) as session:
         value = await session.run(y, {x: np.linspace(-1, 1, 64, dtype=np.float32)})
         return value, device.allocator.statistics().peak_bytes
 
@@ -99,7 +101,9 @@ def test_f72_a_short_budget_is_enough_for_lowering_the_peak() -> None:
     for save, fails in ((True, False), (False, True)):
         device = simulated(budget)
         device.swaps = False
-        with blocking.Session(graph=model.graph, devices=[device], save_memory=save, jit=False) as session:
+        with blocking.Session(
+            graph=model.graph, devices=[device], options=af.PlanOptions(save_memory=save, jit=False)
+        ) as session:
             session.run(model.initializer)
             if fails:
                 with pytest.raises(errors.ResourceExhaustedError):

@@ -166,7 +166,7 @@ def test_f48_f77_a_branch_on_another_device_runs_only_where_it_is_taken(
         y = af.cond(p, yes, no)
     with on(1):
         z = y * 10.0
-    with blocking.Session(graph=graph, devices={"CPU": 3}, coalesce=coalesce) as session:
+    with blocking.Session(graph=graph, devices={"CPU": 3}, options=af.PlanOptions(coalesce=coalesce)) as session:
         got = session.run(z, {x: 3.0, p: pred}, timeout=PATIENCE)
     assert got == (90.0 if pred else 20.0)
     assert sorted(probe.order) == (["after", "yes"] if pred else ["deep", "no"])

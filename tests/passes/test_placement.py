@@ -311,7 +311,7 @@ async def test_f42_f43_the_simulation_agrees_with_real_runs() -> None:
         told.add_node(replace(node, device=placed[node.name]))
     found = []
     devices = [plugins.load("devices", "CPU")(f"{LOCAL}CPU:{i}") for i in range(2)]
-    async with af.Session(graph=told, devices=devices, coalesce=False) as session:
+    async with af.Session(graph=told, devices=devices, options=af.PlanOptions(coalesce=False)) as session:
         await session.warmup(total.name, [x.name])
         for _ in range(300):  # another process may take the machine from any of them
             begun = time.perf_counter()

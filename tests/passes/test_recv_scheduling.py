@@ -305,7 +305,7 @@ def _noted(delayed: list[int], found: dict[int, int]) -> dict[int, int]:
 
 async def _results(graph: af.Graph, x: Any, ends: list[Any], value: Any, seed: int) -> list[Any]:
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed)
-    async with af.Session(graph=graph, devices={"CPU": 3}, coalesce=seed % 2 == 0) as session:
+    async with af.Session(graph=graph, devices={"CPU": 3}, options=af.PlanOptions(coalesce=seed % 2 == 0)) as session:
         return await session.run(ends, {x: value}, timeout=PATIENCE)
 
 
@@ -318,7 +318,7 @@ def test_f87_a_run_receives_late(graph: af.Graph) -> None:
     assert late
 
     async def run() -> Any:
-        async with af.Session(graph=graph, devices={"CPU": 2}, coalesce=False) as session:
+        async with af.Session(graph=graph, devices={"CPU": 2}, options=af.PlanOptions(coalesce=False)) as session:
             return await session.run(y, {x: np.eye(SIDE, dtype=np.float32) / 2}, trace=trace, timeout=PATIENCE)
 
     value = asyncio.run(run())

@@ -61,7 +61,7 @@ def device(kind: str, budget: int | None = None) -> SimulatedDevice:
 
 def trained(model: MLP, on: SimulatedDevice, **options: Any) -> tuple[list[bytes], int]:
     """The losses and weights of three steps, and the most bytes that were in use."""
-    with blocking.Session(graph=model.graph, devices=[on], jit=False, **options) as session:
+    with blocking.Session(graph=model.graph, devices=[on], options=af.PlanOptions(jit=False, **options)) as session:
         session.run(model.initializer)
         found = [session.run([model.loss, model.train], model.feeds)[0].tobytes() for _ in range(3)]
         peak = on.allocator.statistics().peak_bytes
@@ -101,7 +101,7 @@ def test_f72_no_step_takes_more_than_its_plan_expects(name: str, percent: int, m
 
     monkeypatch.setattr(compile, "fit", noted)
     on = device("CPU", free * percent // 100)
-    with blocking.Session(graph=model.graph, devices=[on], jit=False) as session:
+    with blocking.Session(graph=model.graph, devices=[on], options=af.PlanOptions(jit=False)) as session:
         session.run(model.initializer)
         variables = on.allocator.statistics().live_bytes
         session.run([model.loss, model.train], model.feeds)

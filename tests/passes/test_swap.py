@@ -44,7 +44,7 @@ FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)
 
 def trained(model: MLP, device: Device, **options: Any) -> tuple[list[bytes], int]:
     """The losses of three steps and the weights behind them, and what stays from step to step."""
-    with blocking.Session(graph=model.graph, devices=[device], jit=False, **options) as session:
+    with blocking.Session(graph=model.graph, devices=[device], options=af.PlanOptions(jit=False, **options)) as session:
         session.run(model.initializer)
         found = [session.run([model.loss, model.train], model.feeds)[0].tobytes()]
         variables = device.allocator.statistics().live_bytes
@@ -212,7 +212,9 @@ async def _graph_runs(seed: int, devices: int, shuffled: bool, coalesce: bool, w
     made = random_graph(seed, 60, devices=devices)
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed) if shuffled else deque()
     on = [Tight(i) for i in range(devices)]
-    async with af.Session(graph=made.graph, devices=on, coalesce=coalesce, jit=False) as session:
+    async with af.Session(
+        graph=made.graph, devices=on, options=af.PlanOptions(coalesce=coalesce, jit=False)
+    ) as session:
         await session.run(made.initializer)
         for request, values in zip([*made.requests, Request(list(made.variables), {})], wanted, strict=True):
             got = await session.run(request.fetches, request.feeds, timeout=PATIENCE)
@@ -232,7 +234,9 @@ async def _program_runs(seed: int) -> int:
     program = random_program(seed)
     built = Built(program)
     device = Tight(0)
-    async with af.Session(graph=built.graph, devices=[device], coalesce=seed % 2 > 0, jit=False) as session:
+    async with af.Session(
+        graph=built.graph, devices=[device], options=af.PlanOptions(coalesce=seed % 2 > 0, jit=False)
+    ) as session:
         await session.run(built.initializer)
         for number in range(2):
             inputs = program.inputs(number)
@@ -274,11 +278,13 @@ def test_f74_wide_graphs_stay_within_what_they_were_promised(seed: int, monkeypa
         graph, x, y = wide(number)
         feeds = {x: np.linspace(-1, 1, 64, dtype=np.float32)}
         options: dict[str, Any] = {"coalesce": number % 2 > 0, "jit": False}
-        with blocking.Session(graph=graph, devices=[simulated()], lower_peak=True, **options) as session:
+        with blocking.Session(
+            graph=graph, devices=[simulated()], options=af.PlanOptions(lower_peak=True, **options)
+        ) as session:
             wanted = session.run(y, feeds)
         budget = promised * 3 // 4
         device = simulated(budget)
-        with blocking.Session(graph=graph, devices=[device], **options) as session:
+        with blocking.Session(graph=graph, devices=[device], options=af.PlanOptions(**options)) as session:
             session.run(x, feeds)
             try:
                 assert session.run(y, feeds).tobytes() == wanted.tobytes(), f"seed {number}"

@@ -23,7 +23,7 @@ from actorflow.cluster.worker.task_partition import TaskPartition, decode_partit
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.shape_rules import unchanged
-from actorflow.passes.compile import Options
+from actorflow.passes.options import PlanOptions
 from actorflow.passes.partition import partition
 from actorflow.placement.cost_model import Measurements
 from actorflow.placement.measuring import NodeMeasurement
@@ -194,7 +194,7 @@ def test_f43_a_transfer_is_as_urgent_as_what_it_is_for() -> None:
     assert sends == pytest.approx({"a": 9e-3, "b": 2e-3})
     assert found[HERE].ranks["a"] == pytest.approx(11e-3) and found[HERE].ranks["b"] == pytest.approx(4e-3)
     assert ranked(parts, made.nodes, records, Measurements(), links) is parts
-    part = TaskPartition(1, 1, found, (), (), (), Options())
+    part = TaskPartition(1, 1, found, (), (), (), PlanOptions())
     assert {d: dict(g.ranks) for d, g in decode_partition(encode_partition(part)).graphs.items()} == {
         d: dict(g.ranks) for d, g in found.items()
     }

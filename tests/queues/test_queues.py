@@ -256,7 +256,9 @@ async def test_an_error_elsewhere_in_the_step_wakes_the_waiter(graph: Graph) -> 
 async def test_f88_ten_thousand_blocked_dequeues_hold_no_thread(graph: Graph) -> None:
     queue = af.FIFOQueue(10, af.int32, [()])
     dequeue, close = queue.dequeue(), queue.close()
-    async with af.Session(max_inflight_steps=4, max_queued_steps=10_000, max_waiting_steps=10_000) as session:
+    async with af.Session(
+        limits=af.SessionLimits(max_inflight_steps=4, max_queued_steps=10_000, max_waiting_steps=10_000)
+    ) as session:
         await session.warmup(dequeue)
         before = threading.active_count()
         waiting = [start(session.run(dequeue)) for _ in range(10_000)]

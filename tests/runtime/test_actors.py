@@ -62,7 +62,7 @@ async def test_within_a_kernel_the_current_task_is_that_of_the_node(probe: Probe
         return value
 
     probe.does.update(a=note, b=note)
-    async with af.Session(coalesce=False) as session:
+    async with af.Session(options=af.PlanOptions(coalesce=False)) as session:
         assert await session.run(y, {x: 2.0}) == 2.0
         assert session.tasks() == []
     assert seen == [("first", True, "first"), ("second", True, "second")]
@@ -80,7 +80,7 @@ async def test_a_node_that_is_ready_is_seen_beside_the_one_that_runs(probe: Prob
         return value
 
     probe.does.update(one=note, two=note)
-    async with af.Session(coalesce=False, optimize=False) as session:
+    async with af.Session(options=af.PlanOptions(coalesce=False, optimize=False)) as session:
         await session.run(both, {x: 1.0})
     assert seen == [{"one": "runs", "two": "ready"}, {"two": "runs"}]
 
@@ -104,7 +104,7 @@ async def test_primitives_of_branches_and_loops_are_tasks(monkeypatch: pytest.Mo
     )
     x = af.placeholder(af.int32, [])
     end = af.while_loop(lambda i: i < 3, lambda i: af.cond(af.equal(i, 1), lambda: i + 1, lambda: i + 1), [x])
-    async with af.Session(coalesce=False) as session:
+    async with af.Session(options=af.PlanOptions(coalesce=False)) as session:
         assert await session.run(end, {x: 0}) == 3
     assert ran.keys() >= {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"}
 
@@ -122,7 +122,7 @@ async def test_what_waits_has_a_task_of_its_name(probe: Probe) -> None:
     with af.device("/cpu:1"):
         total = af.add(waits, 1.0, name="elsewhere")
     fill = queue.enqueue([x])
-    async with af.Session(coalesce=False, devices={"CPU": 2}) as session:
+    async with af.Session(options=af.PlanOptions(coalesce=False), devices={"CPU": 2}) as session:
         running = asyncio.create_task(session.run([taken, held, total], {x: np.ones(4)}), name="Task-run")
         await probe.arrived("gate").wait()
         await asyncio.to_thread(probe.held.wait, 30)
@@ -146,7 +146,7 @@ async def test_a_node_is_waited_for_and_not_cancelled(probe: Probe) -> None:
     """The cancellation of all tasks by asyncio as it ends does no harm."""
     x = af.placeholder(af.float32, [4])
     y = heavy_hold(x, name="held") * 2.0
-    async with af.Session(coalesce=False) as session:
+    async with af.Session(options=af.PlanOptions(coalesce=False)) as session:
         running = asyncio.create_task(session.run(y, {x: np.ones(4)}))
         await asyncio.to_thread(probe.held.wait, 30)
         (task,) = [task for task in asyncio.all_tasks() if task.get_name() == "held"]
@@ -162,7 +162,7 @@ async def test_a_step_that_is_stopped_leaves_no_task(probe: Probe) -> None:
     x = af.placeholder(af.float32, [4])
     queue = af.FIFOQueue(1, [af.float32], shapes=[[4]])
     total = probes.wait(x, tag="gate", name="waiting") + queue.dequeue(name="taking")
-    async with af.Session(coalesce=False) as session:
+    async with af.Session(options=af.PlanOptions(coalesce=False)) as session:
         with anyio.move_on_after(0.05) as scope:
             await session.run(total, {x: np.ones(4)})
         assert scope.cancelled_caught
@@ -194,5 +194,5 @@ async def test_a_cluster_says_where_its_tasks_are() -> None:
 
 
 def test_a_blocking_session_shows_them_too() -> None:
-    with blocking.Session(coalesce=False) as session:
+    with blocking.Session(options=af.PlanOptions(coalesce=False)) as session:
         assert session.tasks() == []

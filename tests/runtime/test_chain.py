@@ -106,7 +106,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def session_of(graph: af.Graph) -> af.Session:
     """A session in which each node stays itself."""
-    return af.Session(graph=graph, coalesce=False)
+    return af.Session(graph=graph, options=af.PlanOptions(coalesce=False))
 
 
 async def test_a_line_of_kernels_is_one_hop(graph: af.Graph, probe: Probe, hops: list[Any]) -> None:

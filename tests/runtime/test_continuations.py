@@ -61,7 +61,7 @@ async def until_waiting(count: int = 1) -> None:
 async def test_f88_the_result_goes_on_when_the_continuation_is_called(graph: af.Graph, coalesce: bool) -> None:
     x = af.placeholder(af.float32, [])
     y = goes_on(x + 1.0, how="now") * goes_on(x, how="later")
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         run = asyncio.ensure_future(session.run(y, {x: 2.0}, timeout=PATIENCE))
         await until_waiting()
         assert "waits in its asynchronous kernel" in session.pending() and not run.done()

@@ -46,7 +46,7 @@ async def test_f40_the_order_of_the_queue_changes_no_value(graph: af.Graph, queu
     for _ in range(200):
         values.append(rng.choice([af.add, af.subtract, af.maximum])(rng.choice(values[-9:]), rng.choice(values[-9:])))
     use(queue())
-    async with af.Session(graph=graph, coalesce=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         found = await session.run(values, {x: [1.0, 2.0, 3.0]})
     async with af.Session(graph=graph) as session:
         use(deque())
@@ -61,7 +61,7 @@ async def test_f19_ready_nodes_fire_in_any_order(graph: af.Graph, seed: int) -> 
     total = af.add(a, b, name="sum")
     product, difference = af.multiply(total, c, name="product"), af.subtract(total, d, name="difference")
     orders = set()
-    async with af.Session(graph=graph, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         use(Shuffled(seed))
         for _ in range(200):
             trace = af.Trace()
@@ -88,7 +88,7 @@ async def test_a_chain_needs_no_turn_of_the_loop_between_its_links(
             await asyncio.sleep(0)
             turns += 1
 
-    async with af.Session(graph=graph, coalesce=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         await session.run(y, {x: 0.0})
         other = asyncio.create_task(count())
         await asyncio.sleep(0)
@@ -107,7 +107,7 @@ async def test_a_long_step_leaves_turns_to_others(graph: af.Graph, monkeypatch: 
         y = y + 1.0
     turns = 0
 
-    async with af.Session(graph=graph, coalesce=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         running = asyncio.create_task(session.run(y, {x: 0.0}))
         while not running.done():
             await asyncio.sleep(0)
@@ -162,7 +162,7 @@ async def test_a_thousand_runs_at_once_start_in_order_and_look_seldom_whether_th
         assert await call(number) == number + 1
         order.append(number)
 
-    async with af.Session(graph=graph, max_queued_steps=1000) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_queued_steps=1000)) as session:
         call = await session.make_callable(y, [x])
         await call(0)
         dispatcher = Dispatcher.of(asyncio.get_running_loop())
@@ -218,7 +218,7 @@ async def test_node_tasks_are_tasks(graph: af.Graph, probe: Probe, monkeypatch: 
 
     probe.does["first"] = probe.does["second"] = look
     caller = asyncio.current_task()
-    async with af.Session(graph=graph, coalesce=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         for given in (5, 6):
             number.set(given)
             await session.run(y, {x: 1.0})

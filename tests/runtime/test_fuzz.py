@@ -96,7 +96,7 @@ async def actual(made: RandomGraph, setting: Setting, results: list[list[Any]]) 
     Dispatcher.of(loop).queue = setting.queue(made.seed)
     count = {"CPU": setting.devices}
     async with af.Session(
-        graph=made.graph, devices=count, coalesce=setting.coalesce, optimize=setting.optimize
+        graph=made.graph, devices=count, options=af.PlanOptions(coalesce=setting.coalesce, optimize=setting.optimize)
     ) as session:
         await session.run(made.initializer)
         for request in [*made.requests, Request(list(made.variables), {})]:

@@ -43,7 +43,10 @@ def regions(session: af.Session) -> list[Region]:
 
 async def both_ways(graph: af.Graph, fetches: Sequence[Any], feeds: Sequence[dict[Any, Any]]) -> list[list[Any]]:
     """The results of runs with regions, which are bit for bit those without."""
-    async with af.Session(graph=graph) as session, af.Session(graph=graph, coalesce=False) as plain:
+    async with (
+        af.Session(graph=graph) as session,
+        af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as plain,
+    ):
         for variable in graph.get_collection(af.GraphKeys.GLOBAL_VARIABLES):
             await session.run(variable.initializer)
             await plain.run(variable.initializer)
@@ -106,7 +109,7 @@ async def test_an_error_names_the_member_at_fault(graph: af.Graph, coalesce: boo
     sums = [x + 1.0, af.square(y)]
     bad = af.add(*sums, name="bad")
     after = af.negative(bad)
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         assert (await session.run(after, {x: [1.0, 2.0], y: [1.0, 2.0]})).tolist() == [-3.0, -7.0]
         for sizes in ((2, 3), (2, 3), (30, 40)):
             with pytest.raises(errors.InvalidArgumentError, match="made at") as caught:
@@ -203,6 +206,6 @@ async def test_a_fed_identity_of_a_constant_has_the_value_that_was_fed(graph: af
     a, passed = af.placeholder(af.float32, ()), af.identity(af.constant(1.0))
     with af.control_dependencies([passed.op]):
         result = a + passed * 3.0
-    async with af.Session(graph=graph, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         assert await session.run(result, {passed: 5.0, a: 2.0}) == 17.0
         assert await session.run(result, {a: 2.0}) == 5.0

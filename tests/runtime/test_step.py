@@ -255,7 +255,7 @@ async def test_f14_f17_f25_f26_a_thousand_random_graphs(batch: int, seed: int) -
         graph, made = random_dag(rng, rng.randint(2, 14), devices)
         fetches, fed = rng.sample(made, min(len(made), 3)), rng.sample(made, rng.choice((0, 0, 1, 2)))
         trace = af.Trace()
-        async with af.Session(graph=graph, devices={"CPU": devices}, optimize=False) as session:
+        async with af.Session(graph=graph, devices={"CPU": devices}, options=af.PlanOptions(optimize=False)) as session:
             await session.run(fetches, {t: 1.0 for t in fed}, trace=trace)
         where = f"seed {seed + number}\n{graph}"
         ran = [event for event in trace.events if event.op not in ("_Send", "_Recv")]
@@ -292,7 +292,7 @@ async def test_f26_a_fed_tensor_keeps_the_value_that_was_fed(graph: af.Graph, pr
     one, two = probes.two(x, tag="two")
     with af.control_dependencies([one, two]):
         s = af.add(one, two) + c + gate
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         found = await session.run([s, c, one, two, c.op], {x: 3.0, c: 100.0, one: 5.0})
         assert found == [106.0, 100.0, 5.0, -3.0, None]
         assert probe.ran == {"two": 1}
@@ -334,7 +334,7 @@ async def test_f77_the_untaken_side_does_not_run(
     with on(last):
         merged = merge([a, b])
     targets = [op for op in graph.get_operations() if op.type == "TestTarget"]
-    async with af.Session(graph=graph, coalesce=coalesce, devices={"CPU": devices}) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce), devices={"CPU": devices}) as session:
         found = await session.run([merged, always, *targets], {p: which}, timeout=PATIENCE)
         assert found[:2] == [6.0 if which else 2.0, 2.0]
         assert probe.ran == {"always": 1, **({"yes": 1, "yes, then": 1} if which else {"no": 1})}
@@ -351,7 +351,7 @@ async def test_f77_a_dead_node_does_not_write_or_wait(graph: af.Graph, probe: Pr
     updates = [v.assign_add(no, read_value=False), v.assign(yes * 2.0, read_value=False)]
     blocked = probes.wait(no, tag="gate")
     held = merge([blocked, yes])
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         await session.run(v.initializer)
         await session.run(updates, {p: True})
         assert await session.run(v) == 10.0
@@ -423,7 +423,9 @@ async def test_f77_deadness_of_random_graphs(number: int, probe: Probe) -> None:
     for coalesce in (True, False):
         Dispatcher.of(loop).queue = Shuffled(number)
         probe.ran.clear()
-        async with af.Session(graph=graph, devices={"CPU": 3}, coalesce=coalesce, optimize=False) as session:
+        async with af.Session(
+            graph=graph, devices={"CPU": 3}, options=af.PlanOptions(coalesce=coalesce, optimize=False)
+        ) as session:
             found = await session.run(lives, {p: True}, timeout=PATIENCE)
         for (tensor, alive), value in zip(values, found, strict=True):
             assert (value != -1e6) == alive, f"seed {number}, coalesce {coalesce}: {tensor}\n{graph}"
@@ -438,7 +440,7 @@ async def test_f77_deadness_of_random_graphs(number: int, probe: Probe) -> None:
 async def test_a_wrong_number_of_outputs_names_its_node(graph: af.Graph, coalesce: bool, count: int) -> None:
     x = af.placeholder(af.float32, [])
     made = outputs(x, count=count)[0] + 1.0
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         with pytest.raises(errors.OpError) as caught:
             await session.run(made, {x: 1.0})
         assert caught.value.node == "TestOutputs" and "made at" in str(caught.value)
@@ -450,7 +452,7 @@ async def test_a_wrong_number_of_outputs_names_its_node(graph: af.Graph, coalesc
 
 async def test_a_tuple_for_one_output_is_an_error(graph: af.Graph) -> None:
     made = af.negative(a_tuple(af.constant(1.0)))
-    async with af.Session(graph=graph, coalesce=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         with pytest.raises(errors.InternalError, match="returned 2 values, but the op has 1 output"):
             await session.run(made)
 
@@ -476,7 +478,7 @@ async def test_the_first_error_stops_the_step(graph: af.Graph, probe: Probe, coa
         raise ValueError("on purpose")
 
     probe.does["bad"] = fail
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         with pytest.raises(errors.InvalidArgumentError, match="on purpose") as caught:
             await session.run(after, {x: 1.0}, timeout=PATIENCE)
         assert caught.value.node == bad.op.name
@@ -535,7 +537,7 @@ async def test_a_deadline_says_what_had_not_finished(graph: af.Graph, probe: Pro
     blocked = probes.wait(x, tag="gate", name="blocked")
     with af.control_dependencies([af.constant(1.0)]):
         after = af.negative(blocked, name="after")
-    async with af.Session(graph=graph, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         await session.warmup(after, [x])
         running = asyncio.create_task(session.run(after, {x: 1.0}, timeout=1.0))
         await asyncio.wait_for(probe.arrived("gate").wait(), PATIENCE)
@@ -569,7 +571,7 @@ async def test_f88_ten_thousand_blocked_kernels_hold_no_thread(graph: af.Graph, 
     x = af.placeholder(af.float32, [])
     blocked = [probes.wait(x, tag="gate") for _ in range(10_000)]
     total = af.add_n(blocked)
-    async with af.Session(graph=graph, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         await session.warmup(total, [x])
         threads = threading.active_count()
         running = asyncio.create_task(session.run(total, {x: 1.0}, timeout=PATIENCE))
@@ -585,7 +587,7 @@ async def test_f88_ten_thousand_blocked_kernels_hold_no_thread(graph: af.Graph, 
 async def test_f88_blocked_steps_take_no_place(graph: af.Graph, probe: Probe) -> None:
     x = af.placeholder(af.float32, [])
     blocked, quick = probes.wait(x, tag="gate") + 1.0, x * 2.0
-    async with af.Session(graph=graph, max_inflight_steps=2, max_queued_steps=100) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=2, max_queued_steps=100)) as session:
         running = [asyncio.create_task(session.run(blocked, {x: float(i)}, timeout=PATIENCE)) for i in range(80)]
         await until(lambda: probe.ran["gate"] == 80)
         assert session.statistics().inflight == 0 and session.statistics().queued == 0
@@ -598,7 +600,7 @@ async def test_f88_blocked_steps_take_no_place(graph: af.Graph, probe: Probe) ->
 async def test_f88_a_stopped_step_wakes_its_kernels(graph: af.Graph, probe: Probe) -> None:
     x = af.placeholder(af.float32, [])
     blocked = af.add_n([probes.wait(x, tag="gate") for _ in range(1000)])
-    async with af.Session(graph=graph, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(optimize=False)) as session:
         mine = asyncio.all_tasks()
         running = asyncio.create_task(session.run(blocked, {x: 1.0}))
         await until(lambda: probe.ran["gate"] == 1000)

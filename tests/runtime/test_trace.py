@@ -81,6 +81,6 @@ async def test_f96_steps_that_nobody_traces_note_nothing(graph: af.Graph, monkey
     kinds = set()
     fire = ExecutorState.fire
     monkeypatch.setattr(ExecutorState, "fire", lambda part, index: (kinds.add(type(part)), fire(part, index))[1])
-    async with af.Session(graph=graph, coalesce=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         await session.run(af.exp(af.placeholder(af.float32, [], name="x")), {"x:0": 1.0})
     assert kinds == {ActorExecutorState}

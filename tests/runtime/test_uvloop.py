@@ -52,7 +52,7 @@ def test_f22_runs_give_their_values(graph: af.Graph, coalesce: bool) -> None:
         chain = chain + 1.0
 
     async def main() -> None:
-        async with af.Session(graph=graph, coalesce=coalesce) as session:
+        async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
             assert await session.run(total, {a: 3, b: 4.5}) == 7.5
             np.testing.assert_array_equal(await session.run(total, {a: [1, 3], b: [2, 4]}), [3, 7])
             assert await session.run(chain, {a: 0, b: 0}) == 2000.0
@@ -85,7 +85,9 @@ def test_f48_tensors_cross_devices(graph: af.Graph, coalesce: bool) -> None:
         z = y + 1.0
 
     async def main() -> None:
-        async with af.Session(graph=graph, devices={"CPU": 1, "SIM": 1}, coalesce=coalesce) as session:
+        async with af.Session(
+            graph=graph, devices={"CPU": 1, "SIM": 1}, options=af.PlanOptions(coalesce=coalesce)
+        ) as session:
             assert await session.run(z, {x: 3.0}) == 7.0
 
     run(main)
@@ -130,7 +132,7 @@ def test_f65_a_cancelled_run_ends_and_the_session_goes_on(graph: af.Graph, probe
     waits, after = probes.wait(x, tag="gate"), probes.log(probes.wait(x, tag="gate"), tag="after")
 
     async def main() -> None:
-        async with af.Session(graph=graph, coalesce=coalesce) as session:
+        async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
             task = asyncio.create_task(session.run([waits, after], {x: 2.0}))
             await probe.arrived("gate").wait()
             task.cancel()

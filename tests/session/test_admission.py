@@ -178,7 +178,7 @@ class Busy:
         self.x = af.placeholder(af.float32, [])
         self.quick = [probes.log(self.x, tag=str(i)) for i in range(5)]
         self.held = probes.hold(self.x)
-        self.session = af.Session(graph=graph, max_inflight_steps=1, **options)
+        self.session = af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1, **options))
 
     async def __aenter__(self) -> Busy:
         self.holder = asyncio.create_task(self.session.run(self.held, {self.x: 9}))
@@ -257,7 +257,7 @@ async def test_a_timeout_holds_in_the_queue_too(graph: af.Graph, probe: probes.P
 
 async def test_a_bad_feed_takes_no_place(graph: af.Graph, probe: probes.Probe) -> None:
     x = af.placeholder(af.float32, [])
-    async with af.Session(graph=graph, max_inflight_steps=1, max_queued_steps=0) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1, max_queued_steps=0)) as session:
         for _ in range(5):
             with pytest.raises(errors.InvalidArgumentError):
                 await session.run(x, {x: "no"})
@@ -273,7 +273,7 @@ def test_steps_that_wait_outside_take_no_place(probe: probes.Probe) -> None:
         napping = probes.nap(af.constant(1.0), seconds=1.0)
 
     async def main() -> None:
-        async with af.Session(graph=graph, max_inflight_steps=2) as session:
+        async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=2)) as session:
             assert await asyncio.gather(*(session.run(napping) for _ in range(100))) == [1.0] * 100
             statistics = session.statistics()
             assert (statistics.inflight, statistics.queued, statistics.steps) == (0, 0, 100)
@@ -295,7 +295,7 @@ async def test_blocking_functions_keep_their_place(graph: af.Graph) -> None:
         return np.float32(1)
 
     made = af.py_func(block, [], af.float32)
-    async with af.Session(graph=graph, max_inflight_steps=2, max_queued_steps=3) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=2, max_queued_steps=3)) as session:
         await session.warmup(made)
         before = threading.active_count()
         runs = [asyncio.create_task(session.run(made)) for _ in range(300)]
@@ -320,7 +320,7 @@ async def test_asynchronous_functions_give_their_place_up(graph: af.Graph) -> No
         return np.float32(1)
 
     waits = [af.py_func(f, [], af.float32) for f in (later, lambda: later())]  # the second one is called on a thread
-    async with af.Session(graph=graph, max_inflight_steps=1) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1)) as session:
         runs = [asyncio.create_task(session.run(waits[i % 2])) for i in range(20)]
         while session.statistics().waiting < 20:
             await turns(1)
@@ -335,7 +335,9 @@ async def test_one_that_would_wait_beyond_the_limit_is_stopped(graph: af.Graph) 
     queue = af.FIFOQueue(6000, [af.int32], shapes=[()], name="lines")
     dequeue = queue.dequeue(name="take")
     fill = queue.enqueue_many([np.arange(100, dtype=np.int32)])
-    async with af.Session(graph=graph, max_inflight_steps=4, max_queued_steps=1000, max_waiting_steps=100) as session:
+    async with af.Session(
+        graph=graph, limits=af.SessionLimits(max_inflight_steps=4, max_queued_steps=1000, max_waiting_steps=100)
+    ) as session:
         await session.warmup(dequeue)
         runs = [asyncio.create_task(session.run(dequeue)) for _ in range(1000)]
         done: set[asyncio.Task[Any]] = set()
@@ -398,7 +400,7 @@ async def test_steps_that_wait_on_a_cluster_give_their_places_up(graph: af.Graph
         fetch = taken + 1
     async with (
         servers({"ps": 1, "worker": 1}) as found,
-        af.Session(found[1].target, graph, max_inflight_steps=16) as session,
+        af.Session(found[1].target, graph, limits=af.SessionLimits(max_inflight_steps=16)) as session,
     ):
         await session.warmup(fetch)
         runs = [asyncio.create_task(session.run(fetch)) for _ in range(300)]
@@ -418,8 +420,8 @@ async def test_waits_on_a_cluster_are_bounded(graph: af.Graph) -> None:
     x = af.placeholder(af.int32, [])
     enqueue, dequeue = queue.enqueue(x), queue.dequeue(name="take")
     async with servers({"worker": 1}) as found:
-        limits = {"max_inflight_steps": 4, "max_waiting_steps": 10}
-        async with af.Session(found[0].target, graph, **limits) as session:
+        limits = af.SessionLimits(max_inflight_steps=4, max_waiting_steps=10)
+        async with af.Session(found[0].target, graph, limits=limits) as session:
             await session.warmup(dequeue)
             runs = [asyncio.create_task(session.run(dequeue)) for _ in range(50)]
             done: set[asyncio.Task[Any]] = set()
@@ -440,8 +442,8 @@ async def test_steps_that_are_at_work_on_a_cluster_keep_their_places(graph: af.G
     x = af.placeholder(af.float32, [])
     held, quick = probes.hold(x), probes.log(x, tag="quick")
     async with servers({"worker": 1}) as found:
-        limits = {"max_inflight_steps": 1, "max_queued_steps": 1}
-        async with af.Session(found[0].target, graph, **limits) as session:
+        limits = af.SessionLimits(max_inflight_steps=1, max_queued_steps=1)
+        async with af.Session(found[0].target, graph, limits=limits) as session:
             holder = asyncio.create_task(session.run(held, {x: 9}))
             await asyncio.to_thread(probe.held.wait, 30)
             queued = asyncio.create_task(session.run(quick, {x: 1}))
@@ -468,7 +470,7 @@ async def test_parts_that_only_wait_give_their_places_up(where: str, graph: af.G
         other = later * 2
     async with servers({"worker": 2}, "local") as cluster:
         target = "" if where == "here" else cluster[0].target
-        async with af.Session(target, graph, max_inflight_steps=2) as session:
+        async with af.Session(target, graph, limits=af.SessionLimits(max_inflight_steps=2)) as session:
             handles = [await session.partial_run_setup([taken, other], [x, later]) for _ in range(6)]
             parts = [asyncio.create_task(session.partial_run(one, taken, {x: 1})) for one in handles]
             for _ in range(6):
@@ -486,7 +488,9 @@ async def test_a_part_that_would_wait_beyond_the_limit_is_refused(remote: bool, 
     other = af.constant(1)
     async with servers({"worker": 1}, "local") as cluster:
         target = cluster[0].target if remote else ""
-        async with af.Session(target, graph, max_inflight_steps=1, max_waiting_steps=2) as session:
+        async with af.Session(
+            target, graph, limits=af.SessionLimits(max_inflight_steps=1, max_waiting_steps=2)
+        ) as session:
             handles = [await session.partial_run_setup([taken], []) for _ in range(3)]
             parts = [asyncio.create_task(session.partial_run(one, taken)) for one in handles]
             turn = asyncio.create_task(session.run(other))
@@ -507,7 +511,7 @@ async def test_two_parts_of_one_step_wait_and_one_goes_on(graph: af.Graph) -> No
     one, two = (af.FIFOQueue(10, [af.int32], [[]], name=name) for name in ("one", "two"))
     takes = [one.dequeue(), two.dequeue()]
     fills = [one.enqueue(1), two.enqueue(2)]
-    async with af.Session(graph=graph, max_inflight_steps=2) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=2)) as session:
         handle = await session.partial_run_setup(takes, [])
         parts = [asyncio.create_task(session.partial_run(handle, take)) for take in takes]
         while session.statistics().waiting < 2:

@@ -207,7 +207,7 @@ async def test_the_lifespan_owns_a_session() -> None:
     async def start(session: af.Session) -> None:
         begun.append(await session.run(v.initializer))
 
-    async with asgi.lifespan(v.graph, start=start, max_inflight_steps=3)(None) as state:
+    async with asgi.lifespan(v.graph, start=start, limits=af.SessionLimits(max_inflight_steps=3))(None) as state:
         session = state["session"]
         assert begun == [None] and await session.run(v) == 2.0
     with pytest.raises(errors.FailedPreconditionError, match="closed"):
@@ -366,7 +366,7 @@ async def test_what_a_client_sees_of_errors(probe: Probe) -> None:
 
 
 async def test_overload_is_429_and_says_when_to_come_again(probe: Probe) -> None:
-    app = make_app(probe, max_inflight_steps=1, max_queued_steps=1)
+    app = make_app(probe, limits=af.SessionLimits(max_inflight_steps=1, max_queued_steps=1))
     with af.get_default_graph().as_default():
         busy = hold(af.constant(np.float32(1.0)))
     with anyio.fail_after(PATIENCE):

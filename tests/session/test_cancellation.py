@@ -126,7 +126,9 @@ async def test_ten_thousand_cancellations_leave_nothing_behind(
     gate = probe.gate("gate")
 
     async with af.Session(
-        graph=graph, coalesce=kind in ("coalesced", "asynchronous"), max_inflight_steps=24
+        graph=graph,
+        options=af.PlanOptions(coalesce=kind in ("coalesced", "asynchronous")),
+        limits=af.SessionLimits(max_inflight_steps=24),
     ) as session:
 
         async def batch(ways: list[tuple[str, float]], open_after: float) -> Counter[str]:
@@ -191,7 +193,7 @@ async def test_a_run_cancelled_in_the_queue_never_starts(graph: Graph, probe: Pr
     """A run that holds the thread takes the one place."""
     x = af.placeholder(af.float32, [2])
     first, second = probes.hold(x, tag="first"), probes.log(x, tag="second")
-    async with af.Session(graph=graph, max_inflight_steps=1) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1)) as session:
         running = asyncio.create_task(session.run(first, {x: [1.0, 2.0]}))
         await until(probe.held.is_set)
         waiting = asyncio.create_task(session.run(second, {x: [1.0, 2.0]}))
@@ -246,7 +248,7 @@ async def test_cancelling_twice_still_waits_for_the_step(graph: Graph, probe: Pr
 async def test_closing_the_session_cancels_its_steps(graph: Graph, probe: Probe, coalesce: bool) -> None:
     x = af.placeholder(af.float32)
     after = probes.log(probes.wait(x * 2.0, tag="gate"), tag="after")
-    session = af.Session(graph=graph, coalesce=coalesce)
+    session = af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce))
     runs = [asyncio.create_task(session.run(after, {x: float(i)})) for i in range(20)]
     await until(lambda: probe.ran["gate"] == 20)
     await asyncio.wait_for(session.close(), PATIENCE)
@@ -261,7 +263,7 @@ async def test_closing_the_session_cancels_its_steps(graph: Graph, probe: Probe,
 async def test_closing_refuses_what_waits_for_its_turn(graph: Graph, probe: Probe) -> None:
     x = af.placeholder(af.float32, [2])
     held = probes.hold(x)
-    session = af.Session(graph=graph, max_inflight_steps=1)
+    session = af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1))
     runs = [asyncio.create_task(session.run(held, {x: [1.0, 2.0]})) for _ in range(5)]
     await until(lambda: probe.held.is_set() and session.statistics().queued == 4)
     closing = asyncio.create_task(session.close())
@@ -354,7 +356,7 @@ async def test_an_interrupt_in_a_kernel_comes_out_of_run(
     def interrupt(value: Any) -> Any:
         raise error
 
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         probe.does["raises"] = interrupt
         with pytest.raises(error):
             await session.run(y, {x: [1.0, 2.0]})

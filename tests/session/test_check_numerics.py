@@ -1,4 +1,4 @@
-"""`Session(check_numerics=True)`: which node made the first NaN or infinity."""
+"""`Session(options=af.PlanOptions(check_numerics=True))`: which node made the first NaN or infinity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def here(offset: int = 0) -> Where:
 
 async def failure(fetches: Any, feeds: Any = None, *before: Any, target: str = "") -> errors.InvalidArgumentError:
     """The error of a run with the setting. Without it the run gives something that is not finite."""
-    async with af.Session(target, check_numerics=True) as session:
+    async with af.Session(target, options=af.PlanOptions(check_numerics=True)) as session:
         for one in before:
             await session.run(one)
         with pytest.raises(errors.InvalidArgumentError) as caught:
@@ -53,7 +53,7 @@ async def test_the_first_node_is_named_and_not_what_follows_it() -> None:
 async def test_without_it_nothing_is_said_and_a_finite_run_is_the_same() -> None:
     x = af.placeholder(af.float32, [None])
     y = af.log(x) * 2.0
-    async with af.Session() as plain, af.Session(check_numerics=True) as session:
+    async with af.Session() as plain, af.Session(options=af.PlanOptions(check_numerics=True)) as session:
         assert np.isnan(await plain.run(y, {x: [-1.0]}))
         assert await session.run(y, {x: [2.0]}) == await plain.run(y, {x: [2.0]})
 
@@ -107,7 +107,7 @@ async def test_what_only_brings_one_in_is_not_named() -> None:
     fill = queue.enqueue([x])
     mask = af.constant([-np.inf])
     total = (x + 1.0) + v + queue.dequeue() + af.maximum(mask, x)
-    async with af.Session(check_numerics=True) as session:
+    async with af.Session(options=af.PlanOptions(check_numerics=True)) as session:
         await session.run(v.initializer)
         await session.run(fill, {x: [np.inf]})
         assert np.isnan(await session.run(total, {x: [np.nan]}))
@@ -127,7 +127,7 @@ async def test_an_update_that_overflows(optimizer: str) -> None:
     line = here(-1)
     init = af.global_variables_initializer()
     runs: Any = [init] if optimizer != "Adam" else [init, *[train] * 3]
-    async with af.Session(check_numerics=True) as session:
+    async with af.Session(options=af.PlanOptions(check_numerics=True)) as session:
         for one in runs:
             await session.run(one)
         with pytest.raises(errors.InvalidArgumentError) as caught:
@@ -153,7 +153,7 @@ async def test_on_a_cluster() -> None:
 def test_blocking() -> None:
     x = af.placeholder(af.float32, [])
     y = af.sqrt(x)
-    with blocking.Session(check_numerics=True) as session:
+    with blocking.Session(options=af.PlanOptions(check_numerics=True)) as session:
         assert session.run(y, {x: 4.0}) == 2.0
         with pytest.raises(errors.InvalidArgumentError, match="Sqrt gave 1 NaN in output 0"):
             session.run(y, {x: -1.0})
@@ -164,7 +164,7 @@ def test_a_plan_without_it_has_the_kernels_themselves() -> None:
     y = af.sqrt(x)
     names = []
     for check in (False, True):
-        with blocking.Session(check_numerics=check, coalesce=False, optimize=False) as session:
+        with blocking.Session(options=af.PlanOptions(check_numerics=check, coalesce=False, optimize=False)) as session:
             session.run(y, {x: [1.0, 2.0, 3.0]})
             (compiled,) = session._session._engine.planner._plans.values()  # type: ignore[union-attr]
             (node,) = [n for plan in compiled.plans for n in plan.nodes if n.node.op == "Sqrt"]

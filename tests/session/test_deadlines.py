@@ -86,9 +86,12 @@ def test_a_run_that_waits_for_its_turn_says_so(graph: af.Graph, way: Way, remote
 
     async def main() -> str:
         if not remote:
-            async with af.Session(graph=graph, max_inflight_steps=1) as session:
+            async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1)) as session:
                 return await runs(session)
-        async with servers({"worker": 1}) as found, af.Session(found[0].target, graph, max_inflight_steps=1) as session:
+        async with (
+            servers({"worker": 1}) as found,
+            af.Session(found[0].target, graph, limits=af.SessionLimits(max_inflight_steps=1)) as session,
+        ):
             return await runs(session)
 
     report, _ = virtual.run(main)
@@ -236,7 +239,9 @@ async def test_what_a_cancelled_run_waited_for_is_in_the_log(
     take = af.FIFOQueue(2, [af.float32], shapes=[()]).dequeue(name="take")
     async with servers({"worker": 1}, "local") as cluster, AsyncExitStack() as stack:
         target = cluster[0].target if remote else ""
-        session = await stack.enter_async_context(af.Session(target, graph, max_inflight_steps=1))
+        session = await stack.enter_async_context(
+            af.Session(target, graph, limits=af.SessionLimits(max_inflight_steps=1))
+        )
         if how == "run":
             awaited = session.run(take)
         elif how == "callable":

@@ -111,7 +111,10 @@ async def test_random_reads_and_writes_give_what_variables_give(graph: af.Graph,
     fetches = [first, af.nn.relu(af.matmul(first, variables[1])), af.matmul(x, variables[1] + variables[2])]
     given, froze = af.placeholder(af.float32, [4, 4]), False
     writes = [w.assign(given) for w in variables] + [w.assign_add(given) for w in variables]
-    async with af.Session(graph=graph) as session, af.Session(graph=graph, freeze=False) as plain:
+    async with (
+        af.Session(graph=graph) as session,
+        af.Session(graph=graph, options=af.PlanOptions(freeze=False)) as plain,
+    ):
         for each in (session, plain):
             await each.run(af.global_variables_initializer())
         for _ in range(30):
@@ -247,7 +250,7 @@ async def test_parts_of_several_devices_are_frozen(graph: af.Graph, lossy: bool)
     with af.device("/device:CPU:1"):
         v = af.Variable(np.ones((2, 2), np.float32))
         z = af.matmul(y, v)
-    async with af.Session(graph=graph, devices={"CPU": 2}, lossy=lossy) as session:
+    async with af.Session(graph=graph, devices={"CPU": 2}, options=af.PlanOptions(lossy=lossy)) as session:
         await session.run(af.global_variables_initializer())
         np.testing.assert_array_equal(await frozen(session, z, {x: ONES}), np.full((2, 2), 6.0))
         await session.run(v.assign(np.full((2, 2), 2.0, np.float32)))
@@ -324,7 +327,14 @@ async def test_variables_of_a_named_container_stay(graph: af.Graph) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"freeze": False}, {"optimize": False}, {"coalesce": False}, {"lower_peak": True}, {"memory_budget": 128}],
+    [
+        {"options": af.PlanOptions(freeze=False)},
+        {"options": af.PlanOptions(optimize=False)},
+        {"options": af.PlanOptions(fuse=False)},
+        {"options": af.PlanOptions(coalesce=False)},
+        {"options": af.PlanOptions(lower_peak=True)},
+        {"limits": af.SessionLimits(memory_budget=128)},
+    ],
     ids=str,
 )
 async def test_a_session_can_do_without(graph: af.Graph, layer: Layer, options: dict[str, Any]) -> None:

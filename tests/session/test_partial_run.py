@@ -27,7 +27,7 @@ class Example:
 @pytest.mark.parametrize("coalesce", [True, False])
 async def test_a_step_in_two_parts(graph: af.Graph, probe: probes.Probe, coalesce: bool) -> None:
     e = Example()
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         for _ in range(3):
             probe.ran.clear()
             handle = await session.partial_run_setup([e.early, e.late], e.feeds)
@@ -77,7 +77,7 @@ async def test_all_in_one_part(graph: af.Graph) -> None:
 
 async def test_no_feeds_at_all(graph: af.Graph) -> None:
     x = af.constant(1.0) + 1.0
-    async with af.Session(graph=graph, max_inflight_steps=1) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1)) as session:
         handle = await session.partial_run_setup([x])
         assert await session.partial_run(handle, x) == 2.0
         assert session.statistics().inflight == 0 and session.pending() == "no step is in flight"
@@ -218,7 +218,7 @@ async def test_many_at_once(graph: af.Graph, seed: int) -> None:
 
 async def test_between_its_parts_it_takes_no_place(graph: af.Graph, probe: probes.Probe) -> None:
     e = Example()
-    async with af.Session(graph=graph, max_inflight_steps=1, max_queued_steps=0) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1, max_queued_steps=0)) as session:
         handles = [await session.partial_run_setup([e.early, e.late], e.feeds) for _ in range(5)]
         assert session.statistics().inflight == 0
         assert await session.run(e.early, {e.a: 1, e.b: 1}) == 2.0
@@ -292,7 +292,7 @@ async def test_a_target_does_not_wait_for_other_parts_of_the_step(graph: af.Grap
     waiting = queue.dequeue() + later
     count = af.Variable(0.0)
     target = count.assign_add(1.0, read_value=False)
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         await session.run(count.initializer)
         handle = await session.partial_run_setup([waiting, target], [later])
         await session.partial_run(handle, target)

@@ -315,7 +315,7 @@ async def test_bad_sessions(graph: af.Graph) -> None:
     with pytest.raises(ValueError, match="at least one device"):
         af.Session(devices={"CPU": 0})
     with pytest.raises(ValueError, match="max_inflight_steps"):
-        af.Session(max_inflight_steps=0)
+        af.Session(limits=af.SessionLimits(max_inflight_steps=0))
 
 
 # ---- fetches
@@ -452,7 +452,7 @@ async def test_a_feed_beats_folding_and_merging(graph: af.Graph, optimize: bool)
     twin = a + b
     other = b + a
     ends = [t * 10.0 for t in (total, twin, other)]
-    async with af.Session(graph=graph, optimize=optimize) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(optimize=optimize)) as session:
         assert await session.run(ends) == [30.0, 30.0, 30.0]
         assert await session.run(ends, {total: 5}) == [50.0, 30.0, 30.0]
         assert await session.run(ends, {a: 5}) == [70.0, 70.0, 70.0]
@@ -685,7 +685,7 @@ async def test_f26_exactly_the_needed_nodes_run(seed: int, probe: probes.Probe, 
             if op.type == "TestLog":
                 expected.add(op.get_attr("tag"))
             stack += [t.op for t in op.inputs if t not in fed] + list(op.control_inputs)
-        async with af.Session(graph=graph, coalesce=coalesce) as session:
+        async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
             probe.ran.clear()
             await session.run(fetches, fed)
         assert probe.ran == dict.fromkeys(expected, 1), f"trial {trial} of seed {seed}:\n{graph}"
@@ -888,7 +888,7 @@ async def test_a_closed_session(graph: af.Graph) -> None:
 async def test_closing_stops_what_runs_and_what_waits(graph: af.Graph, probe: probes.Probe) -> None:
     held = probes.hold(af.constant(1.0))
     gated = probes.wait(af.constant(1.0), tag="gate")
-    session = af.Session(graph=graph, max_inflight_steps=1)
+    session = af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1))
     waiting = asyncio.create_task(session.run(gated))
     await probe.arrived("gate").wait()
     running = asyncio.create_task(session.run(held))
@@ -964,7 +964,7 @@ async def test_sessions_on_one_loop_are_apart(graph: af.Graph) -> None:
 def test_a_session_belongs_to_its_loop(probe: probes.Probe) -> None:
     graph = af.Graph()
     gated, x = slow(graph)
-    session = af.Session(graph=graph, max_inflight_steps=1)
+    session = af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=1))
 
     async def first() -> None:
         assert await session.run(x) == 1.0

@@ -100,7 +100,7 @@ def test_f31_f35_sessions_on_threads_lose_no_update(
 
     def work() -> None:
         mine = shared()
-        with mine.session(coalesce=coalesce) as session:
+        with mine.session(options=af.PlanOptions(coalesce=coalesce)) as session:
             for i in range(100):
                 session.run(mine.add)
                 if i % 5 == 0:  # a snapshot that is held while others write

@@ -17,7 +17,10 @@ Run: TypeAlias = "Callable[..., Any]"
 @pytest.fixture(params=[True, False], ids=["coalesced", "plain"])
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """`run(fetches, feeds)`, of the default graph; variables keep their values between runs."""
-    with af.Graph().as_default() as graph, blocking.Session(graph=graph, coalesce=request.param) as session:
+    with (
+        af.Graph().as_default() as graph,
+        blocking.Session(graph=graph, options=af.PlanOptions(coalesce=request.param)) as session,
+    ):
         yield lambda fetches, feeds=None, timeout=PATIENCE, trace=None: session.run(
             fetches, feeds, timeout=timeout, trace=trace
         )

@@ -28,7 +28,7 @@ async def test_a_section_makes_read_and_write_one() -> None:
         v = af.Variable(0)
         section = af.CriticalSection()
         add = section.execute(lambda: counting(v))
-    async with af.Session(graph=graph, max_inflight_steps=64) as session:
+    async with af.Session(graph=graph, limits=af.SessionLimits(max_inflight_steps=64)) as session:
         await session.run(v.initializer)
         results = await asyncio.gather(*(session.run(add) for _ in range(50)))
         assert sorted(int(r) for r in results) == list(range(1, 51))

@@ -133,7 +133,7 @@ async def test_f07_memory_returns_to_what_it_was(graph: Graph, lane: str) -> Non
         y = af.tanh(y * v) + x
     total = af.reduce_sum(y)
     big = np.linspace(0.0, 1.0, LARGE, dtype=np.float32)
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(v.initializer)
         await session.run(total, {x: big})
         baseline = memory(session).live_bytes
@@ -166,7 +166,7 @@ async def test_f07_an_intermediate_dies_at_its_last_use(graph: Graph, probe: Pro
         probe.does[f"big{i}"] = watch
     end = probes.log(af.reduce_sum(y), tag="end")
     probe.does["end"] = look
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         _, peak = await peak_of(session, end, {x: np.zeros(LARGE, np.float32)})
         assert len(seen) == 20 and alive_at_the_end == [0]
         assert peak <= 2 * MIB, f"a chain of 20 tensors of 1 MiB had {peak:,} bytes live"
@@ -210,7 +210,7 @@ async def test_f07_failed_cancelled_and_late_steps_free_their_tensors(graph: Gra
         raise ValueError("on purpose")
 
     probe.does["fails"] = fail
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         baseline = memory(session).live_bytes
         with contextlib.suppress(errors.InvalidArgumentError):
             await session.run(failing, feeds)
@@ -259,7 +259,7 @@ async def test_the_first_of_several_outputs_is_in_a_buffer_that_is_reused(graph:
     x = af.placeholder(af.float32, [LARGE])
     total = af.reduce_sum(two_outputs(two_outputs(x)[0])[0])
     feeds = {x: np.ones(LARGE, np.float32)}
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         assert await session.run(total, feeds) == 3 * LARGE
         first = memory(session)
         for _ in range(10):
@@ -273,7 +273,7 @@ async def test_a_budget_counts_the_first_of_several_outputs(graph: Graph) -> Non
     x = af.placeholder(af.float32, [LARGE])
     both = two_outputs(x)
     for budget, fits in ((4 * LARGE + 4096, True), (4 * LARGE - 4096, False)):
-        async with af.Session(graph=graph, memory_budget=budget) as session:
+        async with af.Session(graph=graph, limits=af.SessionLimits(memory_budget=budget)) as session:
             if fits:
                 assert (await session.run(both[1], {x: np.ones(LARGE, np.float32)})) == 1
             else:
@@ -290,7 +290,7 @@ async def test_f15_control_edges_that_serialise_a_wide_graph_lower_its_peak(grap
         with graph.control_dependencies(narrow[-1:]):
             narrow.append(af.reduce_sum(af.reverse(x * float(i), [0])))
     feeds = {x: np.linspace(0.0, 1.0, LARGE, dtype=np.float32)}
-    async with af.Session(graph=graph, coalesce=False, optimize=False) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False, optimize=False)) as session:
         values, peak = await peak_of(session, wide, feeds)
         paced, paced_peak = await peak_of(session, narrow, feeds)
     assert [v.tobytes() for v in values] == [v.tobytes() for v in paced]
@@ -303,7 +303,11 @@ async def test_an_op_over_the_budget_is_refused_before_its_kernel_runs(graph: Gr
     logged = af.reduce_sum(probes.log(x, tag="kernel"))
     computed = af.reduce_sum(af.sqrt(x + 1.0))
     small, large = np.ones(1000, np.float32), np.ones(LARGE, np.float32)
-    async with af.Session(graph=graph, memory_budget=MIB // 2, coalesce=lane == "coalesced") as session:
+    async with af.Session(
+        graph=graph,
+        limits=af.SessionLimits(memory_budget=MIB // 2),
+        options=af.PlanOptions(coalesce=lane == "coalesced"),
+    ) as session:
         assert await session.run(logged, {x: small}) == 1000.0
         assert probe.ran["kernel"] == 1
         for fetch in (logged, computed, [logged, computed]):
@@ -339,7 +343,7 @@ async def test_f27_sixteen_loops_of_a_thousand_additions_make_sixteen_thousand(g
 async def test_f27_each_addition_gives_the_sum_after_itself(graph: Graph, lane: str) -> None:
     v = af.Variable(np.zeros(100, np.int64))
     add = v.assign_add(np.ones(100, np.int64))
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(v.initializer)
         sums = await asyncio.gather(*[session.run(add) for _ in range(300)])
     assert all((s == s[0]).all() for s in sums)
@@ -356,7 +360,7 @@ async def test_f31_two_additions_that_race_lose_nothing(graph: Graph, lane: str,
     with graph.control_dependencies(adds):
         after = v.read_value()
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed)
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(v.initializer)
         for trial in range(1000):
             x, p, q = (float(rng.randrange(1000)) for _ in range(3))
@@ -370,7 +374,7 @@ async def test_f31_additions_of_concurrent_runs_lose_nothing(graph: Graph, lane:
     v = af.Variable(np.zeros(size, np.float32))
     adds = [v.assign_add(np.full(size, by, np.float32), read_value=False) for by in (1.0, 100.0)]
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed)
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(v.initializer)
         for batch in range(1, 11):
             both = adds * 50
@@ -388,7 +392,7 @@ async def test_f31_an_update_on_the_thread_is_atomic_to_those_on_the_loop(
     v, w = af.Variable(np.zeros(100, np.float32)), af.Variable(np.zeros(100, np.float32))
     slow = held_add(v, by=1000.0)
     add, other = v.assign_add(np.ones(100, np.float32), read_value=False), w.assign_add(np.ones(100, np.float32))
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         await session.run([v.initializer, w.initializer])
         held = await session.run(v)
         slowly = asyncio.create_task(session.run(slow))
@@ -478,7 +482,7 @@ async def test_f33_a_read_after_a_write_sees_it_ten_thousand_times(graph: Graph,
     with graph.control_dependencies([write]):
         read = v.read_value()
     Dispatcher.of(asyncio.get_running_loop()).queue = Shuffled(seed)
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         call = await session.make_callable(read, [a, b])
         for i in range(10_000 if lane != "thread" else 500):
             assert await call(-1.0, float(i)) == float(i)
@@ -492,7 +496,7 @@ async def test_f33_a_read_before_a_write_keeps_what_it_saw(graph: Graph, lane: s
         write = v.assign(fed, read_value=False)
     with graph.control_dependencies([write]):
         late, after = before + 0.0, v.read_value()
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(v.initializer)
         for i in range(200):
             values = await session.run([before, late, after], {fed: np.full(100, i + 1.0, np.float32)})
@@ -513,7 +517,7 @@ async def test_f30_snapshots_never_change_while_they_are_held(graph: Graph, lane
     ]
     reads = [v.read_value(), af.transpose(v.read_value()), v.read_value()[3], af.reshape(v.read_value(), [-1])]
     held: list[tuple[Any, bytes]] = []
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(v.initializer)
         for _ in range(200):
             asked = rng.choice(reads)
@@ -543,7 +547,7 @@ async def test_f30_a_training_step_copies_no_weights(graph: Graph, lane: str, se
     loss = af.reduce_mean(af.square(layer - labels))
     train = af.train.GradientDescentOptimizer(0.1).minimize(loss)
     feeds = {x: rng.normal(size=(32, 20)), labels: rng.uniform(-0.5, 0.5, (32, 5))}
-    async with af.Session(graph=graph, coalesce=lane == "coalesced") as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=lane == "coalesced")) as session:
         await session.run(af.global_variables_initializer())
         buffers = [state_of(session, w).read().ctypes.data for w in weights]
         losses = [(await session.run([loss, train], feeds))[0] for _ in range(30)]
@@ -593,7 +597,7 @@ async def test_f35_a_reset_clears_the_containers_that_it_names(
             with graph.container(name):
                 v = af.Variable([1.0, 2.0], name="v")
                 made.append((v, v.initializer, v + 1.0))
-    async with af.Session(graph=graph, coalesce=coalesce) as session:
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
         for _, initializer, used in made:
             await session.run(initializer)
             assert (await session.run(used)).tolist() == [2.0, 3.0]
@@ -633,7 +637,9 @@ async def test_f37_the_counters_of_devices_add_up(graph: Graph, lane: str) -> No
     with graph.device("/device:CPU:1"):
         z = af.reduce_sum(y) * 2.0
     feeds = {x: np.zeros(10, np.float32)}
-    async with af.Session(graph=graph, devices={"CPU": 2}, coalesce=lane == "coalesced") as session:
+    async with af.Session(
+        graph=graph, devices={"CPU": 2}, options=af.PlanOptions(coalesce=lane == "coalesced")
+    ) as session:
         await session.run(z, feeds)
         before = session.statistics()
         for _ in range(10):

@@ -40,7 +40,8 @@ from actorflow.errors import DeadlineExceededError, OpError, UnimplementedError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
-from actorflow.passes.compile import Options, Signature
+from actorflow.passes.compile import Signature
+from actorflow.passes.options import PlanOptions
 from actorflow.placement.measuring import NodeMeasurement, decode_observed, encode_observed
 from actorflow.placement.search.codec import decode_problem
 from actorflow.placement.search.problem import SearchProblem
@@ -49,7 +50,7 @@ from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.session.engine import Run
-from actorflow.session.partial_run import PartialStep
+from actorflow.session.partial.run import PartialStep
 from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCounts
 from actorflow.session.step_runner import DeferredCall, Outcome
@@ -78,7 +79,7 @@ class RemoteEngine(StepCounts):
         self,
         target: str,
         graph: Graph,
-        options: Options,
+        options: PlanOptions,
         admission: Admission,
         *,
         credentials: Credentials | str | os.PathLike[str] | None = None,

@@ -25,7 +25,8 @@ from actorflow.cluster.wire.signatures import encode_signature
 from actorflow.errors import FailedPreconditionError, OpError, with_topic
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
-from actorflow.passes.compile import Options, Signature
+from actorflow.passes.compile import Signature
+from actorflow.passes.options import PlanOptions
 from actorflow.runtime.event_loops.running import running_loop
 from actorflow.session.waiting.deadline import note
 
@@ -76,7 +77,7 @@ class RemoteSession:
         self,
         target: str,
         graph: Graph,
-        options: Options,
+        options: PlanOptions,
         credentials: Credentials | str | os.PathLike[str] | None,
         transport: str,
         connect_timeout: float,

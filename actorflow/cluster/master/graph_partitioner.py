@@ -12,7 +12,7 @@ from actorflow.cluster.config.spec import task_name
 from actorflow.device.base import Device, as_asynchronous
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.compile import Options
+from actorflow.passes.options import PlanOptions
 from actorflow.session.planning.planner import Divided
 
 
@@ -75,7 +75,7 @@ class PartitionedGraph:
     places: tuple[tuple[int, int], ...]
     edges: tuple[TaskEdge, ...]
     feeds: tuple[TensorId, ...]
-    options: Options
+    options: PlanOptions
 
 
 @functools.cache

@@ -46,7 +46,7 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.passes.compile import Options
+from actorflow.passes.options import PlanOptions
 from actorflow.placement.measuring import decode_observed, encode_observed
 from actorflow.placement.search.codec import encode_problem
 from actorflow.placement.simulation.link_costs import links_from_rows
@@ -227,7 +227,7 @@ class MasterService:
                 f"{link.task} has {MOST_SESSIONS:,} sessions here; it has to close some first."
             )
         try:
-            options = Options(**request.options)
+            options = PlanOptions(**request.options)
         except TypeError as error:
             raise InvalidArgumentError(f"The session's options are not known here: {error}") from error
         timeout = math.inf if request.timeout is None else request.timeout

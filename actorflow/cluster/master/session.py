@@ -28,7 +28,8 @@ from actorflow.cluster.worker.worker import Worker
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.graph import Graph
-from actorflow.passes.compile import Options, Signature
+from actorflow.passes.compile import Signature
+from actorflow.passes.options import PlanOptions
 from actorflow.placement.measuring import NodeMeasurement, decode_observed
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.link_costs import LinkCosts
@@ -68,7 +69,7 @@ class MasterSession:
         self._registrar = Registrar(number, self, tasks, worker, numbers, states, users)
         self.steps = MasterSteps(tasks.me, worker, self, self._ready)
 
-    async def open(self, options: Options, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
+    async def open(self, options: PlanOptions, links: Mapping[str, Link | None]) -> list[RemoteDevice]:
         """Takes the devices of all tasks, which `links` reach, the own task's first."""
         devices = [
             remote_device(device_row(device), self._tasks.me, machine.cores()) for device in self._worker.devices

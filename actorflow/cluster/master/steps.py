@@ -24,7 +24,7 @@ from actorflow.cluster.worker.worker import Owner, Worker
 from actorflow.errors import DeadlineExceededError, OpError
 from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.partial_execution import StepCaller
+from actorflow.session.partial.execution import StepCaller
 from actorflow.session.step_runner import DeferredCall, Outcome
 from actorflow.session.waiting.deadline import noted, noted_by, noting
 from actorflow.session.waiting.deadlock import WaitingStep, joined

@@ -13,7 +13,7 @@ from actorflow.cluster.wire.signatures import Form, decode_feed, decode_tensor_i
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
 from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.compile import Options
+from actorflow.passes.options import PlanOptions
 from actorflow.user_line import Where
 
 
@@ -41,7 +41,7 @@ class TaskPartition:
     feeds: tuple[TensorId, ...]
     places: tuple[tuple[int, int], ...]
     crossings: tuple[CrossTaskEdge, ...]
-    options: Options
+    options: PlanOptions
     partial: bool = False
     """Whether it is fed and fetched while it runs."""
     users: Mapping[str, Sequence[Node]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def decode_partition(content: bytes) -> TaskPartition:
                 CrossTaskEdge(str(key), int(edge), bool(out), str(peer), str(address), int(incarnation))
                 for key, edge, out, peer, address, incarnation in found["crossings"]
             ),
-            options=Options(**{str(name): bool(value) for name, value in found["options"].items()}),
+            options=PlanOptions(**{str(name): bool(value) for name, value in found["options"].items()}),
             partial=bool(found.get("partial", False)),
             users={str(name): tuple(map(_decode_user, users)) for name, users in found.get("users", ())},
         )

@@ -22,7 +22,7 @@ from actorflow.runtime.diagnostics.post_mortem import PostMortem
 from actorflow.runtime.diagnostics.recorder import Recorder, Recording, rows
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.partial_execution import PartialExecution, StepCaller
+from actorflow.session.partial.execution import PartialExecution, StepCaller
 from actorflow.session.planning.builder import PlanBuilder
 from actorflow.session.planning.planner import LARGE_GRAPH, on_thread
 from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner

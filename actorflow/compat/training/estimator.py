@@ -85,6 +85,7 @@ class Estimator(_blocking.Estimator):
         """Options of sessions, out of a `ConfigProto`."""
         config = self._config.session_config
         if config is None or isinstance(config, ConfigProto):
-            soft = {"soft_placement": True} if config is None else {}  # as an Estimator's sessions are in TensorFlow
-            return {**SESSION, **soft, **session_options(config)[0]}
+            if config is None:
+                config = ConfigProto(allow_soft_placement=True)  # as an Estimator's sessions are in TensorFlow
+            return {**SESSION, **session_options(config)[0]}
         return super().session_options

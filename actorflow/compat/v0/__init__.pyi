@@ -53,6 +53,7 @@ from actorflow.compat.v1 import PaddingFIFOQueue as PaddingFIFOQueue
 from actorflow.compat.v1 import PartitionedVariable as PartitionedVariable
 from actorflow.compat.v1 import PlacementStudy as PlacementStudy
 from actorflow.compat.v1 import PlacementTrial as PlacementTrial
+from actorflow.compat.v1 import PlanOptions as PlanOptions
 from actorflow.compat.v1 import Print as Print
 from actorflow.compat.v1 import PriorityQueue as PriorityQueue
 from actorflow.compat.v1 import QueueBase as QueueBase
@@ -65,6 +66,7 @@ from actorflow.compat.v1 import RunMetadata as RunMetadata
 from actorflow.compat.v1 import RunOptions as RunOptions
 from actorflow.compat.v1 import Server as Server
 from actorflow.compat.v1 import Session as Session
+from actorflow.compat.v1 import SessionLimits as SessionLimits
 from actorflow.compat.v1 import SessionLog as SessionLog
 from actorflow.compat.v1 import SessionStatistics as SessionStatistics
 from actorflow.compat.v1 import SparseConditionalAccumulator as SparseConditionalAccumulator
@@ -88,6 +90,7 @@ from actorflow.compat.v1 import TextLineReader as TextLineReader
 from actorflow.compat.v1 import Trace as Trace
 from actorflow.compat.v1 import UnconnectedGradients as UnconnectedGradients
 from actorflow.compat.v1 import VERSION as VERSION
+from actorflow.compat.v1 import ValueOptions as ValueOptions
 from actorflow.compat.v1 import VarLenFeature as VarLenFeature
 from actorflow.compat.v1 import Variable as Variable
 from actorflow.compat.v1 import VariableScope as VariableScope
@@ -724,6 +727,7 @@ __all__ = [
     "PartitionedVariable",
     "PlacementStudy",
     "PlacementTrial",
+    "PlanOptions",
     "Print",
     "PriorityQueue",
     "QueueBase",
@@ -736,6 +740,7 @@ __all__ = [
     "RunOptions",
     "Server",
     "Session",
+    "SessionLimits",
     "SessionLog",
     "SessionStatistics",
     "SparseConditionalAccumulator",
@@ -759,6 +764,7 @@ __all__ = [
     "Trace",
     "UnconnectedGradients",
     "VERSION",
+    "ValueOptions",
     "VarLenFeature",
     "Variable",
     "VariableScope",

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from actorflow.passes.options import PlanOptions
 from actorflow.public import public
+from actorflow.session.settings import ValueOptions
 from actorflow.user_line import user_line
 
-SESSION = {"writable": True, "exact_feeds": True}
+SESSION = {"values": ValueOptions(writable=True, exact_feeds=True)}
 """Options of the sessions of TensorFlow's programs: arrays that may be written, and feeds that numpy converts."""
 
 
@@ -215,13 +217,12 @@ def session_options(config: ConfigProto | None) -> tuple[dict[str, Any], float |
     options: dict[str, Any] = {}
     if config.device_count:
         options["devices"] = {"CPU": 1, **config.device_count}  # as in TensorFlow there is a CPU in any case
-    if config.allow_soft_placement:
-        options["soft_placement"] = True
     level = config.graph_options.optimizer_options.opt_level
     if level not in (OptimizerOptions.L0, OptimizerOptions.L1):
         raise ValueError(f"opt_level is OptimizerOptions.L0 or L1, not {level!r}.")
-    if level == OptimizerOptions.L0:
-        options["optimize"] = False
+    optimize = level == OptimizerOptions.L1
+    if config.allow_soft_placement or not optimize:
+        options["options"] = PlanOptions(soft_placement=config.allow_soft_placement, optimize=optimize)
     return options, _seconds(config.operation_timeout_in_ms, "operation_timeout_in_ms")
 
 

@@ -50,7 +50,7 @@ class Session(_blocking.Session):
                 which may start later.
             graph: the graph to run; the default graph unless given.
             config: a `ConfigProto`.
-            options: keywords of `actorflow.blocking.Session`; they go before those of `config`.
+            options: keywords of `actorflow.blocking.Session`; they go before those of `config`, a record as a whole.
         """
         meant, self._timeout = session_options(config)
         target = None if target is None else _address(target)

@@ -16,6 +16,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.records.roots import FileRoots
 from actorflow.session.session import Session
+from actorflow.session.settings import SessionLimits
 
 
 class Function:
@@ -62,7 +63,7 @@ class Function:
         plans = self._calls.setdefault(asyncio.get_running_loop(), {})
         key = (None if roots is None else tuple(map(str, roots)), *map(id, tables))
         if key not in plans:
-            session = Session("", self.graph, file_roots=roots)
+            session = Session("", self.graph, limits=SessionLimits(file_roots=roots))
             session.ends_with_its_owner = True
             feeds = [self.arguments[index] for index in self._feeds]
             feeds += [tensor for tensor in self.captured if not tensor.dtype.is_ref]

@@ -1,12 +1,13 @@
 """The cause of a loss that is NaN: the steps since the last checkpoint are made again, node by node, until one is not finite.
 
 When the NaN is seen, the step has given it to the variables already. So the steps begin again with the values of the checkpoint,
-in a session of its own that looks at each node (`Session(check_numerics=True)`).
+in a session of its own that looks at each node (`PlanOptions(check_numerics=True)`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from actorflow.estimator.programs.graphs import Built
 from actorflow.estimator.programs.hosts import KeptHost
 from actorflow.logs import get_logger
 from actorflow.monitored.commands import Await, Program
+from actorflow.passes.options import PlanOptions
 from actorflow.runtime.diagnostics.numerics import NotFiniteError
 from actorflow.train.saving.checkpoints import latest_checkpoint
 from actorflow.variables.collections import GraphKeys
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 _LOG = get_logger("estimator")
 _MOST_STEPS, _MOST_SECONDS = 100, 20.0
-_OPTION = '"check_numerics": True in the session_config of the RunConfig stops a training at the first such node.'
+_OPTION = "A session_config of {'options': af.PlanOptions(check_numerics=True)} in the RunConfig stops at the first such node."
 
 
 def cause(
@@ -52,7 +54,8 @@ def cause(
     if host.guard is not None or built.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
         return _OPTION
     path = latest_checkpoint(core.model_dir)
-    options = {**core.session_options, "check_numerics": True}
+    given = core.session_options
+    options = {**given, "options": replace(given.get("options", PlanOptions()), check_numerics=True)}
     checked = KeptHost(built, None, options, path=path, folder=core.model_dir, keeps=False, face=core.face, fresh=True)
     run = partial(_run, checked)
     origin = "initial values" if path is None else f"the checkpoint {path}"

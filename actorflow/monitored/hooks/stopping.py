@@ -126,7 +126,7 @@ class NanTensorHook(SessionRunHook):
         if self._fails:
             raise NanLossDuringTrainingError(
                 f"NaN loss during training: {name} is NaN in step {self._steps} of this training. "
-                "Session(check_numerics=True) names the first node that makes one."
+                "Session(options=af.PlanOptions(check_numerics=True)) names the first node that makes one."
             )
         _LOG.warning("Model diverged with loss = NaN.", loss=name, step=self._steps)
         run_context.request_stop()

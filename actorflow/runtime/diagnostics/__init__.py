@@ -5,7 +5,7 @@ costs.py               measured costs of nodes: what decides whether a kernel ru
 faults.py              from what a kernel raised to an error that names the node, its device, its inputs and the user's line
 misfit.py              `misfit`: what does not fit in the inputs that a kernel failed with, in the words of the op's own rules
 node_measurements.py   what the runs of a plan have shown of its nodes, for placement (paper section 3.2.1)
-numerics.py            `Session(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is
+numerics.py            `PlanOptions(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is
                        the step's error
 post_mortem.py         `PostMortem`: the files in which a task leaves what it remembers when a step fails
 recorder.py            `Recorder`: the last seconds of a task's steps, for a look back when one has failed

@@ -1,4 +1,4 @@
-"""`Session(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is the step's error.
+"""`PlanOptions(check_numerics=True)`: the first node that makes a NaN or an infinity out of finite numbers is the step's error.
 
 Each kernel is put between two looks, at what it takes and at what it gives, so a plan without the setting pays nothing.
 A node that only brings a value in (a feed, a constant, a read, a queue) makes none, and a node whose input has a NaN

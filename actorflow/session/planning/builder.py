@@ -16,9 +16,10 @@ from actorflow.device.base import Device, as_asynchronous, as_swapping
 from actorflow.dtypes import DType
 from actorflow.errors import UnimplementedError
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.compile import Options, finish
+from actorflow.passes.compile import finish
 from actorflow.passes.freeze import freezable, freeze
 from actorflow.passes.memory.budget import Memory, explained
+from actorflow.passes.options import PlanOptions
 from actorflow.registry import kernel, opdef
 from actorflow.runtime.codegen.jit import find_compiler
 from actorflow.runtime.codegen.jit_groups import accepts
@@ -62,7 +63,7 @@ class PlanBuilder:
         self,
         parts: Mapping[str, Subgraph],
         places: tuple[tuple[int, int], ...],
-        options: Options,
+        options: PlanOptions,
         deferred_feeds: frozenset[TensorId] = frozenset(),
     ) -> CompiledPlans:
         """The plans of these parts, by device name, in their order. `deferred_feeds` are the feeds of a partial run.
@@ -72,7 +73,7 @@ class PlanBuilder:
         """
         plans = self._plans(parts, options, deferred_feeds)
         compiled = CompiledPlans(plans, places, sum(plan.executed for plan in plans))
-        optimized = options.fold and options.fuse and options.coalesce and not options.lower_peak
+        optimized = options.folds and options.fuses and options.coalesces and not options.lower_peak
         if not (options.freeze and optimized and machine.current().is_real) or deferred_feeds:
             return compiled
         reads = freezable(parts.values())
@@ -88,7 +89,7 @@ class PlanBuilder:
         return replace(compiled, freezing=Freezing(states, self._room, frozen))
 
     def _plans(
-        self, parts: Mapping[str, Subgraph], options: Options, deferred_feeds: frozenset[TensorId]
+        self, parts: Mapping[str, Subgraph], options: PlanOptions, deferred_feeds: frozenset[TensorId]
     ) -> tuple[Plan, ...]:
         without = frozenset(() if options.jit else ("jit",))
         loopable = partial(self._loopable, without)
@@ -103,10 +104,10 @@ class PlanBuilder:
                 graph,
                 device,
                 self.context_of,
-                options.fold,
+                options.folds,
                 without,
                 options.check_numerics,
-                not options.coalesce,
+                not options.coalesces,
             )
             plans.append(plan if memory is None else replace(plan, explain=partial(explained, graph, part, memory)))
         for plan in plans:
@@ -115,7 +116,7 @@ class PlanBuilder:
                     node.region.prepare()
         return tuple(plans)
 
-    def warm(self, nodes: Mapping[str, Node], options: Options) -> None:
+    def warm(self, nodes: Mapping[str, Node], options: PlanOptions) -> None:
         """Begins what libraries do before their first call, ahead of the plan that calls them: what a session runs first has
         hardly any work for a processor, such as values of variables. Nodes with constants are left out: their kernels are
         prepared for these."""
@@ -133,7 +134,7 @@ class PlanBuilder:
                 warmed.add(entry.warm)
                 entry.warm()
 
-    def saves_memory(self, options: Options) -> bool:
+    def saves_memory(self, options: PlanOptions) -> bool:
         """Whether the memory of a device has a part in its plans."""
         return options.lower_peak or (
             options.save_memory
@@ -204,7 +205,7 @@ class PlanBuilder:
         return not (entry.is_async or entry.takes_step)
 
 
-def _memory(device: Device, options: Options) -> Memory | None:
+def _memory(device: Device, options: PlanOptions) -> Memory | None:
     """The facts that the passes that save memory may know of a device; None if they have nothing to do."""
     found = device.allocator.statistics()
     budget: int | None = getattr(device, "budget", None)

@@ -19,8 +19,9 @@ from actorflow.analysis.subgraph import Subgraph
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.lanes import Lane
-from actorflow.passes.compile import Options, Signature, divide
+from actorflow.passes.compile import Signature, divide
 from actorflow.passes.inline import inline
+from actorflow.passes.options import PlanOptions
 from actorflow.placement.choose import Posed
 from actorflow.placement.feasible import Candidate
 from actorflow.placement.measuring import NodeMeasurement
@@ -72,7 +73,7 @@ class Divided:
     its own."""
 
     signature: Signature
-    options: Options
+    options: PlanOptions
     parts: Mapping[str, Subgraph]
     places: tuple[tuple[int, int], ...]
 
@@ -92,7 +93,7 @@ class Planner(Generic[P]):
         graph: Graph,
         devices: Sequence[Candidate],
         folding: PlanBuilder,
-        options: Options,
+        options: PlanOptions,
         make: Callable[[Divided], P],
     ) -> None:
         self.made = 0
@@ -224,7 +225,7 @@ class Planner(Generic[P]):
             nodes = dict(self.graph.nodes)
             return await on_thread(lambda: self._planned(key, signature, options, nodes))
 
-    def _planned(self, key: Any, signature: Signature, options: Options, nodes: Mapping[str, Node]) -> P:
+    def _planned(self, key: Any, signature: Signature, options: PlanOptions, nodes: Mapping[str, Node]) -> P:
         with self._lock:  # held for long by planning threads only, and one that a cancelled caller has left behind
             found = self._plans.get(key)
             if found is not None:

@@ -21,11 +21,6 @@ class Admission:
     """
 
     def __init__(self, max_inflight: int, max_queued: int, max_waiting: int) -> None:
-        if max_inflight < 1 or max_queued < 0 or max_waiting < 0:
-            raise ValueError(
-                "max_inflight_steps is 1 or more, max_queued_steps and max_waiting_steps are 0 or more; "
-                f"got {max_inflight}, {max_queued}, {max_waiting}."
-            )
         self.max_inflight = max_inflight
         self.max_queued = max_queued
         self.max_waiting = max_waiting

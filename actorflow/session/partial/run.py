@@ -15,7 +15,7 @@ from actorflow.passes.compile import Signature
 from actorflow.passes.inline import inline
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.runtime.tokens import DEAD
-from actorflow.session.partial_execution import PartialExecution
+from actorflow.session.partial.execution import PartialExecution
 from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.step_runner import StepRunner
 from actorflow.session.structure.composites import spread_feeds
@@ -208,7 +208,7 @@ class PartialRun:
                     f"{tensor_id} can't be fed: it {why}.", node=tensor.op.name, where=tensor.where
                 )
             values[tensor_id] = converter(value)
-        structure = Fetches(graph, fetches, session.writable)
+        structure = Fetches(graph, fetches, session._values.writable)
         self._check_fetches(structure, values)
         for tensor_id in values:
             del self._missing[tensor_id]
