@@ -12,6 +12,7 @@ freeze.py           freezing: reads of variables become constants, for as long a
 fusion/             fusion: one op with one kernel for several nodes
 inline.py           calls of functions: each becomes a copy of the function's body (`actorflow.control_flow.function`)
 memory/             memory: how long tensors live, and passes that make a step run in less
+options.py          `PlanOptions`: how a session makes its plans, and which optional passes run
 order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes
                     in place
 partition.py        partition: one subgraph a device, with Send and Recv where edges crossed (paper section 3.2.2)
