@@ -40,6 +40,13 @@ def new_lock() -> threading.Lock:
     return lock
 
 
+def new_rlock() -> Any:
+    """As `new_lock`, for a thread that may take the lock again while it holds it (`threading.RLock`)."""
+    lock = threading.RLock()
+    _locks.add(lock)
+    return lock
+
+
 def refusal(what: str, process: int) -> FailedPreconditionError:
     """The error for the use of what another process has opened.
 

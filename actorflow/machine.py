@@ -22,6 +22,8 @@ from typing import Any, Protocol, TypeVar, TypeVarTuple
 import anyio
 from anyio.lowlevel import RunVar, checkpoint, checkpoint_if_cancelled
 
+from actorflow import forks
+
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 _LOW_PRIORITY = 5
@@ -31,7 +33,7 @@ MOST_SHARED_THREADS = 40
 _own_lane: RunVar[Any] = RunVar("actorflow_own_lane")
 _shared_lane: RunVar[Any] = RunVar("actorflow_shared_lane")
 _behind: list[threading.Thread] = []
-_beginning = threading.Lock()
+_beginning = forks.new_lock()
 
 
 class Machine(Protocol):

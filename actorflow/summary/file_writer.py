@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import warnings
 import weakref
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import anyio
 
-from actorflow import machine
+from actorflow import forks, machine
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
@@ -384,7 +383,7 @@ class FileWriterCache:
     """
 
     _cache: ClassVar[dict[str, FileWriter]] = {}
-    _lock = threading.RLock()
+    _lock = forks.new_rlock()
 
     @staticmethod
     def get(logdir: str | os.PathLike[str]) -> FileWriter:

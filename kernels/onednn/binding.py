@@ -48,6 +48,7 @@ class Binding:
         self.ffi = ffi
         self.lib = lib
         self._openmp = openmp
+        self._functions: tuple[int, int, int, int] | None = None
         self.engine = self.make("an engine", lib.dnnl_engine_create, _CPU, 0)
         self.attr = self.attributes()
         self.most_threads = min(openmp.omp_get_max_threads(), machine.usable_cores()) if openmp else 1
@@ -99,15 +100,21 @@ class Binding:
         """The address of an object of the library, for functions in C."""
         return int(self.ffi.cast("intptr_t", thing))
 
-    @functools.cached_property
+    @property
     def functions(self) -> tuple[int, int, int, int]:
         """The addresses of the functions that run a primitive, bind an array, and say and set how many threads calls of the
         calling thread take. The last two are 0 where the library's threads are none of OpenMP's."""
+        if self._functions is None:
+            self._functions = self._looked_up()
+        return self._functions
+
+    def _looked_up(self) -> tuple[int, int, int, int]:
         pairs = [(self.lib, "dnnl_primitive_execute"), (self.lib, "dnnl_memory_set_data_handle")]
         if self._openmp is not None:
             pairs += [(self._openmp, "omp_get_max_threads"), (self._openmp, "omp_set_num_threads")]
-        found = [self.address(self.ffi.addressof(*place)) for place in pairs]
-        return found[0], found[1], *(found[2:] or (0, 0))
+        execute, bind, *threads = (self.address(self.ffi.addressof(*place)) for place in pairs)
+        get_threads, set_threads = threads or (0, 0)
+        return execute, bind, get_threads, set_threads
 
     def threads(self) -> int:
         """How many threads calls of this thread take."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
+import threading
+import warnings
+from typing import Any
 
 import pytest
 from forked_programs import Outcome, outcomes
@@ -314,3 +318,27 @@ def test_a_forked_child_has(said: dict[str, Outcome], name: str, answer: str) ->
 @pytest.mark.parametrize("name", POOLS)
 def test_a_forked_pool_answers(said: dict[str, Outcome], name: str) -> None:
     assert said[name].status == 0 and said[name].output.count("refused") == 4, said[name].output
+
+
+def test_a_lock_of_a_module_is_free_in_a_forked_child_although_a_thread_of_the_parent_holds_it() -> None:
+    from actorflow import forks
+
+    for lock in (forks.new_lock(), forks.new_rlock()):
+        taken, over = threading.Event(), threading.Event()
+
+        def hold(lock: Any = lock, taken: threading.Event = taken, over: threading.Event = over) -> None:
+            with lock:
+                taken.set()
+                over.wait()
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        taken.wait()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12: forks of processes with threads
+            child = os.fork()
+        if not child:
+            os._exit(0 if lock.acquire(timeout=30) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        over.set()
+        holder.join()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from actorflow.errors import DataLossError, InvalidArgumentError
 from actorflow.placement.search.apart import search_apart
@@ -23,6 +23,7 @@ from actorflow.placement.study.comparison import MeasuredStep, StepComparison, c
 from actorflow.placement.study.what_if import bandwidth_of, with_links, with_workers
 from actorflow.public import public
 
+T = TypeVar("T")
 _MAGIC = b"actorflow placement study 2\n"
 
 
@@ -50,6 +51,7 @@ class PlacementStudy:
 
     problem: SearchProblem
     result: SearchResult | None = None
+    _computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def seconds(self) -> float:
@@ -61,19 +63,25 @@ class PlacementStudy:
         """The seconds that no placement goes below."""
         return min(self._simulator.bound, self.seconds)
 
-    @cached_property
+    @property
     def timeline(self) -> Timeline:
         """The simulated step: when each node begins and ends."""
-        return self._simulator.run(self._at)
+        return self._kept("timeline", lambda: self._simulator.run(self._at))
 
-    @cached_property
+    @property
     def _simulator(self) -> Simulator:
-        return Simulator(self.problem.work, self.problem.machine, self.problem.grouping.group)
+        problem = self.problem
+        return self._kept("simulator", lambda: Simulator(problem.work, problem.machine, problem.grouping.group))
 
-    @cached_property
+    @property
     def _at(self) -> Sequence[int]:
         """The placement in force; the greedy one where there is none."""
         return self.problem.present or next(at for name, at in starts(self.problem) if name == "greedy")
+
+    def _kept(self, name: str, compute: Callable[[], T]) -> T:
+        if name not in self._computed:
+            self._computed[name] = compute()
+        return cast(T, self._computed[name])
 
     def placement(self) -> dict[str, str]:
         """The device of each node.

@@ -66,6 +66,7 @@ class Region:
         self._given, self._kept = frozenset(node.attrs["inputs"]), frozenset(node.attrs["outputs"])
         self._open = [i for i, (dtype, shape) in enumerate(input_types) if not is_static(shape) and not dtype.is_ref]
         self._versions: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._handles: list[Callable[[], Any]] | None = None
         self._check_kernels()
 
     def _check_kernels(self) -> None:
@@ -126,12 +127,12 @@ class Region:
 
     def states(self) -> list[Any]:
         """The variables whose handles are members."""
-        found = [handle() for handle in self._handles]
-        return [state for state in found if hasattr(state, "writer")]  # a table has none
+        if self._handles is None:  # bound once, since each run of a thread asks for the variables
+            self._handles = self._bound_handles()
+        resources = [handle() for handle in self._handles]
+        return [state for state in resources if hasattr(state, "writer")]  # a table has none
 
-    @functools.cached_property
-    def _handles(self) -> list[Callable[[], Any]]:
-        """The kernels of the handles: bound once, since each run of a thread asks for the variables."""
+    def _bound_handles(self) -> list[Callable[[], Any]]:
         handles = [m for m in self.members if any(d.is_ref for d in m.dtypes)]
         return [bind(m, kernel_of(m, self._device, ()), self._device, self._context_of) for m in handles]
 

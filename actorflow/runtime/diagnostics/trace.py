@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from html import escape
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from actorflow import markup
+from actorflow import forks, markup
 from actorflow.data_frame import data_frame
 from actorflow.public import public
 from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_order
@@ -28,7 +27,7 @@ _DRAWN = 250
 """The most events that a notebook shows as blocks: those that ran the longest."""
 _RUN, _SPAN = 7, 4
 """The lengths of the notes of a kernel's run and of a span."""
-_SETTLING = threading.Lock()
+_SETTLING = forks.new_lock()
 
 
 class Event(NamedTuple):

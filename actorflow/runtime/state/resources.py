@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from actorflow import forks
 from actorflow.errors import InvalidArgumentError, NotFoundError
 
 R = TypeVar("R")
-_shared_state = threading.RLock()
+_shared_state = forks.new_rlock()
 
 
 def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
