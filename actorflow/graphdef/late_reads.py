@@ -22,7 +22,7 @@ _VARIABLES = {"VariableV2", "Variable"}
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a variable's reference can be had: as `text`, or as the output `port` of a node like `carrier` of `outer`."""
+    """Place of a variable's reference: as `text`, or as the output `port` of a node like `carrier` of `outer`."""
 
     text: str
     carrier: NodeDef | None = None

@@ -17,7 +17,7 @@ P = ParamSpec("P")
 @public("af")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLimits:
-    """What a session may take: `Session(limits=af.SessionLimits(...))`.
+    """Limits of a session: `Session(limits=af.SessionLimits(...))`.
 
     Example:
         >>> x = af.placeholder(af.float32)
@@ -105,7 +105,7 @@ def in_records(init: Callable[P, None]) -> Callable[P, None]:
 
 
 def _joined(moved: Sequence[str]) -> list[str]:
-    """What to write for these arguments, each record once."""
+    """The text to write for these arguments, each record once."""
     records: dict[str, list[str]] = {}
     for name in moved:
         record, _, field = MOVED[name].partition("(")

@@ -1,4 +1,4 @@
-"""What a session takes: ten arguments, of which some are records; and the errors about fields that are passed as arguments."""
+"""Arguments of a session: ten, of which some are records; and the errors about fields that are passed as arguments."""
 
 from __future__ import annotations
 
