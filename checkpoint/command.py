@@ -29,9 +29,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         ("inspect", _inspect, "show the variables in a checkpoint, with type, shape and size"),
         ("verify", _verify, "read all of a checkpoint and compare each checksum"),
     ):
-        one = below.add_parser(name, help=text)
-        one.add_argument("prefix", nargs="+", help="a checkpoint, such as models/model.ckpt-100")
-        one.set_defaults(act=act)
+        sub = below.add_parser(name, help=text)
+        sub.add_argument("prefix", nargs="+", help="a checkpoint, such as models/model.ckpt-100")
+        sub.set_defaults(act=act)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -40,17 +40,17 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    found = checkpoints_in(open_store(arguments.folder))
-    for name, manifest in found.items():
+    checkpoints = checkpoints_in(open_store(arguments.folder))
+    for name, manifest in checkpoints.items():
         print(f"{name}  {_summary(manifest) if isinstance(manifest, Manifest) else f'damaged: {manifest.message}'}")
-    if not found:
+    if not checkpoints:
         print(f"There are no checkpoints in {arguments.folder}.")
-    return int(any(isinstance(manifest, OpError) for manifest in found.values()))
+    return int(any(isinstance(manifest, OpError) for manifest in checkpoints.values()))
 
 
 def _clean(arguments: argparse.Namespace) -> int:
-    for one in installed.usable().values():
-        for name in one.clean(arguments.folder):
+    for plugin in installed.usable().values():
+        for name in plugin.clean(arguments.folder):
             print(f"removed {name}")
     return 0
 

@@ -96,10 +96,10 @@ async def take_variables(
     slices: Sequence[str] = (),
     ctx: KernelContext,
 ) -> None:
-    found = targets(ctx, keys, handles, slices)
+    variables = targets(ctx, keys, handles, slices)
     ctx.state.pop(_TAKEN, None)
-    groups = await at_one_instant((t.state for t in found), lambda: taken(found, ctx, state))
-    steps = [int(one.value) for group in groups.values() for one in group if one.name == step_key]
+    groups = await at_one_instant((t.state for t in variables), lambda: taken(variables, ctx, state))
+    steps = [int(tensor.value) for group in groups.values() for tensor in group if tensor.name == step_key]
     ctx.state[_TAKEN] = Snapshot(groups, steps[0] if steps else None, state)
     for tell in list(ctx.nodes.after_snapshot):
         tell()
@@ -110,9 +110,9 @@ async def save_variables(
     xp: Any, prefix: Any, *, taken: str, format: str, ctx: KernelContext, step: StepHandle
 ) -> bytes:
     context = ctx.nodes.get(taken)
-    found: Snapshot | None = None if context is None else context.state.pop(_TAKEN, None)
+    snapshot: Snapshot | None = None if context is None else context.state.pop(_TAKEN, None)
     where = _allowed(_text(prefix), ctx)
-    if found is None:
+    if snapshot is None:
         raise FailedPreconditionError(
             f"The node {taken!r} has taken no values since the last save, so there is nothing to be written.",
             hint="Run it before, in the same session; Saver.save does so.",
@@ -120,7 +120,9 @@ async def save_variables(
     written = installed.find(format)
 
     def write(still_wanted: Callable[[], None]) -> bytes:
-        part = written.write(where, found.groups, global_step=found.step, state=found.has_state, check=still_wanted)
+        part = written.write(
+            where, snapshot.groups, global_step=snapshot.step, state=snapshot.has_state, check=still_wanted
+        )
         try:
             still_wanted()
         except CancelledError:
@@ -164,17 +166,17 @@ async def restore_variables(
     step: StepHandle,
 ) -> None:
     where = _allowed(_text(prefix), ctx)
-    found = targets(ctx, keys, handles, slices)
-    wanted = [
+    variables = targets(ctx, keys, handles, slices)
+    requests = [
         RestoreRequest(
             t.key, t.state.dtype, t.state.shape if t.region is None else t.region.whole, t.region is not None
         )
-        for t in found
+        for t in variables
     ]
 
     def read(still_wanted: Callable[[], None]) -> tuple[list[Any], Any]:
         reader = installed.of(where).open(where)
-        compare(reader.prefix, reader.variables(), wanted, reshape=reshape).refuse()
+        compare(reader.prefix, reader.variables(), requests, reshape=reshape).refuse()
         buffers: list[Any] = []
 
         def part_of(target: SnapshotVariable) -> ReadRequest:
@@ -186,18 +188,18 @@ async def restore_variables(
             return ReadRequest(target.key, target.region, buffer)
 
         states = reader.states() if state and reader.has_state else None
-        reader.load([part_of(target) for target in found], still_wanted)
+        reader.load([part_of(target) for target in variables], still_wanted)
         return buffers, states
 
     values, states = await _on_thread(step, f"reads the checkpoint {where!r}", read)
 
     def put() -> None:
-        for target, value in zip(found, values):
+        for target, value in zip(variables, values):
             target.state.adopt(value)
         if states is not None:
             put_back(ctx.nodes, *states)
 
-    await at_one_instant((t.state for t in found), put)
+    await at_one_instant((t.state for t in variables), put)
 
 
 @kernel("SaveV2")
@@ -250,11 +252,11 @@ async def restore_v2(
 
     def read(still_wanted: Callable[[], None]) -> list[Any]:
         reader = installed.of(where).open(where)
-        wanted = [
+        requests = [
             RestoreRequest(name, dtype, None if region is None else region.whole, region is not None)
             for name, dtype, region in zip(names, dtypes, regions)
         ]
-        compare(reader.prefix, reader.variables(), wanted).refuse()
+        compare(reader.prefix, reader.variables(), requests).refuse()
         return reader.load([ReadRequest(name, region) for name, region in zip(names, regions)], still_wanted)
 
     values = [

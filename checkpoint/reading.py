@@ -157,11 +157,11 @@ class Reader(base.Reader):
             yield entry.kind, entry.name, value
 
     def damage(self) -> list[str]:
-        return [f"{found.where}: {found.what}" for found in self.verify()]
+        return [f"{fault.where}: {fault.what}" for fault in self.verify()]
 
     def verify(self) -> list[Damage]:
         """Reads everything, and lists all that is damaged."""
-        found: list[Damage] = []
+        faults: list[Damage] = []
         crc32 = fastest()
         for number, shard in enumerate(self.manifest.shards):
             entries = [e for e in self.manifest.entries if e.shard == number]
@@ -173,17 +173,17 @@ class Reader(base.Reader):
                         try:
                             self._value(source, shard, entry, _fresh, _nothing, crc32)
                         except DataLossError as error:
-                            found.append(Damage(f"{where}: {entry.name}", error.message))
+                            faults.append(Damage(f"{where}: {entry.name}", error.message))
             except OpError as error:
-                found.append(Damage(where, error.message))
+                faults.append(Damage(where, error.message))
             covered = shard.header
             for entry in sorted(entries, key=lambda e: (e.offset, e.size)):
                 if entry.offset != covered:
-                    found.append(Damage(f"{where}: {entry.name}", "Its bytes don't begin where those before it end."))
+                    faults.append(Damage(f"{where}: {entry.name}", "Its bytes don't begin where those before it end."))
                 covered = entry.offset + entry.size
             if covered != shard.size:
-                found.append(Damage(where, f"The manifest tells of {covered} bytes, but the file has {shard.size}."))
-        return found
+                faults.append(Damage(where, f"The manifest tells of {covered} bytes, but the file has {shard.size}."))
+        return faults
 
     def _opened(self, shard: Shard) -> Any:
         return _Opened(self._store, shard)
@@ -291,23 +291,25 @@ def read_manifest(store: Store, name: str) -> Manifest:
 
 def checkpoints_in(store: Store) -> Mapping[str, Manifest | OpError]:
     """The checkpoints of a folder by name, oldest first; those that can't be read with their error."""
-    found: dict[str, Manifest | OpError] = {}
+    manifests: dict[str, Manifest | OpError] = {}
     for file in sorted(store.list()):
         if file.endswith(SUFFIX) and not file.startswith("."):
             name = file.removesuffix(SUFFIX)
             try:
-                found[name] = read_manifest(store, name)
+                manifests[name] = read_manifest(store, name)
             except OpError as error:
-                found[name] = error
-    return dict(sorted(found.items(), key=lambda item: getattr(item[1], "saved_at", 0.0)))
+                manifests[name] = error
+    return dict(sorted(manifests.items(), key=lambda item: getattr(item[1], "saved_at", 0.0)))
 
 
 def leftovers(store: Store) -> list[str]:
     """The files of saves that were killed: temporary ones, and shards that no manifest names. If a save is in progress,
     its files are among them."""
-    found = checkpoints_in(store)
-    named = {shard.file for manifest in found.values() if isinstance(manifest, Manifest) for shard in manifest.shards}
-    damaged = tuple(f"{name}-" for name, manifest in found.items() if isinstance(manifest, OpError))
+    manifests = checkpoints_in(store)
+    named = {
+        shard.file for manifest in manifests.values() if isinstance(manifest, Manifest) for shard in manifest.shards
+    }
+    damaged = tuple(f"{name}-" for name, manifest in manifests.items() if isinstance(manifest, OpError))
     return sorted(
         file
         for file in store.list()

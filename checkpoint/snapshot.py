@@ -44,7 +44,7 @@ def targets(
     ctx: KernelContext, keys: Sequence[str], handles: Sequence[str], slices: Sequence[str]
 ) -> list[SnapshotVariable]:
     """The variables behind the nodes `handles`, which have run. `slices` is empty where none is a slice."""
-    found = []
+    variables = []
     for key, handle, part in zip(keys, handles, slices or [""] * len(keys), strict=True):
         context = ctx.nodes.get(handle)
         if context is None:
@@ -55,8 +55,8 @@ def targets(
         attrs = context.node.attrs
         name = attrs["shared_name"] or context.node.name
         state = context.resources.lookup(attrs["container"], name, VariableState)
-        found.append(SnapshotVariable(key, state, context.device.name, Region.parse(part)))
-    return found
+        variables.append(SnapshotVariable(key, state, context.device.name, Region.parse(part)))
+    return variables
 
 
 async def at_one_instant(states: Iterable[VariableState], act: Callable[[], R]) -> R:
@@ -96,20 +96,20 @@ async def _end_of(writer: WriteInProgress) -> None:
     await over
 
 
-def taken(found: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) -> dict[str, list[SavedTensor]]:
+def taken(variables: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) -> dict[str, list[SavedTensor]]:
     """All that a checkpoint keeps, by device. The values are snapshots; nothing is copied.
 
     Raises:
         FailedPreconditionError: variables have no value; all are named.
     """
-    empty = [target.key for target in found if not target.state.initialized]
+    empty = [target.key for target in variables if not target.state.initialized]
     if empty:
         raise FailedPreconditionError(
             f"{len(empty)} variables have no value to be saved: {', '.join(empty)}.",
             hint="Run their initializers first, or leave them out of the saver's var_list.",
         )
     groups: dict[str, list[SavedTensor]] = {}
-    for target in found:
+    for target in variables:
         value = SavedTensor(target.key, "variable", target.state.on_host(), target.region)
         groups.setdefault(target.device, []).append(value)
     if state:
@@ -120,7 +120,7 @@ def taken(found: Sequence[SnapshotVariable], ctx: KernelContext, state: bool) ->
 def _states(nodes: NodeContexts) -> list[SavedTensor]:
     kept = {name: values for name, context in list(nodes.items()) if (values := _kept(context.state))}
     left = {name: values for name, values in nodes.restored.items() if name not in kept}
-    found = [
+    tensors = [
         SavedTensor(f"{node}:{key}", kind, value)
         for kind, states in (("left node", left), ("node", kept))
         for node, values in states.items()
@@ -135,8 +135,8 @@ def _states(nodes: NodeContexts) -> list[SavedTensor]:
     for (container, what, name), (kind, place) in places.items():
         value = np.empty((), object)
         value[()] = place
-        found.append(SavedTensor(f"{container}:{what}:{name}", kind, value))
-    return found
+        tensors.append(SavedTensor(f"{container}:{what}:{name}", kind, value))
+    return tensors
 
 
 def _kept(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,8 @@ class Standard:
 
     def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
         store, name = locate(prefix)
-        found = {device: [piece(*one) for one in several] for device, several in groups.items()}
-        return encode(writing.write_shards(store, name, found, global_step=global_step, state=state, check=check))
+        pieces = {device: [piece(*row) for row in several] for device, several in groups.items()}
+        return encode(writing.write_shards(store, name, pieces, global_step=global_step, state=state, check=check))
 
     def commit(self, prefix: str, parts: Sequence[bytes], check: Check) -> None:
         store, name = locate(prefix)
@@ -58,10 +58,10 @@ class Standard:
 
     def clean(self, folder: str) -> list[str]:
         store = open_store(folder)
-        found = leftovers(store)
-        for name in found:
+        names = leftovers(store)
+        for name in names:
             store.remove(name)
-        return found
+        return names
 
 
 def _remove(store: Store, written: Sequence[Manifest]) -> None:

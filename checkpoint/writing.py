@@ -54,9 +54,9 @@ def write_shards(
     try:
         for number, (owner, pieces) in enumerate(groups.items()):
             file = f"{name}-{token}-{number:03d}-{_label(owner)}{SHARD_SUFFIX}"
-            shard, found = _write_shard(store, file, number, pieces, check)
+            shard, shard_entries = _write_shard(store, file, number, pieces, check)
             shards.append(shard)
-            entries.extend(found)
+            entries.extend(shard_entries)
     except BaseException:
         remove_quietly(store, [shard.file for shard in shards])
         raise
@@ -92,9 +92,9 @@ def _write_shard(
     offset = len(head)
     with Checksums() as sums:
         store.write(file, parts(sums))
-        for p, found in zip(ordered, sums.results(), strict=True):
+        for p, crc in zip(ordered, sums.results(), strict=True):
             slices = (p.region.whole, p.region.begin) if p.region is not None else ()
-            entries.append(TensorEntry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, found, *slices))
+            entries.append(TensorEntry(p.name, p.kind, p.dtype.name, p.shape, number, offset, p.size, crc, *slices))
             offset += p.size
     return Shard(file, offset, len(head), zlib.crc32(head)), entries
 

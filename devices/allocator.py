@@ -141,10 +141,10 @@ class PoolAllocator:
     def _check(self, nbytes: int, shape: tuple[int, ...] | None, dtype: np.dtype[Any] | None) -> None:
         if self.budget is None or self._live + nbytes <= self.budget:
             return
-        wanted = f"{nbytes:,} bytes" + (f" for {dtype}{list(shape)}" if shape is not None else "")
+        request = f"{nbytes:,} bytes" + (f" for {dtype}{list(shape)}" if shape is not None else "")
         raise ResourceExhaustedError(
             f"{self._owner} has a memory budget of {self.budget:,} bytes, of which {self._live:,} are in use; "
-            f"{wanted} more would exceed it.",
+            f"{request} more would exceed it.",
             hint=with_topic(
                 "Use smaller batches, drop results that are kept, use af.recompute for layers, or raise the device's budget.",
                 "memory-budget",

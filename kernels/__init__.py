@@ -19,11 +19,11 @@ LIBRARIES = ("cuda", "cudnn", "jit", "onednn")  # packages that load their own m
 
 
 def _load(package: str, path: Iterable[str]) -> None:
-    for found in pkgutil.iter_modules(path):
-        if found.name.startswith("_"):  # the library in C, which `native` loads where it can
+    for module_info in pkgutil.iter_modules(path):
+        if module_info.name.startswith("_"):  # the library in C, which `native` loads where it can
             continue
-        module = importlib.import_module(f"{package}.{found.name}")
-        if found.ispkg and found.name not in LIBRARIES:
+        module = importlib.import_module(f"{package}.{module_info.name}")
+        if module_info.ispkg and module_info.name not in LIBRARIES:
             _load(module.__name__, module.__path__)
 
 

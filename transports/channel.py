@@ -121,9 +121,9 @@ class BaseChannel(ABC):
         return take_back
 
     async def recv(self, edge: int, step: int, tag: bytes = b"") -> Any:
-        found = self.core.inbox.take(self.core.epoch, step, (edge, tag))
-        if found is not None:
-            return found
+        message = self.core.inbox.take(self.core.epoch, step, (edge, tag))
+        if message is not None:
+            return message
         future: asyncio.Future[Any] = self.loop.create_future()
 
         def come(token: Any, error: BaseException | None) -> None:

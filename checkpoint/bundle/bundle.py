@@ -76,19 +76,19 @@ class Bundle:
         tensors: list[_Tensor] = []
         has_state = False
         for part in parts:
-            found = read_table(part)
-            has_state |= json.loads(found.pop(b"state"))
-            for key in found:
+            table = read_table(part)
+            has_state |= json.loads(table.pop(b"state"))
+            for key in table:
                 if not key.endswith(b"/data"):
                     check()
-                    tensors.append(_handed_over(found[key], found[key + b"/data"]))
+                    tensors.append(_handed_over(table[key], table[key + b"/data"]))
         tensors = merged(tensors, lambda tensor, kind: replace(tensor, kind=kind))
         whole = _whole(tensors)
         info = json.dumps({"saved_at": machine.wall_time(), "has_state": has_state})
         whole[_INFO] = np.array(info.encode(), object)
-        for one in tensors:
-            if one.kind != "variable":
-                whole[f"{_OWN}{one.kind}/{one.name}"] = one.value
+        for record in tensors:
+            if record.kind != "variable":
+                whole[f"{_OWN}{record.kind}/{record.name}"] = record.value
         self._store(store, name, whole, check)
 
     def _store(self, store: Store, name: str, values: Mapping[str, Any], check: Check) -> None:
@@ -151,8 +151,8 @@ def _files(store: Store, name: str) -> list[str]:
 
 
 def _handed_over(packed: bytes, data: bytes) -> _Tensor:
-    found = read_table(packed)
-    about, entry = json.loads(found[b"about"]), decode(found[b"entry"])
+    table = read_table(packed)
+    about, entry = json.loads(table[b"about"]), decode(table[b"entry"])
     region = None
     if about["region"] is not None:
         whole, begin = map(tuple, about["region"])
@@ -162,22 +162,22 @@ def _handed_over(packed: bytes, data: bytes) -> _Tensor:
 
 def _whole(tensors: Sequence[_Tensor]) -> dict[str, Any]:
     """The variables, their slices put together."""
-    found: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
     for name, several in variables(tensors).items():
         if name.startswith(_OWN) or not name:
             raise InvalidArgumentError(f"A variable of the name {name!r} can't be saved in this format.")
-        if not is_whole(one.region for one in several):
+        if not is_whole(tensor.region for tensor in several):
             raise InvalidArgumentError(f"The slices of {name!r} are not all of it.")
         first = several[0]
         if first.region is None:
-            found[name] = first.value
+            whole[name] = first.value
             continue
         value = np.empty(first.region.whole, first.value.dtype)
-        for one in several:
-            assert one.region is not None
-            one.region.copy(one.value, Region.all_of(value.shape), value)
-        found[name] = value
-    return found
+        for part in several:
+            assert part.region is not None
+            part.region.copy(part.value, Region.all_of(value.shape), value)
+        whole[name] = value
+    return whole
 
 
 class Reader(BaseReader):
@@ -254,10 +254,10 @@ class Reader(BaseReader):
 
     def _value(self, name: str, entry: Entry, check: Check = lambda: None) -> Any:
         with self._opened(entry, name) as source:
-            data, found = _bytes(source, entry, check)
+            data, crc = _bytes(source, entry, check)
             if entry.dtype is string:
                 return unpack(data.tobytes(), string, entry.shape, entry.checksum)
-            return numbers(data, found, entry.dtype, entry.shape, entry.checksum)
+            return numbers(data, crc, entry.dtype, entry.shape, entry.checksum)
 
     @contextmanager
     def _naming(self, file: str, tensor: str = "") -> Iterator[None]:

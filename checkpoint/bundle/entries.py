@@ -75,10 +75,10 @@ def header(shards: int) -> bytes:
 
 def shards_of(data: bytes) -> int:
     """The number of files that a header names. Raises DataLossError for one that can't be."""
-    found = dict(_fields(data, {1: VARINT, 2: VARINT}))
-    if found.get(2):
+    fields = dict(_fields(data, {1: VARINT, 2: VARINT}))
+    if fields.get(2):
         raise DataLossError("its numbers are big endian, which is not read")
-    return int(found.get(1, 0))
+    return int(fields.get(1, 0))
 
 
 def decode(data: bytes) -> Entry:
@@ -124,9 +124,9 @@ def _shape(message: bytes) -> tuple[int, ...]:
 def _region(message: bytes, shape: tuple[int, ...]) -> Region:
     begin, sizes = [], []
     for whole, (_, extent) in zip(shape, _fields(message, {1: BYTES})):
-        found = dict(_fields(extent, {1: VARINT, 2: VARINT}))
-        begin.append(int(found.get(1, 0)))
-        sizes.append(int(found.get(2, whole)))
+        fields = dict(_fields(extent, {1: VARINT, 2: VARINT}))
+        begin.append(int(fields.get(1, 0)))
+        sizes.append(int(fields.get(2, whole)))
     return Region(shape, tuple(begin), tuple(sizes))
 
 
@@ -191,11 +191,11 @@ def unpack(data: bytes, dtype: DType, shape: Sequence[int], checksum: int) -> An
     summed = b"".join(map(_length, lengths)) + data[position:]
     if mask(crc32c(summed)) != checksum:
         raise DataLossError("its checksum is another")
-    found, position = np.empty(count, object), position + 4
+    texts, position = np.empty(count, object), position + 4
     for index, length in enumerate(lengths):
-        found[index] = data[position : position + length]
+        texts[index] = data[position : position + length]
         position += length
-    return found.reshape(shape)
+    return texts.reshape(shape)
 
 
 def _length(size: int) -> bytes:

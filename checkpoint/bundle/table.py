@@ -75,10 +75,10 @@ def read_table(data: bytes) -> dict[bytes, bytes]:
         footer = data[-_FOOTER:]
         _, position = varint(footer, 0)
         _, position = varint(footer, position)
-        found: dict[bytes, bytes] = {}
+        entries: dict[bytes, bytes] = {}
         for _, handle in _entries(_block(data, footer[position:])):
-            found.update(_entries(_block(data, handle)))
-        return found
+            entries.update(_entries(_block(data, handle)))
+        return entries
     except (BrokenMessageError, IndexError, struct.error) as error:
         raise DataLossError(f"its blocks are damaged: {error}") from None
 

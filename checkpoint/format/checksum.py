@@ -23,8 +23,8 @@ def fastest() -> Checksum:
         from isal import isal_zlib
     except ImportError:
         return zlib.crc32
-    found: Checksum = isal_zlib.crc32
-    return found
+    checksum: Checksum = isal_zlib.crc32
+    return checksum
 
 
 class Checksums:

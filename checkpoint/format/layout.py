@@ -101,10 +101,10 @@ def header(pieces: Sequence[ShardTensor], metadata: Mapping[str, str]) -> bytes:
     entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     start = 0
     for p in pieces:
-        known = _NAMES.get(p.dtype.name)
+        code = _NAMES.get(p.dtype.name)
         entries[p.name] = {
-            "dtype": known or "U8",
-            "shape": list(p.shape) if known else [p.size],
+            "dtype": code or "U8",
+            "shape": list(p.shape) if code else [p.size],
             "data_offsets": [start, start + p.size],
         }
         start += p.size

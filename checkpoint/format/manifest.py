@@ -115,11 +115,11 @@ def merged(parts: Sequence[Manifest]) -> Manifest:
     for part in parts:
         entries.extend(replace(entry, shard=entry.shard + len(shards)) for entry in part.entries)
         shards.extend(part.shards)
-    found = merging.merged(entries, lambda entry, kind: replace(entry, kind=kind))
+    joined = merging.merged(entries, lambda entry, kind: replace(entry, kind=kind))
     steps = [part.global_step for part in parts if part.global_step is not None]
     return Manifest(
         tuple(shards),
-        tuple(found),
+        tuple(joined),
         steps[0] if steps else None,
         max((p.saved_at for p in parts), default=0.0),
         any(p.state for p in parts),
@@ -158,12 +158,12 @@ def decode(data: bytes, what: str, *, complete: bool = True) -> Manifest:
     if line + b"\n" != _first_line(body):
         raise DataLossError(f"The manifest {what} is damaged or cut off: its checksum is another.")
     try:
-        found = _parsed(json.loads(body))
+        manifest = _parsed(json.loads(body))
         if complete:
-            check_slices(found)
-            if unresolved := [e.name for e in found.entries if e.kind in LEFT]:
+            check_slices(manifest)
+            if unresolved := [e.name for e in manifest.entries if e.kind in LEFT]:
                 raise ValueError(f"{unresolved[0]!r} is of a kind that only parts of a save have")
-        return found
+        return manifest
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DataLossError(f"The manifest {what} can't be what a save has written: {error}.") from None
 
@@ -177,9 +177,9 @@ def _parsed(tree: Any) -> Manifest:
     step, saved_at, state = tree["global_step"], tree["saved_at"], tree["state"]
     if step is not None and not _is_number(step, -_LARGEST) or not isinstance(saved_at, (int, float)):
         raise ValueError("its step or time is no number")
-    found = Manifest(shards, entries, step, float(saved_at), bool(state))
-    _check(found)
-    return found
+    manifest = Manifest(shards, entries, step, float(saved_at), bool(state))
+    _check(manifest)
+    return manifest
 
 
 def _is_number(value: Any, least: int = 0) -> bool:

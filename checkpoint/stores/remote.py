@@ -88,10 +88,10 @@ class RemoteStore:
         with _named("Listing", self._url):
             try:
                 self._system.invalidate_cache()
-                found = self._system.ls(self._root, detail=False)
+                paths = self._system.ls(self._root, detail=False)
             except FileNotFoundError:
                 return []
-        return [path.rstrip("/").rpartition("/")[2] for path in found]
+        return [path.rstrip("/").rpartition("/")[2] for path in paths]
 
     def remove(self, name: str, *, flush: bool = False) -> None:
         with _named("Removing", self.where(name)):

@@ -113,17 +113,17 @@ class CudaDevice:
     def launcher(self, node: Node, call: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
         """`call`, the kernel of a node, launched in the compute stream on inputs that it brings where they are wanted."""
         name, array = node.name, self.xp.ndarray
-        known = traits(node.op, self.type)
-        hosts, anywhere = known.host_inputs(len(node.inputs)), known.anywhere
-        follows = on_host if known.follows else None
+        op_traits = traits(node.op, self.type)
+        hosts, anywhere = op_traits.host_inputs(len(node.inputs)), op_traits.anywhere
+        follows = on_host if op_traits.follows else None
         few = self.host_elements
 
         def launch(*inputs: Any, **keywords: Any) -> Any:
             if follows is not None and inputs and all(_is_few(value, few) for value in inputs):
                 return follows(*inputs)
             with self.launching(name):
-                given = inputs if anywhere else [self._placed(v, array, i in hosts) for i, v in enumerate(inputs)]
-                return call(*given, **keywords)
+                placed = inputs if anywhere else [self._placed(v, array, i in hosts) for i, v in enumerate(inputs)]
+                return call(*placed, **keywords)
 
         return launch
 
@@ -213,10 +213,10 @@ class CudaDevice:
     def constant(self, value: Any) -> Any:
         """A value that is the same in all steps; it is copied to the GPU once."""
         if value.nbytes > SMALL and not value.dtype.hasobject:
-            known = self._kept.get(id(value))
-            if known is None:
-                known = self._kept[id(value)] = [value, self.transfers.upload(value)]
-            return known[1]
+            entry = self._kept.get(id(value))
+            if entry is None:
+                entry = self._kept[id(value)] = [value, self.transfers.upload(value)]
+            return entry[1]
         if value.ndim == 0 and not value.dtype.hasobject:
             value = value[()]
         self._kept.setdefault(id(value), [value, None])

@@ -50,18 +50,18 @@ class _Input:
     value: Any
     array: Any
 
-    def fits(self, given: Any) -> bool:
+    def fits(self, value: Any) -> bool:
         if self.array is not None:
             return (
-                getattr(given, "shape", None) == self.array.shape
-                and given.dtype == self.array.dtype
-                and not isinstance(given, VariableState)
+                getattr(value, "shape", None) == self.array.shape
+                and value.dtype == self.array.dtype
+                and not isinstance(value, VariableState)
             )
-        if self.value is given:
+        if self.value is value:
             return True
-        if not isinstance(given, (np.ndarray, np.generic)) or not isinstance(self.value, (np.ndarray, np.generic)):
+        if not isinstance(value, (np.ndarray, np.generic)) or not isinstance(self.value, (np.ndarray, np.generic)):
             return False
-        return given.dtype == self.value.dtype and np.array_equal(given, self.value)
+        return value.dtype == self.value.dtype and np.array_equal(value, self.value)
 
 
 class Replay:
@@ -84,9 +84,9 @@ class Replay:
         device = self._device
         device.recorder.replays += 1
         with device.together(), device.launching(self._name):
-            for known, value in zip(self.inputs, inputs):
-                if known.array is not None:
-                    device.xp.copyto(known.array, device.on_gpu(value))
+            for source, value in zip(self.inputs, inputs):
+                if source.array is not None:
+                    device.xp.copyto(source.array, device.on_gpu(value))
             for segment in self.segments:
                 if isinstance(segment, _Apart):
                     _launch_apart(device.xp, segment)
@@ -96,7 +96,7 @@ class Replay:
             return [r.copy() if type(r) is device.xp.ndarray else r for r in self.results]
 
     def _fits(self, inputs: Sequence[Any]) -> bool:
-        if not all(known.fits(value) for known, value in zip(self.inputs, inputs)):
+        if not all(source.fits(value) for source, value in zip(self.inputs, inputs)):
             return False
         for variable, buffer, written in self._recording.variables.values():
             if not variable.is_at(buffer):
@@ -156,9 +156,9 @@ class Recorder:
         recording = Recording(memory)
         names = [n.name for instruction in line.instructions for n in instruction.nodes]
         replay = Replay(device, f"{names[0]} ... {names[-1]} ({len(names)} nodes, replayed)", recording)
-        wanted = _wanted_on_host(line, device.type, len(inputs))
-        replay.inputs = [self._input(memory, value, place in wanted) for place, value in enumerate(inputs)]
-        values = line.fresh_values([known.value if known.array is None else known.array for known in replay.inputs])
+        host_places = _wanted_on_host(line, device.type, len(inputs))
+        replay.inputs = [self._input(memory, value, place in host_places) for place, value in enumerate(inputs)]
+        values = line.fresh_values([source.value if source.array is None else source.array for source in replay.inputs])
         with device.recording(recording), device.place, self._stream:
             with device.xp.cuda.using_allocator(memory.malloc), self._ended():
                 self._pass(line, values, replay)
@@ -210,7 +210,7 @@ class Recorder:
 
     def _apart(self, instruction: Any, values: list[Any], replay: Replay) -> _Apart:
         node = instruction.node
-        given = tuple(self._alias(values[place], replay) for place in instruction.inputs)
+        operands = tuple(self._alias(values[place], replay) for place in instruction.inputs)
         out = None
         if instruction.outputs:
             shape: Any = node.shapes[0]
@@ -218,11 +218,11 @@ class Recorder:
                 raise NotRecordable(f"the shape of {node.name} is not known")
             out = replay._recording.memory.array(shape, node.dtypes[0].numpy_dtype)
             values[instruction.outputs[0]] = out
-        for value in given:
+        for value in operands:
             if isinstance(value, VariableState):
                 replay._recording.use(value, value.writable(), True)
         takes_out = lookup(node.op, self._device.type, node.dtypes).takes_out
-        return _Apart(instruction.function, given, out, takes_out)
+        return _Apart(instruction.function, operands, out, takes_out)
 
     def _alias(self, value: Any, replay: Replay) -> Any:
         """The same memory without what an array of it owns: a recording would hold a snapshot of a variable forever. Memory of
@@ -261,9 +261,9 @@ def _check_ops(line: Recordable, kind: str) -> None:
 
 def _wanted_on_host(line: Recordable, kind: str, count: int) -> set[int]:
     """The places of the region's inputs that its kernels look at in host memory."""
-    found: set[int] = set()
+    places: set[int] = set()
     for instruction in line.instructions:
         for i in traits(instruction.node.op, kind).host_inputs(len(instruction.inputs)):
             if instruction.inputs[i] < count:
-                found.add(instruction.inputs[i])
-    return found
+                places.add(instruction.inputs[i])
+    return places

@@ -75,8 +75,8 @@ class Recording:
     """The variables that are used: each with its buffer, and whether it is written."""
 
     def use(self, variable: Any, buffer: Any, written: bool) -> None:
-        known = self.variables.setdefault(id(variable), [variable, buffer, False])
-        known[2] = known[2] or written
+        entry = self.variables.setdefault(id(variable), [variable, buffer, False])
+        entry[2] = entry[2] or written
 
 
 class Hooks:

@@ -125,14 +125,14 @@ class Sharing:
         try:
             if self._probe is None:
                 self._probe = self._allocator.allocate((512,), np.dtype(np.uint8))
-            found = self._described(self._probe)
+            described = self._described(self._probe)
         except OpError as error:  # it must not keep the two processes from talking; steps will say what it is
             self.refused(self._name, error.message)
             return None
-        if found is None:
+        if described is None:
             return None
-        self._events.append(found[3])  # the peer only looks whether it opens
-        return found[0]
+        self._events.append(described[3])  # the peer only looks whether it opens
+        return described[0]
 
     def refused(self, peer: str, reason: str) -> None:
         """Tokens for `peer` go by the host. Says so once."""
@@ -144,10 +144,10 @@ class Sharing:
         """`array`, which is in order, for a peer; None where it has to go by the host."""
         if self._name in self.refusals or not array.size:
             return None
-        found = self._described(array)
-        if found is None:
+        described = self._described(array)
+        if described is None:
             return None
-        description, offset, chunk, event = found
+        description, offset, chunk, event = described
         peer_memory.kept[chunk] = chunk
         self.sent += 1
         return SharedTensor(
@@ -188,9 +188,9 @@ class Sharing:
         if self._events_made == _MOST_EVENTS:
             return None
         raw = self._xp.cuda.Event(disable_timing=True, interprocess=True)
-        made = _Event(raw, self._runtime.ipcGetEventHandle(raw.ptr))
+        event = _Event(raw, self._runtime.ipcGetEventHandle(raw.ptr))
         self._events_made += 1
-        return made
+        return event
 
     # ---- what is seen
 
@@ -240,10 +240,10 @@ class Sharing:
 
     def _enter(self, peer_memory: PeerMemory) -> _Peer:
         with self._lock:
-            known = self._peers.get(peer_memory)
-            peer = known or self._peers.setdefault(peer_memory, _Peer())
+            peer_entry = self._peers.get(peer_memory)
+            peer = peer_entry or self._peers.setdefault(peer_memory, _Peer())
             peer.users += 1
-        if known is None:
+        if peer_entry is None:
             peer_memory.on_end(lambda: self._ended(peer_memory))
         return peer
 

@@ -75,10 +75,10 @@ def _gather_in_batches(xp: Any, params: Any, indices: Any, at: int, batch_dims: 
     places = indices.reshape(count, math.prod(indices.shape[batch:]))
     before, after = math.prod(params.shape[batch:at]), math.prod(params.shape[at + 1 :])
     rows = params.reshape(count, before, params.shape[at], after)
-    found = rows[xp.arange(count)[:, None, None], xp.arange(before)[None, :, None], places[:, None, :]]
+    gathered = rows[xp.arange(count)[:, None, None], xp.arange(before)[None, :, None], places[:, None, :]]
     if out is None:
-        return found.reshape(whole)
-    out[...] = found.reshape(whole)
+        return gathered.reshape(whole)
+    out[...] = gathered.reshape(whole)
     return out
 
 
@@ -120,16 +120,16 @@ def accumulate(xp: Any, ufunc: Any, rows: Any, numbers: Any, updates: Any) -> No
 
 @moving_kernel("ScatterNd")
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
-    wanted = tuple(shape.tolist())
+    sizes = tuple(shape.tolist())
     depth = indices.shape[-1]
-    if depth > len(wanted) or updates.shape != indices.shape[:-1] + wanted[depth:]:
-        raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a result of shape {wanted}.")
+    if depth > len(sizes) or updates.shape != indices.shape[:-1] + sizes[depth:]:
+        raise ValueError(f"Updates {updates.shape} don't fit indices {indices.shape} into a result of shape {sizes}.")
     if out is None:
-        out = xp.empty(wanted, updates.dtype)
+        out = xp.empty(sizes, updates.dtype)
     out[...] = b"" if out.dtype == object else 0
-    numbers = row_numbers(indices, wanted[:depth])
+    numbers = row_numbers(indices, sizes[:depth])
     if out.size and numbers.size:
-        accumulate(xp, xp.add, out.reshape(math.prod(wanted[:depth]), -1), numbers, updates)
+        accumulate(xp, xp.add, out.reshape(math.prod(sizes[:depth]), -1), numbers, updates)
     return out
 
 

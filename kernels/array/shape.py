@@ -38,10 +38,10 @@ def reshape(xp: Any, x: Any, shape: Any) -> Any:
     try:
         return x.reshape(sizes)
     except ValueError:
-        wanted = f"requires a multiple of {-math.prod(sizes)}" if -1 in sizes else f"has {math.prod(sizes)}"
+        requirement = f"requires a multiple of {-math.prod(sizes)}" if -1 in sizes else f"has {math.prod(sizes)}"
         shape_text = f"[{','.join(map(str, sizes))}]"
         raise InvalidArgumentError(
-            f"Input to reshape is a tensor with {x.size} values, but the requested shape {wanted}: {shape_text}."
+            f"Input to reshape is a tensor with {x.size} values, but the requested shape {requirement}: {shape_text}."
         ) from None
 
 
@@ -49,14 +49,14 @@ def _sizes(x: Any, vector: Any) -> list[int]:
     """The sizes in a vector, of which one may be -1."""
     if vector.ndim != 1:
         raise ValueError(f"A shape is a vector of sizes, but {vector.tolist()} was given.")
-    found: list[int] = vector.tolist()
-    if found and (least := min(found)) < 0:
+    sizes: list[int] = vector.tolist()
+    if sizes and (least := min(sizes)) < 0:
         # numpy takes any negative number for the size to find, and finds none for a tensor without elements.
         if least < -1:
-            raise ValueError(f"The sizes of a shape are zero or more, or -1 once, but {found} was given.")
-        if 0 in found:
-            found[found.index(-1)] = infer_empty(x.shape, found)
-    return found
+            raise ValueError(f"The sizes of a shape are zero or more, or -1 once, but {sizes} was given.")
+        if 0 in sizes:
+            sizes[sizes.index(-1)] = infer_empty(x.shape, sizes)
+    return sizes
 
 
 @functools.lru_cache(maxsize=1024)

@@ -18,12 +18,12 @@ from .reverse import _FOLDS, _WORTH_SELECTING
 def _search(xp: Any, rows: Any, values: Any, side: str, out_type: DType) -> Any:
     if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
         raise ValueError(f"searchsorted: the rows {rows.shape} don't fit the values {values.shape}.")
-    found = xp.empty(values.shape, out_type.numpy_dtype)
-    for place, row, wanted in zip(found, rows, values):
-        place[...] = xp.searchsorted(row, wanted, side)
+    positions = xp.empty(values.shape, out_type.numpy_dtype)
+    for place, row, needle in zip(positions, rows, values):
+        place[...] = xp.searchsorted(row, needle, side)
     if side == "left" and values.dtype.kind in "fV":
-        found[values != values] = 0  # nothing is less than a NaN, which numpy puts behind all
-    return found
+        positions[values != values] = 0  # nothing is less than a NaN, which numpy puts behind all
+    return positions
 
 
 @kernel("LowerBound")
@@ -90,16 +90,16 @@ def _top_few(xp: Any, rows: Any, count: int) -> Any:
         return None
     # The count-th largest of some elements is not above that of all.
     least = xp.partition(most, width - count, axis=-1)[:, width - count, None]
-    found = xp.flatnonzero(rows >= least)
-    owners = found // size
+    candidates = xp.flatnonzero(rows >= least)
+    owners = candidates // size
     counts = xp.bincount(owners, minlength=height)
     if counts.max() > 4 * count + _FOLDS:
         return None
-    places = xp.arange(found.size) - (xp.cumsum(counts) - counts)[owners]
+    places = xp.arange(candidates.size) - (xp.cumsum(counts) - counts)[owners]
     few = xp.full((height, int(counts.max())), lowest(rows.dtype), rows.dtype)
-    few[owners, places] = rows.reshape(-1)[found]
+    few[owners, places] = rows.reshape(-1)[candidates]
     columns = xp.zeros(few.shape, xp.intp)
-    columns[owners, places] = found - owners * size
+    columns[owners, places] = candidates - owners * size
     return xp.take_along_axis(columns, _descending(xp, few)[:, :count], 1)
 
 
@@ -108,9 +108,9 @@ def in_top_k(xp: Any, predictions: Any, targets: Any, k: Any) -> Any:
     rows, classes = predictions.shape
     if targets.shape != (rows,):
         raise ValueError(f"in_top_k: predictions of shape {predictions.shape}, but targets of shape {targets.shape}.")
-    known = (targets >= 0) & (targets < classes)
+    valid = (targets >= 0) & (targets < classes)
     if not classes:
-        return known
-    chosen = xp.take_along_axis(predictions, xp.where(known, targets, 0)[:, None], 1)
+        return valid
+    chosen = xp.take_along_axis(predictions, xp.where(valid, targets, 0)[:, None], 1)
     better = (predictions > chosen).sum(axis=1)
-    return known & xp.isfinite(predictions).all(axis=1) & (better < k)
+    return valid & xp.isfinite(predictions).all(axis=1) & (better < k)

@@ -26,13 +26,13 @@ def _prepare_reshape(
 ) -> Callable[..., Any] | None:
     if constants[1] is None or constants[1].ndim != 1:
         return None
-    found, elements = constants[1].tolist(), prod(shapes[0])
-    if found.count(-1) == 1 and elements:
-        known = -prod(found)
-        found[found.index(-1)] = elements // known if known > 0 else 0
-    if any(size <= 0 for size in found) or prod(found) != elements:
+    dims, elements = constants[1].tolist(), prod(shapes[0])
+    if dims.count(-1) == 1 and elements:
+        product = -prod(dims)
+        dims[dims.index(-1)] = elements // product if product > 0 else 0
+    if any(size <= 0 for size in dims) or prod(dims) != elements:
         return None  # nothing to read, or an error
-    sizes = tuple(found)
+    sizes = tuple(dims)
 
     def run(xp: Any, x: Any, shape: Any) -> Any:
         return x.reshape(sizes) if x.size == elements else views.reshape(xp, x, shape)

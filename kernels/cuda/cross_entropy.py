@@ -58,14 +58,14 @@ def code(dtype: str, labels: str, width: int) -> str:
     `width` threads."""
     kind, least, nan = _FLOATS[dtype]
     if labels:
-        given = f"const {_LABELS[labels]}* labels"
+        parameter = f"const {_LABELS[labels]}* labels"
         begin = "long long label = labels[row];\n    bool fits = label >= 0 && label < classes;"
         loss = f"""if (threadIdx.x == 0) {{
         loss[row] = fits ? log(total) - (logits[first + (fits ? label : 0)] - most) : {nan};
     }}"""
         slope = f"fits ? derivative[first + j] / total - (j == label ? ({kind})1 : ({kind})0) : {nan}"
     else:
-        given, begin = f"const {kind}* labels", ""
+        parameter, begin = f"const {kind}* labels", ""
         loss = f"""{kind} lost = ({kind})0;
     {kind} whole = log(total);
     for (long long j = threadIdx.x; j < classes; j += blockDim.x) {{
@@ -77,7 +77,7 @@ def code(dtype: str, labels: str, width: int) -> str:
         slope = "derivative[first + j] / total - labels[first + j]"
     text = f"""
 extern "C" __global__ void cross_entropy(
-    const {kind}* logits, {given}, {kind}* loss, {kind}* derivative, long long classes
+    const {kind}* logits, {parameter}, {kind}* loss, {kind}* derivative, long long classes
 ) {{
     {f"__shared__ {kind} of_warp[{width // WARP}];" if width > WARP else ""}
     long long row = blockIdx.x;
@@ -107,13 +107,13 @@ def _launched(xp: Any, logits: Any, labels: Any, labels_type: str) -> Any:
     rows, classes = logits.shape
     width = WARP if classes <= FEW else WIDE
     dtype = logits.dtype.str
-    made = made_once(
+    function = made_once(
         xp,
         ("cross_entropy", dtype, labels_type, width),
         lambda: xp.RawKernel(code(dtype, labels_type, width), "cross_entropy", options=OPTIONS),
     )
     loss, derivative = xp.empty((rows,), logits.dtype), xp.empty((rows, classes), logits.dtype)
-    made(
+    function(
         (rows,),
         (width,),
         (xp.ascontiguousarray(logits), xp.ascontiguousarray(labels), loss, derivative, np.int64(classes)),
@@ -128,12 +128,12 @@ def _sparse_of_any_type(xp: Any, logits: Any, labels: Any) -> Any:
     powers = xp.exp(shifted)
     total = powers.sum(1, None, None, True)
     hot = xp.arange(logits.shape[1]) == labels[:, None]
-    one = logits.dtype.type(1)
+    unit = logits.dtype.type(1)
     true = xp.where(hot, shifted, logits.dtype.type(0)).sum(1)
     wrong = (labels < 0) | (labels >= logits.shape[1])
     nan = logits.dtype.type("nan")
     loss = xp.where(wrong, nan, xp.log(total[:, 0]) - true)
-    slope = powers / total - xp.where(hot, one, logits.dtype.type(0))
+    slope = powers / total - xp.where(hot, unit, logits.dtype.type(0))
     return loss, xp.where(wrong[:, None], nan, slope)
 
 

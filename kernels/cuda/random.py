@@ -102,7 +102,7 @@ def random_normal(xp: Any, shape: Any, *, dtype: DType, seed: int, seed2: int, c
 @kernel("RandomUniformInt", device=GPU, gpu=Gpu(host=(0, 1, 2)))
 def random_uniform_int(xp: Any, shape: Any, low: Any, high: Any, *, seed: int, seed2: int, ctx: KernelContext) -> Any:
     check_bounds(low, high)
-    wanted, first = sizes(shape), int(low)
-    words = words64(xp, *next_run(ctx, seed, seed2), 0, math.prod(wanted))
+    dims, first = sizes(shape), int(low)
+    words = words64(xp, *next_run(ctx, seed, seed2), 0, math.prod(dims))
     words = words % np.uint64(int(high) - first) + np.uint64(first % 2**64)
-    return words.view(np.int64).astype(low.dtype).reshape(wanted)
+    return words.view(np.int64).astype(low.dtype).reshape(dims)

@@ -69,36 +69,36 @@ def literal(data: bytes, dtype: str) -> str:
     return f"({number}{suffix})"
 
 
-def _expression(step: Instruction, given: Sequence[str], kind: str) -> str:
+def _expression(step: Instruction, arguments: Sequence[str], kind: str) -> str:
     """The expression that an instruction computes; `kind` is the type of its last argument."""
     op = step.op
     if op == "const":
         return literal(step.value, step.dtype)
     if op == "convert":
-        return f"{given[0]} != 0" if step.dtype == "b1" else f"({C_TYPES[step.dtype]}){given[0]}"
+        return f"{arguments[0]} != 0" if step.dtype == "b1" else f"({C_TYPES[step.dtype]}){arguments[0]}"
     if op == "select":
-        return f"{given[0]} ? {given[1]} : {given[2]}"
+        return f"{arguments[0]} ? {arguments[1]} : {arguments[2]}"
     if op in COMPARISONS:
-        return f"{given[0]} {_COMPARED[op]} {given[1]}"
+        return f"{arguments[0]} {_COMPARED[op]} {arguments[1]}"
     if op in ("min", "max"):
-        x, y = given
+        x, y = arguments
         nan = f" || {x} != {x}" if kind[0] == "f" else ""
         return f"{x} {'<=' if op == 'min' else '>='} {y}{nan} ? {x} : {y}"
     if op in _BETWEEN:
-        return f"{given[0]} {_OF_BOOLS[op] if kind == 'b1' else _BETWEEN[op]} {given[1]}"
+        return f"{arguments[0]} {_OF_BOOLS[op] if kind == 'b1' else _BETWEEN[op]} {arguments[1]}"
     if op in ("pow", "copysign"):
-        return f"{op}({given[0]}, {given[1]})"
+        return f"{op}({arguments[0]}, {arguments[1]})"
     if op == "sign":
-        (x,) = given
+        (x,) = arguments
         return f"{x} > 0 ? 1 : {x} < 0 ? -1 : {x} == 0 ? 0 : {x}"
     if op in _FUNCTIONS:
-        return f"{op}({given[0]})"
+        return f"{op}({arguments[0]})"
     if op == "abs":
-        return f"fabs({given[0]})" if kind[0] == "f" else f"{given[0]} < 0 ? -{given[0]} : {given[0]}"
+        return f"fabs({arguments[0]})" if kind[0] == "f" else f"{arguments[0]} < 0 ? -{arguments[0]} : {arguments[0]}"
     if op == "neg":
-        return f"-{given[0]}"
+        return f"-{arguments[0]}"
     assert op == "not", op
-    return f"!{given[0]}" if kind == "b1" else f"~{given[0]}"
+    return f"!{arguments[0]}" if kind == "b1" else f"~{arguments[0]}"
 
 
 def source_of(recipe: Recipe) -> Source:
@@ -107,9 +107,9 @@ def source_of(recipe: Recipe) -> Source:
     names = [f"a{k}" for k in range(count)] + [f"v{k}" for k in range(len(recipe.body))]
     lines = []
     for k, step in enumerate(recipe.body):
-        given = [names[a] for a in step.arguments]
+        arguments = [names[a] for a in step.arguments]
         kind = recipe.type_of(step.arguments[-1]) if step.arguments else step.dtype
-        lines.append(f"{C_TYPES[step.dtype]} v{k} = {_expression(step, given, kind)};")
+        lines.append(f"{C_TYPES[step.dtype]} v{k} = {_expression(step, arguments, kind)};")
     written = tuple(into for _, into in recipe.outputs if into is not None)
     outputs = []
     for k, (value, into) in enumerate(recipe.outputs):
@@ -120,8 +120,8 @@ def source_of(recipe: Recipe) -> Source:
     return Source(_parameters(inputs), _parameters(outputs), "\n".join(lines), written)
 
 
-def _parameters(found: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{np.dtype(dtype).name} {name}" for dtype, name in found)
+def _parameters(parameters: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{np.dtype(dtype).name} {name}" for dtype, name in parameters)
 
 
 _MADE: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
@@ -129,11 +129,11 @@ _MADE: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 def made_once(xp: Any, key: Any, make: Any) -> Any:
     """The result of `make()` for `key` and the array module `xp` when it was first asked for."""
-    known = _MADE.setdefault(xp, {})
-    found = known.get(key)
-    if found is None:
-        found = known[key] = make()
-    return found
+    functions = _MADE.setdefault(xp, {})
+    function = functions.get(key)
+    if function is None:
+        function = functions[key] = make()
+    return function
 
 
 _source_of = functools.lru_cache(maxsize=1024)(source_of)
@@ -144,9 +144,9 @@ def elementwise(xp: Any, recipe: Recipe, name: str) -> Any:
     compiled at its first launch, and kept by CuPy on disk."""
 
     def make() -> Any:
-        found = _source_of(recipe)
+        source = _source_of(recipe)
         return xp.ElementwiseKernel(
-            found.inputs, found.outputs, found.body, name, return_tuple=not found.written, no_return=bool(found.written),
+            source.inputs, source.outputs, source.body, name, return_tuple=not source.written, no_return=bool(source.written),
             options=OPTIONS,
         )  # fmt: skip
 

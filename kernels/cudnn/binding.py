@@ -80,7 +80,7 @@ class Handles:
     def of(self, cudnn: Any, device: int) -> Handle:
         """The handle of a GPU, which is current on this thread. Raises RuntimeError where cuDNN can't make one."""
         with self._lock:
-            found = self._known.get(device)
-            if found is None:
-                found = self._known[device] = Handle(cudnn.create_handle())
-            return found
+            handle = self._known.get(device)
+            if handle is None:
+                handle = self._known[device] = Handle(cudnn.create_handle())
+            return handle

@@ -37,10 +37,10 @@ class Geometry:
     ) -> None:
         self.last = not layout.startswith("NC")
         self.window = tuple(weights[:-2])
-        taken, made = weights[-2:]
+        taken, produced = weights[-2:]
         self.of_weights = tuple(weights)
-        # A filter of each channel by itself is a group, with one input and `made` outputs.
-        self.filters = (taken * made, 1) if depthwise else (made, taken)
+        # A filter of each channel by itself is a group, with one input and `produced` outputs.
+        self.filters = (taken * produced, 1) if depthwise else (produced, taken)
         self.channels = images[channel_axis(layout, len(images))]
         self.depthwise = depthwise
         self.of_images = tuple(images)
@@ -61,13 +61,13 @@ class Geometry:
 
     def operation(self, name: str, dtype: Any) -> Operation:
         """One of the three convolutions of this geometry, described once."""
-        found = self._operations.get((name, dtype))
-        if found is None:
+        operation = self._operations.get((name, dtype))
+        if operation is None:
             inputs, output = _PARTS[name]
             tensors = tuple((parameter, self.lies(what, dtype)) for parameter, what in inputs)
-            found = Operation(name, tensors, (self.lies(output, dtype),), self.moves)
-            self._operations[name, dtype] = found
-        return found
+            operation = Operation(name, tensors, (self.lies(output, dtype),), self.moves)
+            self._operations[name, dtype] = operation
+        return operation
 
     @property
     def moves(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -90,12 +90,12 @@ class Geometry:
     def weights_from(self, xp: Any, flat: Any) -> Any:
         """The opposite of `weights_for`."""
         rank = len(self.window)
-        taken, made = self.of_weights[-2:]
+        taken, outputs = self.of_weights[-2:]
         if self.depthwise:
-            return xp.ascontiguousarray(flat.reshape(taken, made, *self.window).transpose(*range(2, rank + 2), 0, 1))
+            return xp.ascontiguousarray(flat.reshape(taken, outputs, *self.window).transpose(*range(2, rank + 2), 0, 1))
         if self.last:
-            return xp.ascontiguousarray(flat.reshape(made, *self.window, taken).transpose(*range(1, rank + 2), 0))
-        return xp.ascontiguousarray(flat.reshape(made, taken, *self.window).transpose(*range(2, rank + 2), 1, 0))
+            return xp.ascontiguousarray(flat.reshape(outputs, *self.window, taken).transpose(*range(1, rank + 2), 0))
+        return xp.ascontiguousarray(flat.reshape(outputs, taken, *self.window).transpose(*range(2, rank + 2), 1, 0))
 
 
 def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: bool) -> Geometry | None:
@@ -105,8 +105,8 @@ def geometry_of(images: Any, weights: Any, attrs: dict[str, Any], depthwise: boo
 
 
 @functools.lru_cache(1024)
-def _geometry(images: Any, weights: Any, depthwise: bool, *given: tuple[str, Any]) -> Geometry | None:
-    attrs = dict(given)
+def _geometry(images: Any, weights: Any, depthwise: bool, *attributes: tuple[str, Any]) -> Geometry | None:
+    attrs = dict(attributes)
     layout = attrs["data_format"]
     try:
         spans = conv.spans_of("A convolution", images, weights, attrs)
@@ -118,29 +118,29 @@ def _geometry(images: Any, weights: Any, depthwise: bool, *given: tuple[str, Any
             groups(channels, weights, "images")
     except ValueError:
         return None
-    found = Geometry(images, weights, spans, layout, depthwise)
-    return found if min(*images, *weights, *found.of_result) > 0 else None
+    geometry = Geometry(images, weights, spans, layout, depthwise)
+    return geometry if min(*images, *weights, *geometry.of_result) > 0 else None
 
 
 def forward(xp: Any, x: Any, w: Any, geometry: Geometry) -> Any:
     """The convolution, or None where cuDNN can't do it."""
     operation = geometry.operation("conv_fprop", x.dtype)
-    made = run(xp, operation, xp.ascontiguousarray(x), geometry.weights_for(xp, w))
-    return None if made is None else made[0].reshape(geometry.of_result)
+    results = run(xp, operation, xp.ascontiguousarray(x), geometry.weights_for(xp, w))
+    return None if results is None else results[0].reshape(geometry.of_result)
 
 
 def to_images(xp: Any, w: Any, dy: Any, geometry: Geometry) -> Any:
     """The gradient for the images, or None where cuDNN can't do it."""
     operation = geometry.operation("conv_dgrad", dy.dtype)
-    made = run(xp, operation, xp.ascontiguousarray(dy), geometry.weights_for(xp, w))
-    return None if made is None else made[0].reshape(geometry.of_images)
+    results = run(xp, operation, xp.ascontiguousarray(dy), geometry.weights_for(xp, w))
+    return None if results is None else results[0].reshape(geometry.of_images)
 
 
 def to_weights(xp: Any, x: Any, dy: Any, geometry: Geometry) -> Any:
     """The gradient for the weights, or None where cuDNN can't do it."""
     operation = geometry.operation("conv_wgrad", x.dtype)
-    made = run(xp, operation, xp.ascontiguousarray(x), xp.ascontiguousarray(dy))
-    return None if made is None else geometry.weights_from(xp, made[0])
+    results = run(xp, operation, xp.ascontiguousarray(x), xp.ascontiguousarray(dy))
+    return None if results is None else geometry.weights_from(xp, results[0])
 
 
 # ---- kernels

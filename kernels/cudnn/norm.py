@@ -49,17 +49,17 @@ def fused_batch_norm(
     data_format: str,
     is_training: bool,
 ) -> Any:
-    found = _layouts(x, scale, data_format)
-    made = None
-    if found is not None and offset.shape == scale.shape:
+    layouts = _layouts(x, scale, data_format)
+    results = None
+    if layouts is not None and offset.shape == scale.shape:
         if is_training:
-            made = _trained(xp, x, scale, offset, epsilon, *found)
+            results = _trained(xp, x, scale, offset, epsilon, *layouts)
         elif mean.shape == variance.shape == scale.shape:
-            made = _inferred(xp, x, scale, offset, mean, variance, epsilon, *found)
-    if made is None:
+            results = _inferred(xp, x, scale, offset, mean, variance, epsilon, *layouts)
+    if results is None:
         attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
         return normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
-    return made
+    return results
 
 
 def _trained(
@@ -81,11 +81,11 @@ def _trained(
         numbers=(("epsilon", epsilon), ("momentum", 1.0)),
     )
     before = xp.zeros(scale.shape, scale.dtype)
-    given = (xp.ascontiguousarray(a) for a in (x, scale, offset))
-    made = run(xp, operation, *given, before, before)
-    if made is None:
+    arrays = (xp.ascontiguousarray(a) for a in (x, scale, offset))
+    results = run(xp, operation, *arrays, before, before)
+    if results is None:
         return None
-    y, average, _, _, unbiased = made
+    y, average, _, _, unbiased = results
     biased = unbiased * scale.dtype.type((count - 1) / count)
     return y.reshape(x.shape), average, unbiased, average.copy(), biased, scale.dtype.type(0)
 
@@ -113,12 +113,12 @@ def _inferred(
         (images,),
     )
     factor = 1 / xp.sqrt(variance + scale.dtype.type(epsilon))
-    given = (xp.ascontiguousarray(a) for a in (x, mean, factor, scale, offset))
-    made = run(xp, operation, *given)
-    if made is None:
+    arrays = (xp.ascontiguousarray(a) for a in (x, mean, factor, scale, offset))
+    results = run(xp, operation, *arrays)
+    if results is None:
         return None
     moments = (mean.copy(), variance.copy(), mean.copy(), variance.copy())
-    return made[0].reshape(x.shape), *moments, scale.dtype.type(0)
+    return results[0].reshape(x.shape), *moments, scale.dtype.type(0)
 
 
 @kernel("FusedBatchNormGradV3", **_OPTIONS)
@@ -135,11 +135,11 @@ def fused_batch_norm_grad(
     data_format: str,
     is_training: bool,
 ) -> Any:
-    found = _layouts(x, scale, data_format)
-    made = None
+    layouts = _layouts(x, scale, data_format)
+    results = None
     fits = dy.shape == x.shape and dy.dtype == x.dtype and mean.shape == variance.shape == scale.shape
-    if found is not None and is_training and fits:  # with fixed moments cuDNN has no gradient
-        images, channels = found
+    if layouts is not None and is_training and fits:  # with fixed moments cuDNN has no gradient
+        images, channels = layouts
         operation = Operation(
             "batchnorm_backward",
             (
@@ -152,9 +152,9 @@ def fused_batch_norm_grad(
             (images, channels, channels),
         )
         factor = 1 / xp.sqrt(variance + scale.dtype.type(epsilon))
-        made = run(xp, operation, *(xp.ascontiguousarray(a) for a in (dy, x, scale, mean, factor)))
-    if made is None:
+        results = run(xp, operation, *(xp.ascontiguousarray(a) for a in (dy, x, scale, mean, factor)))
+    if results is None:
         attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
         return normalization.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, **attrs)
     nothing = xp.zeros((0,), scale.dtype)
-    return made[0].reshape(x.shape), made[1], made[2], nothing, nothing.copy()
+    return results[0].reshape(x.shape), results[1], results[2], nothing, nothing.copy()

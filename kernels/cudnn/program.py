@@ -93,9 +93,11 @@ class Plan:
             for name, _ in operation.numbers
         }
         lists = {name: list(values) for name, values in operation.lists}
-        made = getattr(graph, operation.name)(**inputs, **scalars, **lists)
+        results = getattr(graph, operation.name)(**inputs, **scalars, **lists)
         outputs = []
-        for tensor, layout in zip(made if isinstance(made, (list, tuple)) else (made,), operation.outputs, strict=True):
+        for tensor, layout in zip(
+            results if isinstance(results, (list, tuple)) else (results,), operation.outputs, strict=True
+        ):
             if layout is not None:
                 tensor.set_output(True).set_dim(list(layout.sizes)).set_stride(list(layout.strides))
                 tensor.set_data_type(getattr(cudnn.data_type, _KINDS[layout.dtype]))
@@ -157,10 +159,10 @@ class Plans:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
-            made = self._known[key] = self._made(cudnn, operation, device)
+            plan = self._known[key] = self._made(cudnn, operation, device)
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
-            return made
+            return plan
 
     def _made(self, cudnn: Any, operation: Operation, device: int) -> Plan | None:
         try:

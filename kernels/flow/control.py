@@ -78,10 +78,10 @@ def _report(data: Any, summarize: int) -> tuple[str, list[str]]:
 
 def _text(value: Any) -> str | None:
     """A single string, stripped; None for any other value."""
-    found = np.asarray(value)
-    if found.ndim or found.dtype.kind not in "OSU":
+    array = np.asarray(value)
+    if array.ndim or array.dtype.kind not in "OSU":
         return None
-    item = found.item()
+    item = array.item()
     return (item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)).strip()
 
 
@@ -161,20 +161,20 @@ def broadcast_gradient_args(xp: Any, s0: Any, s1: Any) -> Any:
 
 @kernel("SumTo", gpu=Gpu(host=(1,), follows=True, recorded=True))
 def sum_to(xp: Any, gradient: Any, shape: Any) -> Any:
-    wanted = tuple(shape.tolist())
-    given = gradient.shape
-    if given == wanted:
+    target = tuple(shape.tolist())
+    sizes = gradient.shape
+    if sizes == target:
         return gradient
-    extra = len(given) - len(wanted)
-    if extra < 0 or any(size not in (1, given[extra + i]) for i, size in enumerate(wanted)):
+    extra = len(sizes) - len(target)
+    if extra < 0 or any(size not in (1, sizes[extra + i]) for i, size in enumerate(target)):
         raise InvalidArgumentError(
-            f"A gradient of shape {given} can't be summed to {wanted}, which does not broadcast to it."
+            f"A gradient of shape {sizes} can't be summed to {target}, which does not broadcast to it."
         )
-    axes = (*range(extra), *(extra + i for i, size in enumerate(wanted) if size == 1))
+    axes = (*range(extra), *(extra + i for i, size in enumerate(target) if size == 1))
     # Half-precision sums lose small terms after a few thousand: they are added up in float32.
     wide = xp.float32 if gradient.dtype.itemsize == 2 and gradient.dtype.kind in "fV" else None
     total = xp.add.reduce(gradient, axis=axes, dtype=wide)
-    return total.astype(gradient.dtype, copy=False).reshape(wanted)
+    return total.astype(gradient.dtype, copy=False).reshape(target)
 
 
 @kernel("CustomGradient", gpu=Gpu(anywhere=True, recorded=True))
@@ -185,8 +185,8 @@ def custom_gradient(xp: Any, values: Any) -> Any:
 @kernel("CheckNumerics")
 def check_numerics(xp: Any, x: Any, *, message: str) -> Any:
     if not xp.isfinite(x).all():
-        found = [name for name, test in (("Inf", xp.isinf), ("NaN", xp.isnan)) if test(x).any()]
-        raise ValueError(f"{message} : Tensor had {' and '.join(found)} values")
+        kinds = [name for name, test in (("Inf", xp.isinf), ("NaN", xp.isnan)) if test(x).any()]
+        raise ValueError(f"{message} : Tensor had {' and '.join(kinds)} values")
     return x
 
 

@@ -51,13 +51,13 @@ class Stack:
         pairs = []
         left, right = self, other
         while left.size and right.size:
-            left, one = left.pop()
+            left, top = left.pop()
             right, two = right.pop()
-            pairs.append(one + two)
-        made = left if left.size else right
+            pairs.append(top + two)
+        base = left if left.size else right
         for item in reversed(pairs):
-            made = made.push(item)
-        return made
+            base = base.push(item)
+        return base
 
 
 class _ZeroStack(Stack):
@@ -125,23 +125,23 @@ class Items:
 
     def set(self, index: int, item: Any, size: int | None = None) -> Items:
         """A version with `item` (None: nothing) at `index`, and of another size where one is given."""
-        made = object.__new__(Items)
-        made.like = self.like
-        made.size = self.size if size is None else size
-        made._newer, made._index, made._old = None, 0, _ABSENT
+        version = object.__new__(Items)
+        version.like = self.like
+        version.size = self.size if size is None else size
+        version._newer, version._index, version._old = None, 0, _ABSENT
         with self._store.lock:
             if self._newer is None:
-                made._store = self._store
+                version._store = self._store
                 content = self._store.content
-                self._newer, self._index, self._old = made, index, content.get(index, _ABSENT)
+                self._newer, self._index, self._old = version, index, content.get(index, _ABSENT)
             else:  # a second line of versions: were the store shared, reads of one in turns with the other would take long
                 content = self._content()
-                made._store = _Store(content)
+                version._store = _Store(content)
             if item is None:
                 content.pop(index, None)
             else:
                 content[index] = item
-        return made
+        return version
 
     def items(self) -> list[tuple[int, Any]]:
         """(index, element) of those that are there."""
@@ -155,8 +155,8 @@ class Items:
         Raises:
             InvalidArgumentError: the shape of a missing one is not known.
         """
-        found = dict(self.items())
-        return [found[i] if i in found else self.missing(i, shape, dtype) for i in range(self.size)]
+        by_index = dict(self.items())
+        return [by_index[i] if i in by_index else self.missing(i, shape, dtype) for i in range(self.size)]
 
     def missing(self, index: int, shape: Any = None, dtype: Any = None) -> Any:
         """Zeros for an element that is not there."""
@@ -165,10 +165,10 @@ class Items:
             return zeros_of(self.like.missing(index, shape, dtype) if there is None else there)
         if shape is not None and None not in shape:
             return np.zeros(shape, dtype)
-        known = next((item for _, item in self.items()), None)
-        if known is not None and shape is not None:  # a part of the shape was said: all elements have one
-            return np.zeros(known.shape, dtype)
-        if known is not None:
+        example = next((item for _, item in self.items()), None)
+        if example is not None and shape is not None:  # a part of the shape was said: all elements have one
+            return np.zeros(example.shape, dtype)
+        if example is not None:
             raise InvalidArgumentError(f"Element {index} of the list is read before it was written.")
         raise InvalidArgumentError(
             f"Element {index} of the list was never written, and its shape is not known.",
@@ -180,14 +180,14 @@ class Items:
 
     def __add__(self, other: Items) -> Items:
         mine, theirs = self.items(), other.items()
-        made, less = (self, theirs) if len(mine) >= len(theirs) else (other, mine)
-        if made.like is None and (like := self.like or other.like) is not None:
-            made = Items(made.size, dict(made.items()), like)
+        base, less = (self, theirs) if len(mine) >= len(theirs) else (other, mine)
+        if base.like is None and (like := self.like or other.like) is not None:
+            base = Items(base.size, dict(base.items()), like)
         for index, item in less:
-            known = made.get(index)
-            made = made.set(index, item if known is None else known + item)
+            present = base.get(index)
+            base = base.set(index, item if present is None else present + item)
         size = max(self.size, other.size)
-        return made if made.size == size else made.resized(size)
+        return base if base.size == size else base.resized(size)
 
     def resized(self, size: int) -> Items:
         return Items(size, dict(self.items()), self.like)

@@ -38,13 +38,13 @@ class Array:
             if at < 0 or at >= self.size and not self.grows:
                 raise InvalidArgumentError(f"Element {at} of a TensorArray of {self.size} elements is written.")
             self.size = max(self.size, at + 1)
-            known = self.items.get(at) if self.of is not None else None
-            self.items[at] = value if known is None else known + value
+            present = self.items.get(at) if self.of is not None else None
+            self.items[at] = value if present is None else present + value
 
     def read(self, xp: Any, at: int) -> Any:
-        found = self.items.get(at)
-        if found is not None:
-            return found
+        value = self.items.get(at)
+        if value is not None:
+            return value
         if not 0 <= at < self.size:
             raise InvalidArgumentError(f"Element {at} of a TensorArray of {self.size} elements is read.")
         like = None if self.of is None else self.of.items.get(at)

@@ -44,7 +44,7 @@ async def eager_py_func_grad(
 
 
 async def _called(function: PythonFunction, inputs: Sequence[Any], step: StepHandle) -> Any:
-    given = [_given(value) for value in inputs]
+    arguments = [_given(value) for value in inputs]
     what = (
         f"awaits the function {function.name}"
         if function.is_async
@@ -53,25 +53,25 @@ async def _called(function: PythonFunction, inputs: Sequence[Any], step: StepHan
     try:
         with step.waits_for(what):
             if function.is_async or getattr(step, "at_once", False):
-                found = function.call(*given)
+                result = function.call(*arguments)
             else:
-                found, error = await machine.on_own_thread(_outcome, function, given)
+                result, error = await machine.on_own_thread(_outcome, function, arguments)
                 if error is not None:
                     raise error
-            if inspect.isawaitable(found):
+            if inspect.isawaitable(result):
                 with step.waits():
-                    found = await found
+                    result = await result
     except OpError:
         raise
     except Exception as error:
         raise raised(function, error) from error
-    return found
+    return result
 
 
-def _outcome(function: PythonFunction, given: Sequence[Any]) -> tuple[Any, Exception | None]:
+def _outcome(function: PythonFunction, arguments: Sequence[Any]) -> tuple[Any, Exception | None]:
     """The result and the error of the function: a StopIteration can't leave a thread otherwise."""
     try:
-        return function.call(*given), None
+        return function.call(*arguments), None
     except Exception as error:
         return None, error
 
@@ -87,9 +87,9 @@ def _given(value: Any) -> Any:
     return view
 
 
-def _results(function: PythonFunction, found: Any, types: tuple[DType, ...]) -> Any:
+def _results(function: PythonFunction, result: Any, types: tuple[DType, ...]) -> Any:
     values: Sequence[Any] = (
-        [] if found is None and not types else found if isinstance(found, (list, tuple)) else [found]
+        [] if result is None and not types else result if isinstance(result, (list, tuple)) else [result]
     )
     if len(values) != len(types):
         raise InvalidArgumentError(
@@ -114,10 +114,10 @@ def _result(function: PythonFunction, number: int, value: Any, dtype: DType) -> 
     if dtype is dtypes.string:
         array = _bytes(array, who)
     elif array.dtype != dtype.numpy_dtype:
-        given = {"S": "string", "U": "string", "O": f"{type(value).__name__}, which is no tensor"}
+        kinds = {"S": "string", "U": "string", "O": f"{type(value).__name__}, which is no tensor"}
         scalar = f"np.{dtype.name}" if hasattr(np, dtype.name) else f"af.{dtype.name}.numpy_dtype"
         raise InvalidArgumentError(
-            f"{who} is of type {given.get(array.dtype.kind, array.dtype)}, but Tout states {dtype}.",
+            f"{who} is of type {kinds.get(array.dtype.kind, array.dtype)}, but Tout states {dtype}.",
             hint=f"Return np.asarray(value, {scalar}).",
         )
     return array if array.ndim else array[()]

@@ -50,8 +50,8 @@ def from_tensor(xp: Any, tensor: Any) -> Any:
 def get_item(xp: Any, handle: Any, index: Any, *, element_dtype: DType, element_shape: Shape) -> Any:
     at = int(index)
     handle.check(at, _READ)
-    found = handle.get(at)
-    return handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found
+    item = handle.get(at)
+    return handle.missing(at, element_shape, element_dtype.numpy_dtype) if item is None else item
 
 
 def _place(handle: Items, at: int, once: bool, grows: bool) -> int:
@@ -74,7 +74,7 @@ def insert_item(xp: Any, handle: Any, index: Any, item: Any) -> Any:
     at = int(index)
     if not 0 <= at <= handle.size:
         raise InvalidArgumentError(f"The list has {handle.size} elements, but one is inserted at {at}.")
-    items = {place + (place >= at): found for place, found in handle.items()}
+    items = {place + (place >= at): element for place, element in handle.items()}
     return Items(handle.size + 1, {**items, at: item}, handle.like)
 
 
@@ -82,7 +82,7 @@ def insert_item(xp: Any, handle: Any, index: Any, item: Any) -> Any:
 def remove_item(xp: Any, handle: Any, index: Any) -> Any:
     at = int(index)
     handle.check(at, _READ)
-    items = {place - (place > at): found for place, found in handle.items() if place != at}
+    items = {place - (place > at): element for place, element in handle.items() if place != at}
     return Items(handle.size - 1, items, handle.like)
 
 
@@ -102,9 +102,9 @@ def stacked(xp: Any, items: list[Any], dtype: DType, shape: Shape) -> Any:
         shapes = sorted({str(np.shape(item)) for item in items})
         raise InvalidArgumentError(f"The elements of the list have different shapes: {', '.join(shapes[:4])}.")
     if dtype.kind == "S" and not np.shape(items[0]):
-        made = np.empty(len(items), object)
-        made[:] = [item.item() if isinstance(item, np.ndarray) else item for item in items]
-        return made
+        column = np.empty(len(items), object)
+        column[:] = [item.item() if isinstance(item, np.ndarray) else item for item in items]
+        return column
     return xp.stack(items)
 
 
@@ -118,8 +118,8 @@ def gather_list(xp: Any, handle: Any, indices: Any, *, element_dtype: DType, ele
     items = []
     for at in np.asarray(indices).tolist():
         handle.check(at, _READ)
-        found = handle.get(at)
-        items.append(handle.missing(at, element_shape, element_dtype.numpy_dtype) if found is None else found)
+        item = handle.get(at)
+        items.append(handle.missing(at, element_shape, element_dtype.numpy_dtype) if item is None else item)
     return stacked(xp, items, element_dtype, element_shape)
 
 
@@ -130,8 +130,8 @@ def scatter_list(xp: Any, handle: Any, indices: Any, tensor: Any, *, once: bool,
         raise InvalidArgumentError(f"{len(tensor)} rows are written to {len(places)} places of the list.")
     for at, row in zip(places, tensor):
         size = _place(handle, at, once, grows)
-        known = handle.get(at) if adds else None
-        handle = handle.set(at, row if known is None else known + row, size)
+        present = handle.get(at) if adds else None
+        handle = handle.set(at, row if present is None else present + row, size)
     return handle
 
 

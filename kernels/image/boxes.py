@@ -69,11 +69,11 @@ def draw_bounding_boxes(xp: Any, images: Any, boxes: Any, colours: Any) -> Any:
     palette: Any = np.asarray(colours) if colours.size else np.ones_like(_COLOURS) if channels == 1 else _COLOURS
     if palette.ndim != 2 or palette.shape[1] < channels:
         raise InvalidArgumentError(f"Colours have {channels} channels, but their shape is {palette.shape}.")
-    made = np.array(images)
-    for image, own in zip(made, np.asarray(boxes)):
+    drawn = np.array(images)
+    for image, own in zip(drawn, np.asarray(boxes)):
         for number, box in enumerate(own):
             _draw(image, box, palette[number % len(palette), :channels], height, width)
-    return xp.asarray(made)
+    return xp.asarray(drawn)
 
 
 def _draw(image: Any, box: Any, colour: Any, height: int, width: int) -> None:
@@ -126,9 +126,9 @@ def sample_distorted_bounding_box(
     top, left, high, wide = 0, 0, height, width
     for _ in range(max_attempts):
         drawn = philox.fill(source, philox.uniform(53), (4,), float64).tolist()
-        found = _sample(drawn, height, width, aspect_ratio_range, area_range)
-        if found is not None and _shares(pixels, found).max() >= covered:
-            top, left, high, wide = found
+        window = _sample(drawn, height, width, aspect_ratio_range, area_range)
+        if window is not None and _shares(pixels, window).max() >= covered:
+            top, left, high, wide = window
             break
     box = np.array([[[top / height, left / width, (top + high) / height, (left + wide) / width]]], np.float32)
     kind = image_size.dtype

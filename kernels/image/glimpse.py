@@ -27,9 +27,9 @@ def extract_glimpse(
     window = tuple(int(n) for n in size)
     if min(window) <= 0:
         raise InvalidArgumentError(f"A glimpse has a height and a width of one or more, not {list(window)}.")
-    made = xp.zeros((len(images), *window, images.shape[3]), images.dtype)
+    glimpses = xp.zeros((len(images), *window, images.shape[3]), images.dtype)
     source = None if noise == "zero" else stream(ctx, 0, 0)
-    for image, offset, glimpse in zip(images, np.asarray(offsets), made):
+    for image, offset, glimpse in zip(images, np.asarray(offsets), glimpses):
         begins = [_begin(float(o), *sizes, centered, normalized) for o, sizes in zip(offset, zip(image.shape, window))]
         spans = [_overlap(b, n, k) for b, n, k in zip(begins, image.shape, window)]
         if source is not None and image.size and any(hi - lo < k for (lo, hi), k in zip(spans, window)):
@@ -38,7 +38,7 @@ def extract_glimpse(
         y, x = begins
         if top < bottom and left < right:
             glimpse[top:bottom, left:right] = image[y + top : y + bottom, x + left : x + right]
-    return made
+    return glimpses
 
 
 def _begin(offset: float, size: int, window: int, centered: bool, normalized: bool) -> int:

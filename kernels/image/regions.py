@@ -64,8 +64,8 @@ def crop_and_resize(
         raise InvalidArgumentError(f"A crop's height and width are one or more, not {list(crop)}.")
     numbers = np.asarray(numbers)
     _check(images.shape, boxes, numbers)
-    made = xp.full((len(boxes), *crop, images.shape[3]), np.float32(extrapolation_value))
-    for target, number, (ys, xs) in zip(made, numbers, _lines(boxes, (crop[0], crop[1]), images.shape[1:3])):
+    crops = xp.full((len(boxes), *crop, images.shape[3]), np.float32(extrapolation_value))
+    for target, number, (ys, xs) in zip(crops, numbers, _lines(boxes, (crop[0], crop[1]), images.shape[1:3])):
         image, at = images[int(number)], np.ix_(ys.inside, xs.inside)
         if method == "nearest":
             target[at] = image[np.ix_(ys.near, xs.near)]
@@ -73,7 +73,7 @@ def crop_and_resize(
         down, right = ys.part[:, None, None], xs.part[None, :, None]
         upper = _between(image, ys.first, xs, right)
         target[at] = upper + (_between(image, ys.second, xs, right) - upper) * down
-    return made
+    return crops
 
 
 def _between(image: Any, rows: Any, xs: _Line, right: Any) -> Any:
@@ -90,9 +90,9 @@ def crop_and_resize_grad_image(
     _check(shape, boxes, numbers)
     if slopes.ndim != 4 or slopes.shape[::3] != (len(boxes), shape[3]):
         raise InvalidArgumentError(f"Slopes of shape {slopes.shape} are none of {len(boxes)} crops of images {shape}.")
-    made = np.zeros(shape, np.float32)
+    gradient = np.zeros(shape, np.float32)
     for slope, number, (ys, xs) in zip(slopes, numbers, _lines(boxes, slopes.shape[1:3], (shape[1], shape[2]))):
-        image, inner = made[int(number)], np.asarray(slope)[np.ix_(ys.inside, xs.inside)]
+        image, inner = gradient[int(number)], np.asarray(slope)[np.ix_(ys.inside, xs.inside)]
         if method == "nearest":
             np.add.at(image, np.ix_(ys.near, xs.near), inner)
             continue
@@ -100,7 +100,7 @@ def crop_and_resize_grad_image(
         for rows, weight in ((ys.first, 1 - down), (ys.second, down)):
             for columns, share in ((xs.first, 1 - right), (xs.second, right)):
                 np.add.at(image, np.ix_(rows, columns), inner * weight * share)
-    return xp.asarray(made.astype(T.numpy_dtype, copy=False))
+    return xp.asarray(gradient.astype(T.numpy_dtype, copy=False))
 
 
 @kernel("CropAndResizeGradBoxes")
@@ -112,8 +112,8 @@ def crop_and_resize_grad_boxes(xp: Any, slopes: Any, images: Any, boxes: Any, nu
             f"Slopes of shape {slopes.shape} are none of {len(boxes)} crops of images {images.shape}."
         )
     crop, space = slopes.shape[1:3], images.shape[1:3]
-    made = np.zeros((len(boxes), 4), np.float32)
-    for target, slope, number, (ys, xs) in zip(made, slopes, numbers, _lines(boxes, crop, space)):
+    gradient = np.zeros((len(boxes), 4), np.float32)
+    for target, slope, number, (ys, xs) in zip(gradient, slopes, numbers, _lines(boxes, crop, space)):
         image = np.asarray(images[int(number)], np.float32)
         inner = np.asarray(slope)[np.ix_(ys.inside, xs.inside)]
         corners = [
@@ -129,4 +129,4 @@ def crop_and_resize_grad_boxes(xp: Any, slopes: Any, images: Any, boxes: Any, nu
             share = line.inside * (most / (crop[axis] - 1)) if crop[axis] > 1 else np.full(len(line.inside), 0.5 * most)
             target[axis] = ((most - share) * slope_along).sum()
             target[axis + 2] = (share * slope_along).sum()
-    return xp.asarray(made)
+    return xp.asarray(gradient)

@@ -60,10 +60,10 @@ def _bicubic(old: int, new: int, align: bool, half: bool) -> Taps:
     near, far = _cubic(-0.5 if half else -0.75)
     part = np.rint((at - below) * _TABLE).astype(np.intp)
     weights = np.stack([far[part], near[part], near[_TABLE - part], far[_TABLE - part]], 1)
-    wanted = below[:, None].astype(np.intp) + np.arange(-1, 3)
-    chosen = np.clip(wanted, 0, old - 1)
+    taps = below[:, None].astype(np.intp) + np.arange(-1, 3)
+    chosen = np.clip(taps, 0, old - 1)
     if half:  # what lies outside counts for nothing
-        weights = np.where(chosen == wanted, weights, _FLOAT(0))
+        weights = np.where(chosen == taps, weights, _FLOAT(0))
         weights = weights / weights.sum(1, keepdims=True)
     return chosen, weights
 
@@ -73,10 +73,10 @@ def _area(old: int, new: int, align: bool, half: bool) -> Taps:
     begins = np.arange(new, dtype=_FLOAT) * scale
     ends = (np.arange(new, dtype=_FLOAT) + 1) * scale
     first, last = np.floor(begins).astype(np.intp), np.ceil(ends).astype(np.intp)
-    wanted = first[:, None] + np.arange(int((last - first).max()))
-    covered = np.minimum(wanted + 1, ends[:, None]) - np.maximum(wanted, begins[:, None])
-    weights = np.where(wanted < last[:, None], covered, 0) / scale
-    return np.clip(wanted, 0, old - 1), weights.astype(_FLOAT)
+    taps = first[:, None] + np.arange(int((last - first).max()))
+    covered = np.minimum(taps + 1, ends[:, None]) - np.maximum(taps, begins[:, None])
+    weights = np.where(taps < last[:, None], covered, 0) / scale
+    return np.clip(taps, 0, old - 1), weights.astype(_FLOAT)
 
 
 _METHODS: dict[str, Callable[[int, int, bool, bool], Taps]] = {
@@ -96,9 +96,9 @@ def _taps(method: str, old: int, new: int, align: bool, half: bool) -> Taps:
 def _matrix(method: str, old: int, new: int, align: bool, half: bool) -> Any:
     """The weights as a matrix [new, old]."""
     indices, weights = _taps(method, old, new, align, half)
-    made = np.zeros((new, old), _FLOAT)
-    np.add.at(made, (np.arange(new)[:, None], indices), weights)
-    return made
+    matrix = np.zeros((new, old), _FLOAT)
+    np.add.at(matrix, (np.arange(new)[:, None], indices), weights)
+    return matrix
 
 
 def _along(xp: Any, x: Any, axis: int, taps: Taps) -> Any:
@@ -113,10 +113,10 @@ def _along(xp: Any, x: Any, axis: int, taps: Taps) -> Any:
 
 
 def _sizes(size: Any) -> tuple[int, int]:
-    wanted = tuple(int(n) for n in np.asarray(size).reshape(-1))
-    if len(wanted) != 2 or min(wanted) <= 0:
-        raise InvalidArgumentError(f"An image's height and width are one or more, not {list(wanted)}.")
-    return wanted[0], wanted[1]
+    target = tuple(int(n) for n in np.asarray(size).reshape(-1))
+    if len(target) != 2 or min(target) <= 0:
+        raise InvalidArgumentError(f"An image's height and width are one or more, not {list(target)}.")
+    return target[0], target[1]
 
 
 def _check(images: Any) -> None:
@@ -127,22 +127,22 @@ def _check(images: Any) -> None:
 
 
 def _resized(xp: Any, method: str, images: Any, size: Any, align: bool, half: bool = False) -> Any:
-    wanted = _sizes(size)
+    target = _sizes(size)
     _check(images)
-    made = images if images.dtype == np.float64 else images.astype(_FLOAT, copy=False)
-    for axis in sorted((1, 2), key=lambda axis: wanted[axis - 1] / images.shape[axis]):  # what shrinks goes first
-        made = _along(xp, made, axis, _taps(method, images.shape[axis], wanted[axis - 1], align, half))
-    return made.astype(_FLOAT, copy=False)
+    resized = images if images.dtype == np.float64 else images.astype(_FLOAT, copy=False)
+    for axis in sorted((1, 2), key=lambda axis: target[axis - 1] / images.shape[axis]):  # what shrinks goes first
+        resized = _along(xp, resized, axis, _taps(method, images.shape[axis], target[axis - 1], align, half))
+    return resized.astype(_FLOAT, copy=False)
 
 
 def _slopes(xp: Any, method: str, slopes: Any, space: tuple[int, int], align: bool, half: bool = False) -> Any:
     """The slopes of a resize, for the images of height and width `space` that were resized."""
     _check(slopes)
-    made = slopes
+    gradient = slopes
     for axis, old in zip((1, 2), space):
-        matrix = xp.asarray(_matrix(method, old, slopes.shape[axis], align, half)).astype(made.dtype, copy=False)
-        made = xp.moveaxis(xp.tensordot(matrix, made, axes=((0,), (axis,))), 0, axis)
-    return made
+        matrix = xp.asarray(_matrix(method, old, slopes.shape[axis], align, half)).astype(gradient.dtype, copy=False)
+        gradient = xp.moveaxis(xp.tensordot(matrix, gradient, axes=((0,), (axis,))), 0, axis)
+    return gradient
 
 
 @kernel("ResizeBilinear")
@@ -162,19 +162,19 @@ def resize_area(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
 
 @kernel("ResizeNearestNeighbor")
 def resize_nearest_neighbor(xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Any:
-    wanted = _sizes(size)
+    target = _sizes(size)
     _check(images)
-    made = images
+    resized = images
     for axis in (1, 2):
-        indices, _ = _taps("NearestNeighbor", images.shape[axis], wanted[axis - 1], align_corners, half_pixel_centers)
-        made = xp.take(made, xp.asarray(indices[:, 0]), axis)
-    return made
+        indices, _ = _taps("NearestNeighbor", images.shape[axis], target[axis - 1], align_corners, half_pixel_centers)
+        resized = xp.take(resized, xp.asarray(indices[:, 0]), axis)
+    return resized
 
 
 def _of(xp: Any, method: str, slopes: Any, images: Any, align: bool, half: bool = False) -> Any:
     _check(images)
-    made = _slopes(xp, method, slopes, images.shape[1:3], align, half)
-    return xp.ascontiguousarray(made.astype(images.dtype, copy=False))
+    gradient = _slopes(xp, method, slopes, images.shape[1:3], align, half)
+    return xp.ascontiguousarray(gradient.astype(images.dtype, copy=False))
 
 
 @kernel("ResizeBilinearGrad")
@@ -196,5 +196,5 @@ def resize_area_grad(xp: Any, slopes: Any, images: Any, *, align_corners: bool) 
 def resize_nearest_neighbor_grad(
     xp: Any, slopes: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    made = _slopes(xp, "NearestNeighbor", slopes, _sizes(size), align_corners, half_pixel_centers)
-    return xp.ascontiguousarray(made.astype(slopes.dtype, copy=False))
+    gradient = _slopes(xp, "NearestNeighbor", slopes, _sizes(size), align_corners, half_pixel_centers)
+    return xp.ascontiguousarray(gradient.astype(slopes.dtype, copy=False))

@@ -59,27 +59,27 @@ def read_columns(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict
     library = loaded()
     if library is None:
         return read_by_numpy(messages, wanted)
-    found = library.example_columns(
+    columns = library.example_columns(
         list(messages), [key.encode() for key in wanted], [NUMBERS[dtype] for dtype in wanted.values()]
     )
-    return found and {
+    return columns and {
         key: Column(lengths, _objects(values) if dtype is string else values)
-        for (key, dtype), (lengths, values) in zip(wanted.items(), found)
+        for (key, dtype), (lengths, values) in zip(wanted.items(), columns)
     }
 
 
-def read_by_numpy(messages: Sequence[bytes], wanted: Mapping[str, DType]) -> dict[str, Column] | None:
+def read_by_numpy(messages: Sequence[bytes], features: Mapping[str, DType]) -> dict[str, Column] | None:
     """`read_columns` where the library in C is not there."""
     try:
-        return _Messages(messages).columns(wanted)
+        return _Messages(messages).columns(features)
     except (_Irregular, BrokenMessageError):
         return None
 
 
 def _objects(values: list[bytes]) -> Any:
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
 
 
 class _Messages:
@@ -99,7 +99,7 @@ class _Messages:
 
     def _entries(self, owner: Any, at: Any, end: Any) -> None:
         """Finds names and values in the maps that begin at `at`."""
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         while len(owner):
             going = at < end
             if not going.all():
@@ -109,14 +109,14 @@ class _Messages:
             name, name_end = self._field(entry, entry_end, _FIRST)
             value, value_end = self._field(name_end, entry_end, _SECOND)
             self._require(value_end == entry_end)
-            found.append((owner, name, name_end, value, value_end))
+            rows.append((owner, name, name_end, value, value_end))
             at = entry_end
-        columns: list[Any] = [np.concatenate(p) for p in zip(*found)] if found else [np.zeros(0, np.int64)] * 5
+        columns: list[Any] = [np.concatenate(p) for p in zip(*rows)] if rows else [np.zeros(0, np.int64)] * 5
         self._owner, self._name, self._name_end, self._value, self._value_end = columns
 
-    def columns(self, wanted: Mapping[str, DType]) -> dict[str, Column]:
+    def columns(self, features: Mapping[str, DType]) -> dict[str, Column]:
         """See `read_columns`."""
-        return {key: self._column(key.encode(), dtype) for key, dtype in wanted.items()}
+        return {key: self._column(key.encode(), dtype) for key, dtype in features.items()}
 
     def _column(self, key: bytes, dtype: DType) -> Column:
         mine = np.flatnonzero(self._name_end - self._name == len(key))
@@ -138,7 +138,7 @@ class _Messages:
     def _strings(self, at: Any, end: Any) -> tuple[Any, Any]:
         """How many strings each list has, and the strings."""
         counts = np.zeros(len(at), np.int64)
-        lists, found = np.arange(len(at)), list[tuple[Any, Any, Any]]()
+        lists, pieces = np.arange(len(at)), list[tuple[Any, Any, Any]]()
         while True:
             going = at < end
             lists, at, end = lists[going], at[going], end[going]
@@ -146,10 +146,10 @@ class _Messages:
                 break
             begin, at = self._field(at, end, _FIRST)
             counts[lists] += 1
-            found.append((lists, begin, at))
-        if not found:
+            pieces.append((lists, begin, at))
+        if not pieces:
             return counts, np.zeros(0, object)
-        of, begins, ends = (np.concatenate(parts) for parts in zip(*found))
+        of, begins, ends = (np.concatenate(parts) for parts in zip(*pieces))
         order = np.argsort(of, kind="stable")
         joined, values = self._joined, np.empty(len(of), object)
         values[:] = [joined[a:b] for a, b in zip(begins[order].tolist(), ends[order].tolist())]

@@ -44,8 +44,8 @@ def decode_raw(xp: Any, data: Any, *, out_type: DType, little_endian: bool) -> A
         width = kind.itemsize // 2 if out_type.is_complex else kind.itemsize
         raw = raw.reshape(-1, width)[:, ::-1]
     # A copy: numbers are aligned, and the string may go.
-    found = np.array(np.ascontiguousarray(raw).reshape(-1).view(kind))
-    return xp.asarray(found.reshape(*strings.shape, length // kind.itemsize))
+    numbers = np.array(np.ascontiguousarray(raw).reshape(-1).view(kind))
+    return xp.asarray(numbers.reshape(*strings.shape, length // kind.itemsize))
 
 
 @kernel("DecodeCSV")

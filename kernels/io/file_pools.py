@@ -16,10 +16,10 @@ from actorflow.runtime.state.resources import one_at_a_time
 
 
 def _text(value: Any) -> bytes:
-    found = np.asarray(value, object)
-    if found.ndim:
-        raise InvalidArgumentError(f"The name of a reader is a scalar, but it has the shape {found.shape}.")
-    name: bytes = found.item()
+    text = np.asarray(value, object)
+    if text.ndim:
+        raise InvalidArgumentError(f"The name of a reader is a scalar, but it has the shape {text.shape}.")
+    name: bytes = text.item()
     return name
 
 

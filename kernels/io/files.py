@@ -55,7 +55,7 @@ def _write(path: str, contents: bytes, roots: FileRoots) -> None:
 async def matching_files(xp: Any, pattern: Any, *, ctx: KernelContext, step: StepHandle) -> Any:
     patterns = [os.fsdecode(p) for p in np.asarray(pattern, object).reshape(-1)]
     with step.waits_for(at_work(f"looks for files like {', '.join(map(repr, patterns))}")):
-        found = await on_thread(matching, patterns, roots_of(ctx))
-    result = np.empty(len(found), object)
-    result[:] = found
+        paths = await on_thread(matching, patterns, roots_of(ctx))
+    result = np.empty(len(paths), object)
+    result[:] = paths
     return result

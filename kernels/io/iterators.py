@@ -27,13 +27,13 @@ _BETWEEN = b"\0"
 
 def _opened(ctx: KernelContext, container: str, shared: str, types: Any, shapes: Any) -> IteratorResource:
     name, sizes = shared or ctx.node.name, tuple(shapes) or (None,) * len(types)
-    found = ctx.resources.lookup_or_create(
+    iterator = ctx.resources.lookup_or_create(
         container, name, IteratorResource, lambda: IteratorResource(name, tuple(types), sizes)
     )
-    if found.types != tuple(types):
-        raise InvalidArgumentError(f"There is an iterator {name!r} already, with elements of types {found.types}.")
-    found.address = container, name
-    return found
+    if iterator.types != tuple(types):
+        raise InvalidArgumentError(f"There is an iterator {name!r} already, with elements of types {iterator.types}.")
+    iterator.address = container, name
+    return iterator
 
 
 @functools.lru_cache(maxsize=64)
@@ -75,9 +75,9 @@ def one_shot_iterator(
     shared_name: str,
     ctx: KernelContext,
 ) -> IteratorResource:
-    found = _opened(ctx, container, shared_name, output_types, output_shapes)
-    found.initialize_once(lambda: _dataset(description, components), roots_of(ctx))
-    return found
+    iterator = _opened(ctx, container, shared_name, output_types, output_shapes)
+    iterator.initialize_once(lambda: _dataset(description, components), roots_of(ctx))
+    return iterator
 
 
 @kernel("MakeIterator")
@@ -128,17 +128,17 @@ def iterator_from_string_handle(
             f"{text!r:.60} is no handle of an iterator: it is what string_handle() gives in a run."
         )
     try:
-        found = ctx.resources.lookup(container.decode(), name.decode(), IteratorResource)
+        iterator = ctx.resources.lookup(container.decode(), name.decode(), IteratorResource)
     except NotFoundError as error:
         raise NotFoundError(
             f"There is no iterator {name.decode()!r} on {ctx.device.name}.",
             hint="Its string_handle() has to be fetched in the same session, and the iterators have to be on one device.",
         ) from error
-    if output_types and found.types != tuple(output_types):
+    if output_types and iterator.types != tuple(output_types):
         raise InvalidArgumentError(
-            f"The handle is of an iterator of types {list(map(str, found.types))}, not {list(map(str, output_types))}."
+            f"The handle is of an iterator of types {list(map(str, iterator.types))}, not {list(map(str, output_types))}."
         )
-    return found
+    return iterator
 
 
 @kernel("DatasetToSingleElement")
@@ -153,15 +153,15 @@ async def dataset_to_single_element(
     step: StepHandle,
 ) -> Any:
     pulling = Pulling(_dataset(description, components), roots_of(ctx))
-    found: list[Any] = []
+    elements: list[Any] = []
     try:
         with step.waits_for(lambda: pulling.reason()):
-            while len(found) < 2:
-                found.append(await pulling.pull())
+            while len(elements) < 2:
+                elements.append(await pulling.pull())
     except EndOfSequence:
         pass
     finally:
         pulling.abort()
-    check_single(len(found))
-    element = found[0]
+    check_single(len(elements))
+    element = elements[0]
     return element[0] if len(element) == 1 else element

@@ -35,14 +35,14 @@ class _Example:
 def values_of(body: bytes, key: str, dtype: DType, label: str) -> Any:
     """The vector in a Feature message; None where it has none."""
     try:
-        found = read_feature(body)
+        feature = read_feature(body)
     except BrokenMessageError as error:
         raise InvalidArgumentError(f"{label}: the feature {key!r} can't be parsed: {error.message}") from None
-    if found is None:
+    if feature is None:
         return None
-    if found[0] is not dtype:
-        raise InvalidArgumentError(f"{label}: the feature {key!r} has type {found[0]}, but {dtype} is expected.")
-    return found[1]
+    if feature[0] is not dtype:
+        raise InvalidArgumentError(f"{label}: the feature {key!r} has type {feature[0]}, but {dtype} is expected.")
+    return feature[1]
 
 
 def _examples(serialized: Any, names: Any = ()) -> list[_Example]:
@@ -169,12 +169,12 @@ def parse_example(
     if len(names) not in (0, len(serialized)):
         raise InvalidArgumentError(f"There are {len(serialized)} examples, but {len(names)} names.")
     defaults = [as_arrays(d) for d in dense_defaults]
-    wanted = dict(zip(sparse_keys, sparse_types)) | {k: as_dtype(d.dtype) for k, d in zip(dense_keys, defaults)}
-    if len(serialized) >= FEWEST and len(wanted) == len(sparse_keys) + len(dense_keys):
-        columns = read_columns(serialized.tolist(), wanted)
+    features = dict(zip(sparse_keys, sparse_types)) | {k: as_dtype(d.dtype) for k, d in zip(dense_keys, defaults)}
+    if len(serialized) >= FEWEST and len(features) == len(sparse_keys) + len(dense_keys):
+        columns = read_columns(serialized.tolist(), features)
         if columns is not None:
             fixed = [_dense_column(columns[key], shape, d) for key, shape, d in zip(dense_keys, dense_shapes, defaults)]
-            if all(found is not None for found in fixed):
+            if all(column is not None for column in fixed):
                 rows = [_sparse(np.maximum(columns[key].lengths, 0), columns[key].values) for key in sparse_keys]
                 return _result(_columns(rows) + fixed)
     examples = _examples(serialized, names)
@@ -190,8 +190,8 @@ def _single(
     for key, dtype in zip(keys, types):
         indices, values, shape = _ragged([example.values(key, dtype)], dtype)
         sparse.append((indices[:, 1:].copy(), values, shape[1:].copy()))
-    found = [_dense([example], key, shape, as_arrays(default))[0] for key, shape, default in dense]
-    return _columns(sparse) + found
+    dense_values = [_dense([example], key, shape, as_arrays(default))[0] for key, shape, default in dense]
+    return _columns(sparse) + dense_values
 
 
 @kernel("ParseSingleExample")

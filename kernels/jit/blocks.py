@@ -79,14 +79,14 @@ def phases(recipe: Recipe) -> Phases:
             if value not in body.operands:
                 body.operands.append(value)
         elif not is_constant(value) and (level[value] < at or recipe.body[value - count].op in CALLED):
-            if all(value != known for known, _ in body.loads):
+            if all(value != load for load, _ in body.loads):
                 body.loads.append((value, buffer(value)))
             if recipe.body[value - count].op not in CALLED:
                 keep(value, level[value])
 
     def keep(value: int, at: int) -> None:
         body = plan.bodies[at]
-        if all(value != known for known, _ in body.kept):
+        if all(value != load for load, _ in body.kept):
             body.kept.append((value, buffer(value)))
 
     for i, instruction in enumerate(recipe.body, count):
@@ -121,9 +121,9 @@ def blocks_text(recipe: Recipe, plan: Phases) -> str:
     lines += ["  %all = mul i64 %rows, %columns", "  %some = icmp sgt i64 %all, 0"]
     pitches = "".join(f", i64 %pitch{i}" for i in full)
     if len(plan.bodies) == 1:
-        given = "".join(f", ptr %p{i}" for i in range(len(arrays)))
+        arguments = "".join(f", ptr %p{i}" for i in range(len(arrays)))
         lines += ["  br i1 %some, label %work, label %done", "work:"]
-        lines += [f"  call void @body0(i64 %rows, i64 %columns{given}{pitches})", "  br label %done"]
+        lines += [f"  call void @body0(i64 %rows, i64 %columns{arguments}{pitches})", "  br label %done"]
         return "\n".join([*lines, "done:", "  ret void", "}"])
     lines += ["  %args = alloca [2 x ptr]", "  %count = alloca i64", "  %steps = alloca [2 x i64]"]
     lines += [f"  %s{i} = alloca [{BLOCK} x {stored(dtype)}], align 64" for i, dtype in enumerate(plan.scratch)]
@@ -139,16 +139,16 @@ def blocks_text(recipe: Recipe, plan: Phases) -> str:
     lines += ["  br label %column", "column:", "  %c = phi i64 [ 0, %row ], [ %c.next, %column ]"]
     lines += [*_least("width", "%wide", "%columns", "%c"), "  %size = mul i64 %height, %width"]
     lines.append("  store i64 %size, ptr %count")
-    given = ""
+    arguments = ""
     for i, array in enumerate(arrays):
         at = {"scalar": "0", "row": "%c", "column": "%r", "full": f"%at{i}"}[array.layout]
         if array.layout == "full":
             lines += [f"  %from{i} = mul i64 %r, %pitch{i}", f"  %at{i} = add i64 %from{i}, %c"]
         lines.append(f"  %q{i} = getelementptr {stored(array.dtype)}, ptr %p{i}, i64 {at}")
-        given += f", ptr %q{i}"
-    given += pitches + "".join(f", ptr %s{i}" for i in range(len(plan.scratch)))
+        arguments += f", ptr %q{i}"
+    arguments += pitches + "".join(f", ptr %s{i}" for i in range(len(plan.scratch)))
     for number in range(len(plan.bodies)):
-        lines.append(f"  call void @body{number}(i64 %height, i64 %width{given})")
+        lines.append(f"  call void @body{number}(i64 %height, i64 %width{arguments})")
         for call in plan.calls[number]:
             lines += _call(*call)
     lines += ["  %c.next = add i64 %c, %width", "  %c.more = icmp slt i64 %c.next, %columns"]
@@ -167,9 +167,9 @@ def _least(name: str, most: str, end: str, at: str) -> list[str]:
 
 def _call(name: str, argument: int, result: int, dtype: str) -> Sequence[str]:
     """A call of numpy's function: of the addresses of its arguments, how many elements there are, and their steps."""
-    found = inner_loop(name, dtype)
-    assert found is not None, name
-    address, data = found
+    loop = inner_loop(name, dtype)
+    assert loop is not None, name
+    address, data = loop
     lines = []
     for i, buffer in enumerate((argument, result)):
         lines.append(f"  %args.{name}.{argument}.{i} = getelementptr ptr, ptr %args, i64 {i}")

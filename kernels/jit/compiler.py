@@ -82,8 +82,8 @@ class Loop:
             if threads < 2:
                 self._alone(elements, arrays)
                 return
-            given = self.in_order(1, elements, arrays)
-            addresses = (ctypes.c_void_p * len(given))(*[a.__array_interface__["data"][0] for a in given])
+            arrays_given = self.in_order(1, elements, arrays)
+            addresses = (ctypes.c_void_p * len(arrays_given))(*[a.__array_interface__["data"][0] for a in arrays_given])
             loaded().share(self.part, ctypes.addressof(addresses), elements, _CHUNK, threads)
 
         governed((id(self), elements), run)

@@ -129,53 +129,53 @@ def _literal(instruction: Instruction) -> str:
 
 def _instruction(recipe: Recipe, instruction: Instruction, name: str, names: list[str]) -> list[str]:
     op = instruction.op
-    given = [names[i] for i in instruction.arguments]
+    arguments = [names[i] for i in instruction.arguments]
     source = recipe.type_of(instruction.arguments[0])
     kind, floating = _TYPES[source], source[0] == "f"
     if op == "convert":
-        return _conversion(name, given[0], source, instruction.dtype)
+        return _conversion(name, arguments[0], source, instruction.dtype)
     if op == "select":
         kind = _TYPES[instruction.dtype]
-        return [f"{name} = select i1 {given[0]}, {kind} {given[1]}, {kind} {given[2]}"]
+        return [f"{name} = select i1 {arguments[0]}, {kind} {arguments[1]}, {kind} {arguments[2]}"]
     if op == "not":
-        return [f"{name} = xor {kind} {given[0]}, {'true' if source == 'b1' else '-1'}"]
+        return [f"{name} = xor {kind} {arguments[0]}, {'true' if source == 'b1' else '-1'}"]
     if op in ("and", "or", "xor"):
-        return [f"{name} = {op} {kind} {given[0]}, {given[1]}"]
+        return [f"{name} = {op} {kind} {arguments[0]}, {arguments[1]}"]
     if op in COMPARISONS:
-        return [f"{name} = {_test(op, source)} {given[0]}, {given[1]}"]
+        return [f"{name} = {_test(op, source)} {arguments[0]}, {arguments[1]}"]
     if op in ("min", "max"):
         best = f"{name}.best" if floating else name
-        lines = [f"{name}.first = {_test('lt' if op == 'min' else 'gt', source)} {given[0]}, {given[1]}"]
-        lines.append(f"{best} = select i1 {name}.first, {kind} {given[0]}, {kind} {given[1]}")
+        lines = [f"{name}.first = {_test('lt' if op == 'min' else 'gt', source)} {arguments[0]}, {arguments[1]}"]
+        lines.append(f"{best} = select i1 {name}.first, {kind} {arguments[0]}, {kind} {arguments[1]}")
         if floating:
-            lines.append(f"{name}.nan = fcmp uno {kind} {given[0]}, {given[0]}")
-            lines.append(f"{name} = select i1 {name}.nan, {kind} {given[0]}, {kind} {best}")
+            lines.append(f"{name}.nan = fcmp uno {kind} {arguments[0]}, {arguments[0]}")
+            lines.append(f"{name} = select i1 {name}.nan, {kind} {arguments[0]}, {kind} {best}")
         return lines
     if op == "sign":
-        zero, one = ("0.0", "1.0") if floating else ("0", "1")
-        lines = [f"{name}.zero = {_test('eq', source)} {given[0]}, {zero}"]
-        lines.append(f"{name}.least = select i1 {name}.zero, {kind} {zero}, {kind} {given[0]}")  # a NaN stays
-        lines.append(f"{name}.below = {_test('lt', source)} {given[0]}, {zero}")
-        lines.append(f"{name}.rest = select i1 {name}.below, {kind} -{one}, {kind} {name}.least")
-        lines.append(f"{name}.above = {_test('gt', source)} {given[0]}, {zero}")
-        return [*lines, f"{name} = select i1 {name}.above, {kind} {one}, {kind} {name}.rest"]
+        zero, unit = ("0.0", "1.0") if floating else ("0", "1")
+        lines = [f"{name}.zero = {_test('eq', source)} {arguments[0]}, {zero}"]
+        lines.append(f"{name}.least = select i1 {name}.zero, {kind} {zero}, {kind} {arguments[0]}")  # a NaN stays
+        lines.append(f"{name}.below = {_test('lt', source)} {arguments[0]}, {zero}")
+        lines.append(f"{name}.rest = select i1 {name}.below, {kind} -{unit}, {kind} {name}.least")
+        lines.append(f"{name}.above = {_test('gt', source)} {arguments[0]}, {zero}")
+        return [*lines, f"{name} = select i1 {name}.above, {kind} {unit}, {kind} {name}.rest"]
     if floating:
         if op == "copysign":
             suffix = "f32" if source == "f4" else "f64"
-            return [f"{name} = call {kind} @llvm.copysign.{suffix}({kind} {given[0]}, {kind} {given[1]})"]
+            return [f"{name} = call {kind} @llvm.copysign.{suffix}({kind} {arguments[0]}, {kind} {arguments[1]})"]
         if op == "neg":
-            return [f"{name} = fneg {kind} {given[0]}"]
+            return [f"{name} = fneg {kind} {arguments[0]}"]
         if op in _FLOAT_CALLS:
             suffix = "f32" if source == "f4" else "f64"
-            return [f"{name} = call {kind} @llvm.{_FLOAT_CALLS[op]}.{suffix}({kind} {given[0]})"]
-        return [f"{name} = {_FLOAT_OPS[op]} {kind} {given[0]}, {given[1]}"]
+            return [f"{name} = call {kind} @llvm.{_FLOAT_CALLS[op]}.{suffix}({kind} {arguments[0]})"]
+        return [f"{name} = {_FLOAT_OPS[op]} {kind} {arguments[0]}, {arguments[1]}"]
     if op == "neg":
-        return [f"{name} = sub {kind} 0, {given[0]}"]
+        return [f"{name} = sub {kind} 0, {arguments[0]}"]
     if op == "abs":
-        lines = [f"{name}.minus = sub {kind} 0, {given[0]}", f"{name}.below = icmp slt {kind} {given[0]}, 0"]
-        return [*lines, f"{name} = select i1 {name}.below, {kind} {name}.minus, {kind} {given[0]}"]
+        lines = [f"{name}.minus = sub {kind} 0, {arguments[0]}", f"{name}.below = icmp slt {kind} {arguments[0]}, 0"]
+        return [*lines, f"{name} = select i1 {name}.below, {kind} {name}.minus, {kind} {arguments[0]}"]
     assert op in ("add", "sub", "mul"), op  # a division of whole numbers may fail: it is no part of loops
-    return [f"{name} = {op} {kind} {given[0]}, {given[1]}"]
+    return [f"{name} = {op} {kind} {arguments[0]}, {arguments[1]}"]
 
 
 def _test(op: str, dtype: str) -> str:
@@ -225,8 +225,8 @@ def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
     for i, array in enumerate(arrays):
         dtype = np.dtype(array.dtype)  # numpy has one object for each
         if array.layout == "full":
-            given = f"ptr %a{i}, i64 {id(dtype)}, i64 {dtype.itemsize}, i64 %rows, i64 %columns"
-            lines.append(f"  %pitch{i} = call i64 @pitch({given})")
+            arguments = f"ptr %a{i}, i64 {id(dtype)}, i64 {dtype.itemsize}, i64 %rows, i64 %columns"
+            lines.append(f"  %pitch{i} = call i64 @pitch({arguments})")
             lines.append(f"  %f{i} = icmp sge i64 %pitch{i}, 0")
             lines.append(f"  %flat{i} = icmp eq i64 %pitch{i}, %columns")
             flat.append(f"%flat{i}")
@@ -234,7 +234,7 @@ def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
             lines.append(f"  %f{i} = call i1 @fits(ptr %a{i}, i64 {id(dtype)}, i64 {counts[array.layout]})")
         lines += [f"  br i1 %f{i}, label %next{i}, label %no", f"next{i}:"]
     lines += _pointers(arrays)
-    given = "".join(f", ptr %d{i}" for i in range(len(arrays)))
+    arguments = "".join(f", ptr %d{i}" for i in range(len(arrays)))
     pitches = "".join(f", i64 %pitch{i}" for i, array in enumerate(arrays) if array.layout == "full")
     if not any(array.layout in ("row", "column") for array in arrays):
         together = "true"
@@ -243,21 +243,21 @@ def _loop(recipe: Recipe, arrays: Sequence[Operand]) -> str:
             together = f"%together{k}"
         lines += [f"  br i1 {together}, label %one, label %several", "one:"]
         whole = ", i64 %all" * len(flat)
-        lines += [f"  call void @blocks(i64 1, i64 %all{given}{whole})", "  ret i32 0", "several:"]
-    lines += [f"  call void @blocks(i64 %rows, i64 %columns{given}{pitches})", "  ret i32 0"]
+        lines += [f"  call void @blocks(i64 1, i64 %all{arguments}{whole})", "  ret i32 0", "several:"]
+    lines += [f"  call void @blocks(i64 %rows, i64 %columns{arguments}{pitches})", "  ret i32 0"]
     return "\n".join([*lines, "no:", "  ret i32 1", "}"])
 
 
 def _part(arrays: Sequence[Operand]) -> str:
     """`@part(begin, count, addresses)`: the loop over some elements of arrays in order, for threads that share the work."""
     lines = ["define void @part(i64 %begin, i64 %some, ptr %addresses) {"]
-    given = ""
+    parameters = ""
     for i, array in enumerate(arrays):
         begin = "%begin" if array.layout == "full" else "0"
         lines.append(f"  %d{i}.at = getelementptr ptr, ptr %addresses, i64 {i}")
         lines.append(f"  %d{i} = load ptr, ptr %d{i}.at")
         lines.append(f"  %e{i} = getelementptr {stored(array.dtype)}, ptr %d{i}, i64 {begin}")
-        given += f", ptr %e{i}"
-    given += ", i64 %some" * sum(array.layout == "full" for array in arrays)
-    lines += [f"  call void @blocks(i64 1, i64 %some{given})", "  ret void", "}"]
+        parameters += f", ptr %e{i}"
+    parameters += ", i64 %some" * sum(array.layout == "full" for array in arrays)
+    lines += [f"  call void @blocks(i64 1, i64 %some{parameters})", "  ret void", "}"]
     return "\n".join(lines)

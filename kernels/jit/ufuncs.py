@@ -59,13 +59,13 @@ def inner_loop(name: str, dtype: str) -> tuple[int, int] | None:
 
 def is_it(ufunc: Any, kind: np.dtype[Any], address: int, data: int) -> bool:
     """Whether the function gives what numpy gives, for ordinary and for special numbers."""
-    given = np.concatenate([np.linspace(-20, 120, 997), np.geomspace(1e-30, 1e30, 211), [0.0, -0.0, np.inf, -np.inf]])
-    x = given.astype(kind)
+    samples = np.concatenate([np.linspace(-20, 120, 997), np.geomspace(1e-30, 1e30, 211), [0.0, -0.0, np.inf, -np.inf]])
+    x = samples.astype(kind)
     with np.errstate(all="ignore"):
         expected = ufunc(x)
-    found = np.empty_like(x)
-    pointers = (ctypes.c_void_p * 2)(x.ctypes.data, found.ctypes.data)
+    outputs = np.empty_like(x)
+    pointers = (ctypes.c_void_p * 2)(x.ctypes.data, outputs.ctypes.data)
     count, steps = ctypes.c_ssize_t(x.size), (ctypes.c_ssize_t * 2)(x.itemsize, x.itemsize)
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
     call(ctypes.addressof(pointers), ctypes.addressof(count), ctypes.addressof(steps), data)
-    return bool(np.array_equal(found, expected, equal_nan=True))
+    return bool(np.array_equal(outputs, expected, equal_nan=True))

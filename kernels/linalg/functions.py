@@ -33,8 +33,8 @@ def matrix_square_root(xp: Any, x: Any) -> Any:
         ) from None
     result = np.empty(x.shape, x.dtype)
     for at in np.ndindex(*x.shape[:-2]):
-        found = root(x[at])
-        result[at] = found if found.dtype.kind == x.dtype.kind or not found.imag.any() else np.nan
+        square_root = root(x[at])
+        result[at] = square_root if square_root.dtype.kind == x.dtype.kind or not square_root.imag.any() else np.nan
     return result
 
 

@@ -51,31 +51,31 @@ def each(function: Callable[..., Any], *matrices: Any) -> Any:
     batch = matrices[0].shape[:-2]
     if not batch:
         return function(*matrices)
-    found = [function(*(m[place] for m in matrices)) for place in np.ndindex(*batch)]
-    if not isinstance(found[0], tuple):
-        return np.stack(found).reshape(*batch, *found[0].shape)
-    return tuple(np.stack(made).reshape(*batch, *made[0].shape) for made in zip(*found))
+    results = [function(*(m[place] for m in matrices)) for place in np.ndindex(*batch)]
+    if not isinstance(results[0], tuple):
+        return np.stack(results).reshape(*batch, *results[0].shape)
+    return tuple(np.stack(column).reshape(*batch, *column[0].shape) for column in zip(*results))
 
 
 def _governed(function: Callable[P, T]) -> Callable[P, T]:
     """`function`, whose first argument is a matrix, on one thread, or where the matrix is large on as many as pay."""
 
     @functools.wraps(function)
-    def call(*given: P.args, **options: P.kwargs) -> T:
-        x: Any = given[0]
+    def call(*arguments: P.args, **options: P.kwargs) -> T:
+        x: Any = arguments[0]
         library = blas.openblas("scipy") if x.size >= LARGE * LARGE else None
         if library is None:
-            return function(*given, **options)
+            return function(*arguments, **options)
         if x.size < _WORTH_THREADS:
             with library.on_threads(1):
-                return function(*given, **options)
+                return function(*arguments, **options)
         key = (
             function.__name__,
-            *[one.shape for one in given if isinstance(one, np.ndarray)],
+            *[array.shape for array in arguments if isinstance(array, np.ndarray)],
             x.dtype.char,
             *options.values(),
         )
-        return library.governed(key, lambda: function(*given, **options))
+        return library.governed(key, lambda: function(*arguments, **options))
 
     return call
 
@@ -101,9 +101,9 @@ def _checked(info: int) -> None:
 
 
 def _workspace(name: str, x: Any, *sizes: int, **options: Any) -> int:
-    *found, info = _routine(f"{name}_lwork", x)(*sizes, **options)
+    *sizes_out, info = _routine(f"{name}_lwork", x)(*sizes, **options)
     _checked(info)
-    return int(found[0].real)
+    return int(sizes_out[0].real)
 
 
 @_governed
@@ -117,21 +117,21 @@ def cholesky(x: Any) -> Any:
 @_governed
 def solve(matrix: Any, right: Any) -> Any:
     """X with matrix · X = right. Raises LinAlgError where the matrix is singular."""
-    _, _, found, info = _routine("gesv", matrix)(matrix, right)
+    _, _, solution, info = _routine("gesv", matrix)(matrix, right)
     _checked(info)
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(solution)
 
 
 @_governed
 def solve_triangular(triangle: Any, right: Any, lower: bool, adjoint: bool) -> Any:
     """X with triangle · X = right, or with the adjoint of the triangle. The elements on its other side are not read."""
     if adjoint and triangle.dtype.kind == "c":
-        found, info = _routine("trtrs", triangle)(triangle, right, lower=lower, trans=2)
+        solution, info = _routine("trtrs", triangle)(triangle, right, lower=lower, trans=2)
         _checked(info)
-        return np.ascontiguousarray(found)
+        return np.ascontiguousarray(solution)
     if right.shape[1] == 1:
-        found = _blas("trsv", triangle)(triangle.T, right[:, 0], lower=not lower, trans=not adjoint)
-        return found.reshape(right.shape)
+        solution = _blas("trsv", triangle)(triangle.T, right[:, 0], lower=not lower, trans=not adjoint)
+        return solution.reshape(right.shape)
     # The transposes of both sides have the columns' order, so the triangle's transpose stands to the right of the unknown.
     return _blas("trsm", triangle)(
         1, triangle.T, np.array(right, order="C").T, side=1, lower=not lower, trans_a=adjoint, overwrite_b=True
@@ -143,9 +143,9 @@ def inverse(x: Any) -> Any:
     """The inverse. Raises LinAlgError where the matrix is singular."""
     factors, pivots, info = _routine("getrf", x)(x.T)
     _checked(info)
-    found, info = _routine("getri", x)(factors, pivots, lwork=_workspace("getri", x, len(x)), overwrite_lu=True)
+    inverted, info = _routine("getri", x)(factors, pivots, lwork=_workspace("getri", x, len(x)), overwrite_lu=True)
     _checked(info)
-    return found.T
+    return inverted.T
 
 
 @_governed
@@ -161,9 +161,9 @@ def svd(x: Any, vectors: bool, full: bool) -> tuple[Any, Any, Any]:
 @_governed
 def eigh(x: Any, vectors: bool) -> tuple[Any, Any]:
     """The eigenvalues of a self-adjoint matrix, of which the lower triangle is read, and the vectors or zeros."""
-    values, found, info = _routine("syevd", x)(x, compute_v=vectors, lower=True)
+    values, eigenvectors, info = _routine("syevd", x)(x, compute_v=vectors, lower=True)
     _checked(info)
-    return values, np.ascontiguousarray(found)
+    return values, np.ascontiguousarray(eigenvectors)
 
 
 @_governed

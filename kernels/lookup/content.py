@@ -35,38 +35,38 @@ class Table:
     def find(self, keys: Any, default: Any) -> Any:
         """The values of `keys`. Raises FailedPreconditionError before it is filled."""
         keys, default = self._keys(keys), as_arrays(default)
-        wanted = (*keys.shape, *self.shape)
-        if default.shape not in (self.shape, wanted):
+        shape = (*keys.shape, *self.shape)
+        if default.shape not in (self.shape, shape):
             raise InvalidArgumentError(
-                f"A default of the table {self.name!r} has the shape {self.shape}, or {wanted} for each key one, not "
+                f"A default of the table {self.name!r} has the shape {self.shape}, or {shape} for each key one, not "
                 f"{default.shape}."
             )
         if self.shape:
-            others: Any = np.broadcast_to(default, wanted).reshape(-1, *self.shape)
+            others: Any = np.broadcast_to(default, shape).reshape(-1, *self.shape)
         else:
             others = default.reshape(-1).tolist() if default.ndim else itertools.repeat(default.item())
         flat = keys.reshape(-1).tolist()
         with self._lock:
             self._check_filled()
-            found = list(map(self._items.get, flat, others))
-        return self._values(found).reshape(wanted)
+            entries = list(map(self._items.get, flat, others))
+        return self._values(entries).reshape(shape)
 
     def fill(self, keys: list[Any], values: list[Any]) -> None:
         """Takes its content, once. Raises FailedPreconditionError where it has another one, or a key two values."""
-        made = dict(zip(keys, values))
-        if len(made) < len(keys):
+        entries = dict(zip(keys, values))
+        if len(entries) < len(keys):
             for key, value in zip(keys, values):
-                if not _same(made[key], value):
+                if not _same(entries[key], value):
                     raise FailedPreconditionError(
                         f"The table {self.name!r} has different value for same key. Key {_shown(key)} has {_shown(value)} and "
-                        f"{_shown(made[key])}."
+                        f"{_shown(entries[key])}."
                     )
         with self._lock:
             if self._filled and not (
-                made.keys() == self._items.keys() and all(_same(self._items[k], v) for k, v in made.items())
+                entries.keys() == self._items.keys() and all(_same(self._items[k], v) for k, v in entries.items())
             ):
                 raise FailedPreconditionError(f"The table {self.name!r} was already initialized with different data.")
-            self._items, self._filled = made, True
+            self._items, self._filled = entries, True
 
     def insert(self, keys: list[Any], values: list[Any], *, clear: bool = False) -> None:
         """Puts values under keys, with `clear` in place of all that there was."""
@@ -92,9 +92,9 @@ class Table:
         with self._lock:
             self._check_filled()
             keys, values = list(self._items), list(self._items.values())
-        made = np.empty(len(keys), self.key.numpy_dtype)
-        made[:] = keys
-        return made, self._values(values).reshape(-1, *self.shape)
+        key_array = np.empty(len(keys), self.key.numpy_dtype)
+        key_array[:] = keys
+        return key_array, self._values(values).reshape(-1, *self.shape)
 
     def pairs(self, keys: Any, values: Any) -> tuple[list[Any], list[Any]]:
         """Arrays as lists of keys and values. Raises InvalidArgumentError for other types or shapes."""
@@ -117,12 +117,12 @@ class Table:
             raise InvalidArgumentError(f"The keys of the table {self.name!r} are {self.key}, not {keys.dtype}.")
         return keys
 
-    def _values(self, found: list[Any]) -> Any:
+    def _values(self, entries: list[Any]) -> Any:
         if self.shape:
-            return np.array(found, self.value.numpy_dtype)
-        made = np.empty(len(found), self.value.numpy_dtype)
-        made[:] = found
-        return made
+            return np.array(entries, self.value.numpy_dtype)
+        array = np.empty(len(entries), self.value.numpy_dtype)
+        array[:] = entries
+        return array
 
     def _check_filled(self) -> None:
         if not self._filled:
@@ -153,8 +153,8 @@ class SavedTable(Table):
         self.insert(*self.pairs(*arrays), clear=True)
 
 
-def _same(one: Any, other: Any) -> bool:
-    return bool(np.all(one == other))
+def _same(left: Any, other: Any) -> bool:
+    return bool(np.all(left == other))
 
 
 def _shown(value: Any) -> str:

@@ -23,13 +23,13 @@ def _opened(
     ctx: KernelContext, kind: type[Table], container: str, shared: str, key: DType, value: DType, shape: Any, once: bool
 ) -> Table:
     name, sizes = shared or ctx.node.name, tuple(shape)
-    found = ctx.resources.lookup_or_create(container, name, kind, lambda: kind(name, key, value, sizes, once=once))
-    if not found.fits(key, value, sizes, once):
+    table = ctx.resources.lookup_or_create(container, name, kind, lambda: kind(name, key, value, sizes, once=once))
+    if not table.fits(key, value, sizes, once):
         raise InvalidArgumentError(
-            f"There is a table {name!r} already, from {found.key} to {found.value} of shape {found.shape}; this one is from "
+            f"There is a table {name!r} already, from {table.key} to {table.value} of shape {table.shape}; this one is from "
             f"{key} to {value} of shape {sizes}."
         )
-    return found
+    return table
 
 
 @kernel("HashTableV2")

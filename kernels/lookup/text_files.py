@@ -37,15 +37,15 @@ def read_pairs(
         if len(lines) < count:
             raise InvalidArgumentError(f"Invalid vocab_size in {path}: expected {count} but got {len(lines)} lines.")
         lines = lines[:count]
-    found: tuple[list[Any], list[Any]] = ([], [])
+    pairs: tuple[list[Any], list[Any]] = ([], [])
     for number, raw in enumerate(lines):
         line = raw.removesuffix(b"\r")
         if not line:
             raise InvalidArgumentError(f"Invalid content in {path}: line {number} is empty.")
         fields = line.split(delimiter.encode())
-        for place, (column, dtype) in zip(found, columns):
+        for place, (column, dtype) in zip(pairs, columns):
             place.append(_field(path, number, line, fields, column, dtype, offset))
-    return found
+    return pairs
 
 
 def _field(path: str, number: int, line: bytes, fields: list[bytes], column: int, dtype: DType, offset: int) -> Any:

@@ -48,14 +48,14 @@ def _runs(xp: Any, ids: Any) -> tuple[Any, Any]:
 def _few_runs(ids: bytes, kind: Any) -> tuple[Any, Any]:
     """The same for a few ids, which mostly are those of the step before: looked up, they cost less than one of numpy's calls."""
     numbers = np.frombuffer(ids, kind).tolist()
-    found, starts = numbers[:1], [0]
-    _check_order(found[0] >= 0)
+    values, starts = numbers[:1], [0]
+    _check_order(values[0] >= 0)
     for place, number in enumerate(numbers):
-        if number != found[-1]:
-            _check_order(number > found[-1])
-            found.append(number)
+        if number != values[-1]:
+            _check_order(number > values[-1])
+            values.append(number)
             starts.append(place)
-    return np.array(starts), np.array(found)
+    return np.array(starts), np.array(values)
 
 
 @functools.lru_cache(1024)
@@ -64,11 +64,11 @@ def _segments_of_few(ids: bytes, kind: Any, rows: int) -> tuple[Any, list[int]] 
     None where `rows` is zero, more than a few, or not the number of ids."""
     if not 0 < rows <= _FEW or len(ids) != rows * kind.itemsize:
         return None
-    starts, found = _few_runs(ids, kind)
-    if found[-1] > _SPARSE:
+    starts, distinct = _few_runs(ids, kind)
+    if distinct[-1] > _SPARSE:
         return None
-    every = np.arange(found[-1] + 1)
-    return starts[np.searchsorted(found, every)], np.setdiff1d(every, found).tolist()
+    every = np.arange(distinct[-1] + 1)
+    return starts[np.searchsorted(distinct, every)], np.setdiff1d(every, distinct).tolist()
 
 
 def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, Any, Any]:
@@ -76,14 +76,14 @@ def _sorted(xp: Any, ufunc: Any, data: Any, ids: Any, empty: int) -> tuple[Any, 
     _check_length(data, ids)
     if ids.size == 0:
         return xp.zeros((0, *data.shape[1:]), data.dtype), ids, ids
-    starts, found = _runs(xp, ids)
-    height = int(found[-1]) + 1
-    if data.size and len(found) == height:
-        return ufunc.reduceat(data, starts, 0, data.dtype), found, starts
+    starts, present = _runs(xp, ids)
+    height = int(present[-1]) + 1
+    if data.size and len(present) == height:
+        return ufunc.reduceat(data, starts, 0, data.dtype), present, starts
     result = xp.full((height, *data.shape[1:]), empty, data.dtype)
     if result.size:
-        result[found] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
-    return result, found, starts
+        result[present] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
+    return result, present, starts
 
 
 @kernel("SegmentSum")
@@ -107,17 +107,17 @@ def segment_sum(xp: Any, data: Any, ids: Any) -> Any:
 
 @kernel("SegmentMean")
 def segment_mean(xp: Any, data: Any, ids: Any) -> Any:
-    result, found, starts = _sorted(xp, xp.add, data, ids, 0)
+    result, present, starts = _sorted(xp, xp.add, data, ids, 0)
     lengths = np.diff(starts, append=ids.size)
     counts = lengths.reshape((-1,) + (1,) * (data.ndim - 1))
     if data.dtype.kind in "iu":
 
         def add(values: Any, kind: Any) -> Any:
-            return _sorted(xp, xp.add, values.astype(kind), ids, 0)[0][found]
+            return _sorted(xp, xp.add, values.astype(kind), ids, 0)[0][present]
 
-        result[found] = mean_of_integers(xp, data, add, counts)
+        result[present] = mean_of_integers(xp, data, add, counts)
         return result
-    result[found] = (result[found] / counts).astype(data.dtype)
+    result[present] = (result[present] / counts).astype(data.dtype)
     return result
 
 

@@ -66,8 +66,8 @@ def _fast(
 def _of(name: str, base: Callable[..., Any], inputs: int) -> Callable[..., Any]:
     """The function in C for a kernel. A buffer for the result may follow the inputs."""
 
-    def python(*given: Any) -> Any:
-        return base(np, *given[:inputs], out=given[inputs] if len(given) > inputs else None)
+    def python(*arguments: Any) -> Any:
+        return base(np, *arguments[:inputs], out=arguments[inputs] if len(arguments) > inputs else None)
 
     return function(name, python)
 

@@ -30,10 +30,10 @@ def loaded() -> Any:
     Raises:
         InvalidArgumentError: ACTORFLOW_NATIVE names no set of instructions.
     """
-    wanted = os.environ.get("ACTORFLOW_NATIVE", "")
-    if wanted not in ("", "off", *LEVELS):
-        raise InvalidArgumentError(f"ACTORFLOW_NATIVE is {wanted!r}; it may be 'off', {', '.join(map(repr, LEVELS))}.")
-    if wanted == "off":
+    setting = os.environ.get("ACTORFLOW_NATIVE", "")
+    if setting not in ("", "off", *LEVELS):
+        raise InvalidArgumentError(f"ACTORFLOW_NATIVE is {setting!r}; it may be 'off', {', '.join(map(repr, LEVELS))}.")
+    if setting == "off":
         return _without("ACTORFLOW_NATIVE is 'off'")
     try:
         library = _imported(os.environ.get("ACTORFLOW_NATIVE_BUILD", ""))
@@ -46,8 +46,8 @@ def loaded() -> Any:
         return _without(
             "it was compiled from other sources than those here; compile it again: python setup.py build_ext -i"
         )
-    if wanted and not library.use_level(wanted):
-        return _without(f"this processor has no {wanted}")
+    if setting and not library.use_level(setting):
+        return _without(f"this processor has no {setting}")
     crc32c.provide(library.crc32c)
     tfrecord.provide(library.cut_records)
     tape.provide(TapesInC(library))
@@ -69,8 +69,8 @@ def _imported(build: str) -> Any:
 
 def _digest(otherwise: str) -> str:
     """The hash of the sources as setup.py makes it; `otherwise` if they are not here, as in an installed package."""
-    found = sorted((Path(__file__).parent / "src").glob("*.[ch]"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in found)).hexdigest()[:16] if found else otherwise
+    sources = sorted((Path(__file__).parent / "src").glob("*.[ch]"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16] if sources else otherwise
 
 
 def _without(reason: str) -> None:
@@ -82,7 +82,7 @@ def available() -> bool:
     return loaded() is not None
 
 
-def _left_to_caller(*given: Any) -> None:
+def _left_to_caller(*arguments: Any) -> None:
     """Stands for: the caller computes it, or says what is wrong."""
 
 
@@ -99,16 +99,19 @@ def function(name: str, python: Callable[..., Any] = _left_to_caller) -> Callabl
 
     library.share_short_calls(threads_of_short_call)
 
-    def otherwise(*given: Any) -> Any:
-        if is_large(given):
-            found = governed((name, *[getattr(one, "size", 0) for one in given]), functools.partial(_call, name, given))
-            if found is not NotImplemented:
-                return found
-        return python(*given)
+    def otherwise(*arguments: Any) -> Any:
+        if is_large(arguments):
+            result = governed(
+                (name, *[getattr(argument, "size", 0) for argument in arguments]),
+                functools.partial(_call, name, arguments),
+            )
+            if result is not NotImplemented:
+                return result
+        return python(*arguments)
 
     bound: Callable[..., Any] = library.bind(name, otherwise)
     return bound
 
 
-def _call(name: str, given: tuple[Any, ...], threads: int) -> Any:
-    return loaded().call(name, threads, *given)
+def _call(name: str, arguments: tuple[Any, ...], threads: int) -> Any:
+    return loaded().call(name, threads, *arguments)

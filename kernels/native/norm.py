@@ -78,9 +78,9 @@ def fused_batch_norm(
     is_training: bool,
     out: Any = None,
 ) -> Any:
-    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, "", out)
-    if found is not None:
-        return found
+    outputs = _normalized(x, scale, offset, mean, variance, epsilon, is_training, "", out)
+    if outputs is not None:
+        return outputs
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
     return normalization.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs)
 
@@ -100,9 +100,9 @@ def fused_batch_norm_and_activation(
     activation: str,
     out: Any = None,
 ) -> Any:
-    found = _normalized(x, scale, offset, mean, variance, epsilon, is_training, activation, out)
-    if found is not None:
-        return found
+    outputs = _normalized(x, scale, offset, mean, variance, epsilon, is_training, activation, out)
+    if outputs is not None:
+        return outputs
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
     return fused.fused_batch_norm(xp, x, scale, offset, mean, variance, **attrs, activation=activation)
 
@@ -133,9 +133,9 @@ def fused_batch_norm_grad(
     is_training: bool,
     out: Any = None,
 ) -> Any:
-    found = _gradients(dy, x, scale, mean, variance, epsilon, None, "", out)
-    if found is not None:
-        return found
+    slopes = _gradients(dy, x, scale, mean, variance, epsilon, None, "", out)
+    if slopes is not None:
+        return slopes
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
     return normalization.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, **attrs)
 
@@ -157,8 +157,8 @@ def fused_batch_norm_and_activation_grad(
     activation: str,
     out: Any = None,
 ) -> Any:
-    found = _gradients(dy, x, scale, mean, variance, epsilon, y, activation, out)
-    if found is not None:
-        return found
+    slopes = _gradients(dy, x, scale, mean, variance, epsilon, y, activation, out)
+    if slopes is not None:
+        return slopes
     attrs: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
     return fused.fused_batch_norm_grad(xp, dy, x, scale, mean, variance, reserved, y, **attrs, activation=activation)

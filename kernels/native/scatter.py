@@ -100,8 +100,8 @@ def sparse_adam(
     grad: Any,
     indices: Any,
 ) -> None:
-    given = (beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, indices)
-    training.adam_of_rows(xp, var, m, v, *given, sum_duplicates)
+    arguments = (beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, indices)
+    training.adam_of_rows(xp, var, m, v, *arguments, sum_duplicates)
 
 
 # ---- segments
@@ -146,9 +146,9 @@ def unsorted_segment_sum(xp: Any, data: Any, ids: Any, count: Any, *, out: Any =
 def scatter_nd(xp: Any, indices: Any, updates: Any, shape: Any, *, out: Any = None) -> Any:
     if indices.shape[-1] != 1 or len(shape) != updates.ndim - indices.ndim + 2 or indices.min(initial=0) < 0:
         return gathering.scatter_nd(np, indices, updates, shape, out=out)
-    found = _nd_sum(updates, indices[..., 0], int(shape[0]), out)
-    fits = found is not None and found.shape == tuple(shape.tolist())
-    return found if fits else gathering.scatter_nd(np, indices, updates, shape, out=out)
+    sums = _nd_sum(updates, indices[..., 0], int(shape[0]), out)
+    fits = sums is not None and sums.shape == tuple(shape.tolist())
+    return sums if fits else gathering.scatter_nd(np, indices, updates, shape, out=out)
 
 
 _nd_sum = function("unsorted_segment_sum")

@@ -28,12 +28,12 @@ def string_to_hash_bucket_fast(xp: Any, x: Any, *, num_buckets: int) -> Any:
 
 @kernel("StringSplit", **_OPTIONS)
 def string_split(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) -> Any:
-    found = _split(x, single(delimiter), skip_empty, False)
-    return splitting.string_split(xp, x, delimiter, skip_empty=skip_empty) if found is None else found
+    parts = _split(x, single(delimiter), skip_empty, False)
+    return splitting.string_split(xp, x, delimiter, skip_empty=skip_empty) if parts is None else parts
 
 
 @kernel("StringSplitV2", **_OPTIONS)
 def string_split_v2(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
     between = single(sep)
-    found = _split(x, between or _WHITE, not between, bool(between)) if maxsplit < 0 and len(between) < 2 else None
-    return splitting.string_split_v2(xp, x, sep, maxsplit=maxsplit) if found is None else found
+    parts = _split(x, between or _WHITE, not between, bool(between)) if maxsplit < 0 and len(between) < 2 else None
+    return splitting.string_split_v2(xp, x, sep, maxsplit=maxsplit) if parts is None else parts

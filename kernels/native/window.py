@@ -73,12 +73,12 @@ def _can_pool_padded(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 
 def _window_beside(shape: Any, ksize: Any, strides: Any, padding: str) -> tuple[Window, tuple[int, ...]] | None:
     """The same where windows lie side by side, all of them inside."""
-    found = _window(shape, ksize, strides, padding)
-    if found is None:
+    window = _window(shape, ksize, strides, padding)
+    if window is None:
         return None
-    (high, wide, down, right, top, left), (_, rows, columns, _) = found
+    (high, wide, down, right, top, left), (_, rows, columns, _) = window
     inside = not top and not left and rows * high <= shape[1] and columns * wide <= shape[2]
-    return found if (high, wide) == (down, right) and inside else None
+    return window if (high, wide) == (down, right) and inside else None
 
 
 def _can_pool_grad(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -94,29 +94,29 @@ _OPTIONS: dict[str, Any] = {"device": "CPU", "dtypes": frozenset((dtypes.float32
 
 @kernel("MaxPool", can=_can_pool, pays=_pays, **_OPTIONS)
 def max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
-    found = _window(x.shape, ksize, strides, padding)
-    if found is not None:
-        y = np.empty(found[1], np.float32) if out is None else out
-        if _pool(x, y, *found[0]) is not None:
+    window = _window(x.shape, ksize, strides, padding)
+    if window is not None:
+        y = np.empty(window[1], np.float32) if out is None else out
+        if _pool(x, y, *window[0]) is not None:
             return y
     return onednn_pool.max_pool(xp, x, ksize=ksize, strides=strides, padding=padding, out=out)
 
 
 @kernel("_PaddedMaxPool", can=_can_pool_padded, **_OPTIONS)
 def padded_max_pool(xp: Any, x: Any, *, ksize: Any, strides: Any, pads: Any, out: Any = None) -> Any:
-    found = _window(x.shape, ksize, strides, "VALID", pads)
-    if found is not None:
-        y = np.empty(found[1], np.float32) if out is None else out
-        if _pool(x, y, *found[0]) is not None:
+    window = _window(x.shape, ksize, strides, "VALID", pads)
+    if window is not None:
+        y = np.empty(window[1], np.float32) if out is None else out
+        if _pool(x, y, *window[0]) is not None:
             return y
     return pool.padded_max_pool(xp, x, ksize=ksize, strides=strides, pads=pads, out=out)
 
 
 @kernel("MaxPoolGrad", can=_can_pool_grad, pays=_pays, **_OPTIONS)
 def max_pool_grad(xp: Any, x: Any, y: Any, dy: Any, *, ksize: Any, strides: Any, padding: str, out: Any = None) -> Any:
-    found = _window_beside(x.shape, ksize, strides, padding)
-    if found is not None and y.shape == found[1]:
-        (high, wide, *_), result = found
+    window = _window_beside(x.shape, ksize, strides, padding)
+    if window is not None and y.shape == window[1]:
+        (high, wide, *_), result = window
         dx = np.empty(x.shape, np.float32) if out is None else out
         if (result[1] * high, result[2] * wide) != x.shape[1:3]:
             dx[...] = 0  # between the last windows and the borders
@@ -146,8 +146,8 @@ def _convolving_pays(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
 def _geometry(images: Any, weights: Any, attrs: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The result's height and width, and what the functions are told of windows. Raises ValueError where nothing fits."""
     high, wide = numpy_depthwise._spans(images, weights, attrs)
-    told = high.stride, wide.stride, high.before, wide.before, high.dilation, wide.dilation
-    return (high.count, wide.count), told
+    moves = high.stride, wide.stride, high.before, wide.before, high.dilation, wide.dilation
+    return (high.count, wide.count), moves
 
 
 @kernel("DepthwiseConv2dNative", can=_can_convolve, pays=_convolving_pays, **_OPTIONS)
@@ -164,13 +164,13 @@ def depthwise(
     out: Any = None,
 ) -> Any:
     attrs = attributes(strides, padding, data_format, dilations, explicit_paddings)
-    counts, told = _geometry(x.shape, w.shape, attrs)
+    counts, moves = _geometry(x.shape, w.shape, attrs)
     if w.shape[3] == 1:
         y = np.empty((len(x), *counts, w.shape[2]), np.float32) if out is None else out
-        if _forward(x, w, y, *told) is not None:
+        if _forward(x, w, y, *moves) is not None:
             return y
-    given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
-    return numpy_depthwise.depthwise(xp, x, w, **given, data_format=data_format, dilations=dilations, out=out)
+    options: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
+    return numpy_depthwise.depthwise(xp, x, w, **options, data_format=data_format, dilations=dilations, out=out)
 
 
 @kernel("DepthwiseConv2dNativeBackpropInput", can=_can_convolve, pays=_convolving_pays, **_OPTIONS)
@@ -189,14 +189,14 @@ def depthwise_to_input(
 ) -> Any:
     attrs = attributes(strides, padding, data_format, dilations, explicit_paddings)
     shape = tuple(sizes.tolist())
-    counts, told = _geometry(shape, w.shape, attrs)
+    counts, moves = _geometry(shape, w.shape, attrs)
     if dy.shape == (shape[0], *counts, w.shape[2]) and w.shape[3] == 1:
         dx = np.empty(shape, np.float32) if out is None else out
-        if _to_images(dx, w, dy, *told) is not None:
+        if _to_images(dx, w, dy, *moves) is not None:
             return dx
-    given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
-    given |= {"data_format": data_format, "dilations": dilations}
-    return numpy_depthwise.depthwise_to_input(xp, sizes, w, dy, **given, out=out)
+    options: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
+    options |= {"data_format": data_format, "dilations": dilations}
+    return numpy_depthwise.depthwise_to_input(xp, sizes, w, dy, **options, out=out)
 
 
 @kernel("DepthwiseConv2dNativeBackpropFilter", can=_can_convolve, pays=_convolving_pays, **_OPTIONS)
@@ -214,10 +214,12 @@ def depthwise_to_filter(
 ) -> Any:
     attrs = attributes(strides, padding, data_format, dilations, explicit_paddings)
     shape = tuple(sizes.tolist())
-    counts, told = _geometry(x.shape, shape, attrs)
+    counts, moves = _geometry(x.shape, shape, attrs)
     if dy.shape == (len(x), *counts, shape[2]) and shape[3] == 1:
         dw = np.empty(shape, np.float32)
-        if _to_weights(x, dw, dy, *told) is not None:
+        if _to_weights(x, dw, dy, *moves) is not None:
             return dw
-    given: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
-    return numpy_depthwise.depthwise_to_filter(xp, x, sizes, dy, **given, data_format=data_format, dilations=dilations)
+    options: dict[str, Any] = {"strides": strides, "padding": padding, "explicit_paddings": explicit_paddings}
+    return numpy_depthwise.depthwise_to_filter(
+        xp, x, sizes, dy, **options, data_format=data_format, dilations=dilations
+    )

@@ -256,7 +256,7 @@ def _of_few_classes(logits: Any, labels: Any) -> Any:
     label that is too large."""
     count, classes = logits.shape
     short = count <= _SHORT
-    numbers, starts, step, one = (_constants if short else _constants.__wrapped__)(logits.dtype, count, classes)
+    numbers, starts, step, unit = (_constants if short else _constants.__wrapped__)(logits.dtype, count, classes)
     true = labels * step + numbers
     shifted = logits.T.copy()
     if short:
@@ -273,5 +273,5 @@ def _of_few_classes(logits: Any, labels: Any) -> Any:
     if short:
         room[...] = total
     np.divide(powers, room if short else total, powers)
-    flat[true] = flat[true] - one
+    flat[true] = flat[true] - unit
     return np.log(total) - loss, powers.T.copy()

@@ -64,11 +64,11 @@ def _sample(
 ) -> tuple[Any, Any, Any]:
     _check_true(true_classes, num_true, range_max)
     if not unique:
-        found, draws = how.draw(source, num_sampled), num_sampled
+        sampled, draws = how.draw(source, num_sampled), num_sampled
     elif how.classes < num_sampled:
         raise InvalidArgumentError(f"{num_sampled} different classes can't be drawn of {how.classes}.")
     else:
-        found, draws = _distinct(source, num_sampled, how)
+        sampled, draws = _distinct(source, num_sampled, how)
 
     def expected(classes: Any) -> Any:
         p = how.probability(classes)
@@ -76,7 +76,7 @@ def _sample(
         counts = p * draws if draws == num_sampled else -np.expm1(draws * np.log1p(-p))
         return counts.astype(np.float32)
 
-    return found, expected(true_classes), expected(found)
+    return sampled, expected(true_classes), expected(sampled)
 
 
 def _distinct(source: Stream, count: int, how: _Distribution) -> tuple[Any, int]:
@@ -175,8 +175,8 @@ def fixed_unigram(
 ) -> Any:
     how = ctx.state.get("distribution")
     if how is None:
-        given = np.asarray(_read_weights(vocab_file) if vocab_file else unigrams, np.float64) ** distortion
-        weights = np.concatenate([np.zeros(num_reserved_ids), given])[shard::num_shards]
+        frequencies = np.asarray(_read_weights(vocab_file) if vocab_file else unigrams, np.float64) ** distortion
+        weights = np.concatenate([np.zeros(num_reserved_ids), frequencies])[shard::num_shards]
         if len(weights) != range_max:
             raise InvalidArgumentError(f"There are weights of {len(weights)} classes, but range_max is {range_max}.")
         how = ctx.state["distribution"] = _weighted(weights)

@@ -65,7 +65,7 @@ def _labels(indices: Any, values: Any, batch: int, classes: int) -> list[list[in
         raise InvalidArgumentError(
             f"Labels are a SparseTensor of rank 2, but indices have shape {indices.shape} and values {values.shape}."
         )
-    found: list[list[int]] = [[] for _ in range(batch)]
+    sequences: list[list[int]] = [[] for _ in range(batch)]
     for (row, _), value in zip(indices.tolist(), values.tolist(), strict=True):
         if not 0 <= row < batch:
             raise InvalidArgumentError(f"A label is of sequence {row}, but there are {batch}.")
@@ -74,11 +74,11 @@ def _labels(indices: Any, values: Any, batch: int, classes: int) -> list[list[in
                 f"A label of sequence {row} is {value}, but labels are from 0 to {classes - 2}, and {classes - 1} is the "
                 "blank."
             )
-        found[row].append(value)
-    for row, sequence in enumerate(found):
+        sequences[row].append(value)
+    for row, sequence in enumerate(sequences):
         if not sequence:
             raise InvalidArgumentError(f"Sequence {row} has no labels.")
-    return found
+    return sequences
 
 
 def _aligned(xp: Any, logs: Any, sequence: list[int], merge: bool) -> tuple[Any, Any]:
@@ -171,10 +171,10 @@ def ctc_beam_search_decoder(
     scores = xp.zeros((batch, top_paths), inputs.dtype)
     for b in range(batch):
         logs = _log_softmax(np, np.asarray(inputs[: int(lengths[b]), b], np.float64))
-        found = _beams(logs, beam_width)[:top_paths]
-        if len(found) < top_paths:
-            raise InvalidArgumentError(f"{top_paths} paths are wanted, but sequence {b} has {len(found)}.")
-        for k, (labels, score) in enumerate(found):
+        beams = _beams(logs, beam_width)[:top_paths]
+        if len(beams) < top_paths:
+            raise InvalidArgumentError(f"{top_paths} paths are wanted, but sequence {b} has {len(beams)}.")
+        for k, (labels, score) in enumerate(beams):
             kept = [v for i, v in enumerate(labels) if not (merge_repeated and i and labels[i - 1] == v)]
             paths[k].append(kept)
             scores[b, k] = score
@@ -194,8 +194,8 @@ def _beams(logs: Any, width: int) -> list[tuple[tuple[int, ...], float]]:
         grown: dict[tuple[int, ...], tuple[float, float]] = {}
 
         def give(labels: tuple[int, ...], to_blank: float, to_label: float) -> None:
-            known = grown.get(labels, (never, never))  # noqa: B023 (called in this turn only)
-            grown[labels] = (np.logaddexp(known[0], to_blank), np.logaddexp(known[1], to_label))  # noqa: B023
+            present = grown.get(labels, (never, never))  # noqa: B023 (called in this turn only)
+            grown[labels] = (np.logaddexp(present[0], to_blank), np.logaddexp(present[1], to_label))  # noqa: B023
 
         for labels, (ends_blank, ends_label) in beams.items():
             both = float(np.logaddexp(ends_blank, ends_label))

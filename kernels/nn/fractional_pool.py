@@ -55,13 +55,13 @@ def _borders(
     source = stream(ctx, seed, seed2)
     if deterministic:
         source = philox.Stream(ctx.state["key"].tolist(), 0)
-    found = []
+    borders = []
     for size, ratio in zip(x.shape[1:3], ratios[1:3]):
         count = int(size / ratio)
         if count < 1:
             raise InvalidArgumentError(f"Nothing is left of images of shape {x.shape} with the ratios {list(ratios)}.")
-        found.append(np.cumsum([0, *_sizes(size, count, pseudo, source)], dtype=np.int64))
-    return found
+        borders.append(np.cumsum([0, *_sizes(size, count, pseudo, source)], dtype=np.int64))
+    return borders
 
 
 @kernel("FractionalMaxPool")
@@ -78,10 +78,10 @@ def fractional_max_pool(
     ctx: KernelContext,
 ) -> Any:
     borders = _borders(x, pooling_ratio, pseudo_random, deterministic, seed, seed2, ctx)
-    made = x
+    pooled = x
     for axis in (1, 2):
-        made = _pooled(xp, made, axis, _windows(borders[axis - 1], overlapping, x.shape[axis]), xp.max)
-    return made, *map(xp.asarray, borders)
+        pooled = _pooled(xp, pooled, axis, _windows(borders[axis - 1], overlapping, x.shape[axis]), xp.max)
+    return pooled, *map(xp.asarray, borders)
 
 
 @kernel("FractionalAvgPool")
@@ -98,13 +98,13 @@ def fractional_avg_pool(
     ctx: KernelContext,
 ) -> Any:
     borders = _borders(x, pooling_ratio, pseudo_random, deterministic, seed, seed2, ctx)
-    made, count = x, 1
+    pooled, count = x, 1
     for axis in (1, 2):
         windows = _windows(borders[axis - 1], overlapping, x.shape[axis])
-        made = _pooled(xp, made, axis, windows, xp.sum)
+        pooled = _pooled(xp, pooled, axis, windows, xp.sum)
         lengths = xp.asarray([w.stop - w.start for w in windows])
         count = count * lengths.reshape((-1, 1, 1) if axis == 1 else (-1, 1))
-    return _share(xp, made, count).astype(x.dtype, copy=False), *map(xp.asarray, borders)
+    return _share(xp, pooled, count).astype(x.dtype, copy=False), *map(xp.asarray, borders)
 
 
 def _share(xp: Any, values: Any, count: Any) -> Any:
@@ -120,9 +120,9 @@ def _pairs(rows: Any, columns: Any, overlapping: bool, shape: Any) -> Any:
 
 
 def _check(dy: Any, rows: Any, columns: Any, shape: Any) -> None:
-    wanted = (shape[0], len(rows) - 1, len(columns) - 1, shape[3]) if len(shape) == 4 else None
-    if dy.shape != wanted:
-        raise InvalidArgumentError(f"The gradient has the shape {dy.shape}, but the pool's output has {wanted}.")
+    expected = (shape[0], len(rows) - 1, len(columns) - 1, shape[3]) if len(shape) == 4 else None
+    if dy.shape != expected:
+        raise InvalidArgumentError(f"The gradient has the shape {dy.shape}, but the pool's output has {expected}.")
 
 
 @kernel("FractionalMaxPoolGrad")

@@ -105,10 +105,10 @@ def rotary(xp: Any, x: Any, cosines: Any, sines: Any) -> Any:
         raise InvalidArgumentError(f"Rows of two halves are rotated, but the shape is {x.shape}.")
     half = x.shape[-1] // 2
     turned = xp.concatenate([-x[..., half:], x[..., :half]], -1)
-    found = x * cosines + turned * sines
-    if found.shape != x.shape:
+    rotated = x * cosines + turned * sines
+    if rotated.shape != x.shape:
         raise InvalidArgumentError(f"A tensor of shape {x.shape} has no cosines of shape {cosines.shape}.")
-    return found
+    return rotated
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -30,11 +30,11 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 def _checked(x: Any, c: Any, h: Any, w: Any, b: Any, steps: int) -> None:
     """Raises InvalidArgumentError where shapes don't fit."""
     units = w.shape[1] // 4 if w.ndim == 2 else 0
-    wanted = (x.ndim == 3 and (x.shape[2] + units, 4 * units), (4 * units,), (x.shape[1:2] + (units,),) * 2)
-    if wanted != (w.shape, b.shape, (c.shape, h.shape)):
+    expected = (x.ndim == 3 and (x.shape[2] + units, 4 * units), (4 * units,), (x.shape[1:2] + (units,),) * 2)
+    if expected != (w.shape, b.shape, (c.shape, h.shape)):
         raise InvalidArgumentError(
             "The inputs of an LSTM are x [time, batch, inputs], c and h [batch, units], w [inputs + units, 4 units] and "
-            f"b [4 units], but their shapes are {[one.shape for one in (x, c, h, w, b)]}."
+            f"b [4 units], but their shapes are {[array.shape for array in (x, c, h, w, b)]}."
         )
     if not 0 <= steps <= x.shape[0]:
         raise InvalidArgumentError(f"seq_len_max is from 0 to the time of {x.shape[0]}, but it is {steps}.")
@@ -60,7 +60,7 @@ def block_lstm(
     steps = int(seq_len_max)
     _checked(x, cs_prev, h_prev, w, b, steps)
     units = cs_prev.shape[1]
-    made = [xp.zeros((*x.shape[:2], units), x.dtype) for _ in range(7)]
+    outputs = [xp.zeros((*x.shape[:2], units), x.dtype) for _ in range(7)]
     c, h = cs_prev, h_prev
     for t in range(steps):
         gates = xp.matmul(xp.concatenate([x[t], h], axis=1), w) + b
@@ -75,9 +75,9 @@ def block_lstm(
         o = _sigmoid(xp, o + c * wco if use_peephole else o)
         co = xp.tanh(c)
         h = co * o
-        for into, value in zip(made, (i, c, f, o, ci, co, h)):
+        for into, value in zip(outputs, (i, c, f, o, ci, co, h)):
             into[t] = value
-    return tuple(made)
+    return tuple(outputs)
 
 
 @kernel("BlockLSTMGateGrad", gpu=Gpu(host=(0,)))
@@ -108,32 +108,32 @@ def block_lstm_gate_grad(
     of_c = xp.stack([i * (1 - i) * ci, (1 - ci * ci) * i, f * (1 - f) * before], axis=2)
     time, batch, units = i.shape
     steps = int(seq_len_max)
-    made = xp.zeros((time, batch, 4, units), i.dtype)
+    slopes_of_gates = xp.zeros((time, batch, 4, units), i.dtype)
     recurrent = w[w.shape[0] - units :].T
     to_c, to_h = xp.zeros(cs_prev.shape, i.dtype), xp.zeros(cs_prev.shape, i.dtype)
     for t in range(steps - 1, -1, -1):
         dh = h_grad[t] + to_h
-        made[t, :, 3] = d_o = of_o[t] * dh
+        slopes_of_gates[t, :, 3] = d_o = of_o[t] * dh
         dc = of_h[t] * dh + (cs_grad[t] + to_c)
         if use_peephole:
             dc = dc + d_o * wco
-        made[t, :, :3] = slopes = of_c[t] * dc[:, None]
+        slopes_of_gates[t, :, :3] = slopes = of_c[t] * dc[:, None]
         to_c = dc * f[t]
         if use_peephole:
             to_c = to_c + slopes[:, 0] * wci + slopes[:, 2] * wcf
-        to_h = xp.matmul(made[t].reshape(batch, 4 * units), recurrent)
-    return made.reshape(time, batch, 4 * units), to_c, to_h
+        to_h = xp.matmul(slopes_of_gates[t].reshape(batch, 4 * units), recurrent)
+    return slopes_of_gates.reshape(time, batch, 4 * units), to_c, to_h
 
 
 # ---- in C
 
 
-def _called(name: str, work: int, *given: Any) -> bool:
+def _called(name: str, work: int, *arguments: Any) -> bool:
     """Calls a kernel in C, by several threads where that pays. False where it does not know its arguments."""
     if work <= _ALONE:
-        return _FUNCTIONS[name](*given) is not None
-    key = (name, work, *(one.shape for one in given[:2]), given[-1].shape)
-    return governed(key, lambda threads: loaded().call(name, threads, *given)) is True
+        return _FUNCTIONS[name](*arguments) is not None
+    key = (name, work, *(array.shape for array in arguments[:2]), arguments[-1].shape)
+    return governed(key, lambda threads: loaded().call(name, threads, *arguments)) is True
 
 
 _FUNCTIONS = {name: function(name) for name in ("lstm", "lstm_grad")}
@@ -165,15 +165,15 @@ def block_lstm_in_c(
 ) -> Any:
     steps = int(seq_len_max)
     _checked(x, cs_prev, h_prev, w, b, steps)
-    made = tuple([np.empty((*x.shape[:2], cs_prev.shape[1]), np.float32) for _ in range(7)])
-    some: Any = made
+    outputs = tuple([np.empty((*x.shape[:2], cs_prev.shape[1]), np.float32) for _ in range(7)])
+    some: Any = outputs
     if steps < x.shape[0]:
-        some = [one[:steps] for one in made]
-        for one in made:
-            one[steps:] = 0
-    given = x[:steps], cs_prev, h_prev, w, b, float(forget_bias), float(cell_clip)
-    if _called("lstm", steps * x.shape[1] * w.size, *given, *some):
-        return made
+        some = [output[:steps] for output in outputs]
+        for array in outputs:
+            array[steps:] = 0
+    arguments = x[:steps], cs_prev, h_prev, w, b, float(forget_bias), float(cell_clip)
+    if _called("lstm", steps * x.shape[1] * w.size, *arguments, *some):
+        return outputs
     how: dict[str, Any] = {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}
     return block_lstm(np, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, **how)
 
@@ -203,10 +203,10 @@ def block_lstm_gate_grad_in_c(
 ) -> Any:
     time, batch, units = i.shape
     steps = int(seq_len_max)
-    made = np.empty((time, batch, 4 * units), np.float32), np.empty_like(cs_prev), np.empty_like(cs_prev)
-    made[0][steps:] = 0
-    seen = (one[:steps] for one in (i, cs, f, o, ci, co, cs_grad, h_grad))
-    if _called("lstm_grad", steps * batch * 4 * units * units, cs_prev, w, *seen, made[0][:steps], *made[1:]):
-        return made
+    outputs = np.empty((time, batch, 4 * units), np.float32), np.empty_like(cs_prev), np.empty_like(cs_prev)
+    outputs[0][steps:] = 0
+    seen = (array[:steps] for array in (i, cs, f, o, ci, co, cs_grad, h_grad))
+    if _called("lstm_grad", steps * batch * 4 * units * units, cs_prev, w, *seen, outputs[0][:steps], *outputs[1:]):
+        return outputs
     rest = i, cs, f, o, ci, co, cs_grad, h_grad
     return block_lstm_gate_grad(np, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *rest, use_peephole=False)

@@ -51,11 +51,11 @@ def lrn_grad(xp: Any, dy: Any, x: Any, y: Any, *, depth_radius: int, bias: float
     _rank_4(x)
     check_shape("input_grads", dy.shape, x.shape)
     check_shape("output_image", y.shape, x.shape)
-    slopes, wide, made = widened(xp, dy), widened(xp, x), widened(xp, y)
+    slopes, wide, output = widened(xp, dy), widened(xp, x), widened(xp, y)
     norm = _window_sums(xp, wide * wide, depth_radius)
     norm *= alpha
     norm += bias
-    pulled = _window_sums(xp, slopes * made / norm, depth_radius)
+    pulled = _window_sums(xp, slopes * output / norm, depth_radius)
     pulled *= wide
     pulled *= -2 * alpha * beta
     pulled += slopes * norm**-beta

@@ -58,7 +58,7 @@ def _reduced(xp: Any, x: Any, spans: tuple[Span, ...], ufunc: Any, start: Any, o
             y = out
         else:
             y = xp.empty(shape, x.dtype)
-        seen = [found for k in range(s.window) if (found := s.tap(k)) is not None]
+        seen = [tap for k in range(s.window) if (tap := s.tap(k)) is not None]
         whole = [at.stop - at.start == s.count for at, _ in seen]
         if len(seen) > 1 and whole[0] and whole[1]:
             ufunc(x[_along(axis, seen[0][1])], x[_along(axis, seen[1][1])], out=y)
@@ -206,10 +206,10 @@ def max_pool_with_argmax(
     places = xp.arange(x.size, dtype=Targmax.numpy_dtype).reshape(x.shape)
     if not include_batch_in_index and len(x):
         places %= max(1, prod(x.shape[1:]))
-    found = xp.zeros(y.shape, places.dtype)
+    positions = xp.zeros(y.shape, places.dtype)
     for at, into, mine in _maxima(xp, x, y, spans):
-        xp.copyto(found[at], places[into], where=mine)
-    return y, found
+        xp.copyto(positions[at], places[into], where=mine)
+    return y, positions
 
 
 @kernel("MaxPoolGradWithArgmax")
@@ -266,8 +266,8 @@ def avg_pool_grad(xp: Any, sizes: Any, dy: Any, *, ksize: Any, strides: Any, pad
         if s.moves:
             spread = xp.zeros((*part.shape[:axis], s.size, *part.shape[axis + 1 :]), part.dtype)
             for k in range(s.window):
-                if (found := s.tap(k)) is not None:
-                    spread[_along(axis, found[1])] += part[_along(axis, found[0])]
+                if (tap := s.tap(k)) is not None:
+                    spread[_along(axis, tap[1])] += part[_along(axis, tap[0])]
             part = spread
     if out is None:
         return part.astype(dy.dtype, copy=False)

@@ -125,9 +125,9 @@ class Binding:
         the library's threads are none of OpenMP's."""
         if self._openmp is None:
             return None
-        found = (self.lib, "dnnl_sgemm"), (self._openmp, "omp_set_num_threads")
-        one, other = (int(self.ffi.cast("intptr_t", self.ffi.addressof(*place))) for place in found)
-        return one, other
+        symbols = (self.lib, "dnnl_sgemm"), (self._openmp, "omp_set_num_threads")
+        product_address, other = (int(self.ffi.cast("intptr_t", self.ffi.addressof(*place))) for place in symbols)
+        return product_address, other
 
     def set_threads(self, count: int) -> int:
         """Lets calls of this thread take `count` threads. Returns how many it was before."""
@@ -141,7 +141,7 @@ class Binding:
 
 def find() -> list[str]:
     """The paths of the libraries that are installed as wheels, the best one first."""
-    found = []
+    paths = []
     for wheel in _WHEELS:
         try:
             files = metadata.distribution(wheel).files or []
@@ -149,8 +149,8 @@ def find() -> list[str]:
             continue
         for file in files:
             if file.name == "libdnnl.so.3":
-                found.append(os.path.realpath(str(file.locate())))
-    return found
+                paths.append(os.path.realpath(str(file.locate())))
+    return paths
 
 
 _loading = forks.new_lock()

@@ -54,39 +54,39 @@ def packed(builder: Builder, constant: Any, own: str, wanted: str, part: Slice |
     layouts, equal = builder.layouts, builder.binding.lib.dnnl_memory_desc_equal
     if part is None and equal(layouts[own], layouts[wanted]) and constant.flags.c_contiguous:
         return constant
-    known = _copies_of(constant)
-    for which, before, after, _, found in known.found:
+    copies = _copies_of(constant)
+    for which, before, after, _, copy in copies.found:
         if which == part and equal(before, layouts[own]) and equal(after, layouts[wanted]):
-            return found
-    made = copied(builder, constant if part is None else part.of(constant), own, wanted)
-    known.found.append((part, layouts[own], layouts[wanted], builder, made))
-    return made
+            return copy
+    array = copied(builder, constant if part is None else part.of(constant), own, wanted)
+    copies.found.append((part, layouts[own], layouts[wanted], builder, array))
+    return array
 
 
 def kept_copy(constant: Any, key: Hashable, make: Callable[[], Any]) -> Any:
     """The copy of a constant that `make` gives: one for each key."""
-    known = _copies_of(constant).others
-    if key not in known:
-        known[key] = make()
-    return known[key]
+    copies = _copies_of(constant).others
+    if key not in copies:
+        copies[key] = make()
+    return copies[key]
 
 
 def _copies_of(constant: Any) -> _Copies:
     number = id(constant)
-    known = _copies.get(number)
-    if known is None or known.of() is not constant:
-        known = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
-    return known
+    copies = _copies.get(number)
+    if copies is None or copies.of() is not constant:
+        copies = _copies[number] = _Copies(weakref.ref(constant, lambda _: _copies.pop(number, None)))
+    return copies
 
 
-def copied(builder: Builder, array: Any, own: str, wanted: str) -> Any:
+def copied(builder: Builder, array: Any, own: str, layout: str) -> Any:
     """The same for an array that may change: a copy for this call."""
     binding, layouts = builder.binding, builder.layouts
-    made = aligned(binding.lib.dnnl_memory_desc_get_size(layouts[wanted]))
+    target_array = aligned(binding.lib.dnnl_memory_desc_get_size(layouts[layout]))
     copying = Builder(binding)
-    copying.layouts = {"own": layouts[own], "wanted": layouts[wanted]}
-    copying.kept["wanted"] = made
+    copying.layouts = {"own": layouts[own], "wanted": layouts[layout]}
+    copying.kept["wanted"] = target_array
     if copying.reordered("own", "wanted") == "own":
         return contiguous(array)
     Program(copying, ("own",))(contiguous(array))
-    return made
+    return target_array

@@ -71,8 +71,8 @@ def shares_of(geometry: Geometry) -> Sequence[prepared.Share]:
     if geometry.is_product:
         return prepared.shares_of_product(prod(geometry.result[:3]), geometry.images[3], geometry.outputs, 3)
     if images >= threads:
-        found = prepared.shares_of_rows(images, size, outcome)
-        return [replace(share, piece=of_images(geometry, share.piece)) for share in found]
+        row_shares = prepared.shares_of_rows(images, size, outcome)
+        return [replace(share, piece=of_images(geometry, share.piece)) for share in row_shares]
     rows = geometry.spans[0].count
     high = -(-rows // -(-threads // images))
     parts = []

@@ -145,7 +145,7 @@ def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = Non
     if library is None or not geometry.known:
         return None
     biased = bias is not None
-    given = [contiguous(x), contiguous(w), *([contiguous(bias)] if biased else [])]
+    operands = [contiguous(x), contiguous(w), *([contiguous(bias)] if biased else [])]
 
     def program_for(images: int, flops: float) -> Governed | None:
         some = of_images(geometry, images)
@@ -163,7 +163,7 @@ def forward(x: Any, w: Any, geometry: Geometry, bias: Any = None, out: Any = Non
     batch = _batches.get(("forward", geometry, biased, after), library, len(x), geometry.flops, program_for)
     if batch is None:
         return None
-    y = batch.run(given, (0,), destination(out, geometry.result))
+    y = batch.run(operands, (0,), destination(out, geometry.result))
     return y if after == activation else fused.activated(np, y, activation)
 
 

@@ -83,8 +83,8 @@ def _convolution(library: Binding, geometry: Geometry, signed: bool) -> _Work:
     layouts["y"] = builder.images(geometry.result)
     layouts["w"], free = geometry.filters(builder, INT8)
     create, null = library.lib.dnnl_convolution_forward_primitive_desc_create, library.ffi.NULL
-    given = (TRAINING, DIRECT, layouts["x"], free, null, layouts["y"], *geometry.moves)
-    return _described(builder, builder.describe("a convolution", create, *given))
+    arguments = (TRAINING, DIRECT, layouts["x"], free, null, layouts["y"], *geometry.moves)
+    return _described(builder, builder.describe("a convolution", create, *arguments))
 
 
 def _can(attrs: Mapping[str, Any], shapes: Sequence[Any]) -> bool:
@@ -170,8 +170,10 @@ def _whole_product(library: Binding, m: int, constants: Sequence[Any], attrs: Ma
         "y": builder.strided((m, n), (n, 1)),
     }
     create, free = library.lib.dnnl_matmul_primitive_desc_create, builder.any((k, n), INT8)
-    given = (layouts["steps"], free, layouts["bias"], layouts["y"])
-    return _whole(builder, constants, attrs, 2, lambda attr: builder.describe("a product", create, *given, attr=attr))
+    arguments = (layouts["steps"], free, layouts["bias"], layouts["y"])
+    return _whole(
+        builder, constants, attrs, 2, lambda attr: builder.describe("a product", create, *arguments, attr=attr)
+    )
 
 
 def _whole_convolution(
@@ -184,17 +186,19 @@ def _whole_convolution(
     layouts["w"], free = geometry.filters(builder, INT8)
     layouts["bias"] = builder.strided(constants[2].shape, (1,))
     create = library.lib.dnnl_convolution_forward_primitive_desc_create
-    given = (INFERENCE, DIRECT, layouts["steps"], free, layouts["bias"], layouts["y"], *geometry.moves)
+    arguments = (INFERENCE, DIRECT, layouts["steps"], free, layouts["bias"], layouts["y"], *geometry.moves)
     return _whole(
-        builder, constants, attrs, 1, lambda attr: builder.describe("a convolution", create, *given, attr=attr)
+        builder, constants, attrs, 1, lambda attr: builder.describe("a convolution", create, *arguments, attr=attr)
     )
 
 
 def _prepared(op: str) -> Prepare:
     """Kernels of `op` where all but the input is constant, and the range of that is known."""
 
-    def prepare(attrs: Mapping[str, Any], shapes: Sequence[Any], given: Sequence[Any]) -> Callable[..., Any] | None:
-        library, constants = _exact(), given[1:]
+    def prepare(
+        attrs: Mapping[str, Any], shapes: Sequence[Any], constants_given: Sequence[Any]
+    ) -> Callable[..., Any] | None:
+        library, constants = _exact(), constants_given[1:]
         if library is None or not attrs["limit"] or any(value is None for value in constants):
             return None
         expected, weights = tuple(shapes[0]), constants[0]
@@ -208,19 +212,19 @@ def _prepared(op: str) -> Prepare:
             shares: Callable[[], Sequence[Share]] = lambda: shares_of_rows(rows, k, n)  # noqa: E731
         else:
             moves = (attrs["strides"], attrs["padding"], "NHWC", attrs["dilations"], attrs["explicit_paddings"])
-            found = geometry_of(expected, weights.shape, conv.attributes(*moves))
-            if found is None or not found.known or found.images[3] != weights.shape[2]:
+            conv_geometry = geometry_of(expected, weights.shape, conv.attributes(*moves))
+            if conv_geometry is None or not conv_geometry.known or conv_geometry.images[3] != weights.shape[2]:
                 return None
-            whole, result, flops = found, found.result, found.flops
-            shares = lambda: [] if found.is_product else shares_of(found)  # noqa: E731
-        made = _whole_product if op == "Int8MatMul" else _whole_convolution
+            whole, result, flops = conv_geometry, conv_geometry.result, conv_geometry.flops
+            shares = lambda: [] if conv_geometry.is_product else shares_of(conv_geometry)  # noqa: E731
+        build = _whole_product if op == "Int8MatMul" else _whole_convolution
         plain = _KERNELS[op]
         named = {name: attrs[name] for name in inspect.signature(plain).parameters if name in attrs}
 
         def program_for(piece: Any) -> Program:
             own = library.set_threads(1)
             try:
-                return made(library, piece, constants, attrs)
+                return build(library, piece, constants, attrs)
             finally:
                 library.set_threads(own)
 
@@ -287,8 +291,8 @@ def int8_conv2d(
             if done is not None:
                 return finished(xp, *done, scales, bias, activation)
     attrs = {key: value for key, value in attrs.items() if key != "data_format"}
-    given: dict[str, Any] = {**attrs, "limit": limit, "signed": signed, "activation": activation}
-    return int8.int8_conv2d(xp, x, weights, scales, bias, **given)
+    options: dict[str, Any] = {**attrs, "limit": limit, "signed": signed, "activation": activation}
+    return int8.int8_conv2d(xp, x, weights, scales, bias, **options)
 
 
 _KERNELS: Mapping[str, Callable[..., Any]] = {"Int8MatMul": int8_matmul, "Int8Conv2D": int8_conv2d}

@@ -73,10 +73,10 @@ def product(
     a: Any, b: Any, transpose_a: bool, transpose_b: bool, c: Any, alpha: float = 1.0, beta: float = 0.0
 ) -> bool:
     """c = alpha · a b + beta · c for a contiguous `c`; False where that can't be done here."""
-    found = _known.get((a.shape, b.shape, c.shape, transpose_a, transpose_b))
-    if found is not None:
+    program = _known.get((a.shape, b.shape, c.shape, transpose_a, transpose_b))
+    if program is not None:
         try:
-            found(a, b, c, alpha, beta)
+            program(a, b, c, alpha, beta)
             return True
         except ValueError:  # they are no buffers, since they are not in order
             pass
@@ -179,8 +179,8 @@ def _in_parts(library: Binding, m: int, n: int, k: int, turned_a: bool, turned_b
             try:
                 if threads > 1:
                     piece = -(-count // (threads * _LINE)) * _LINE
-                    given = (*addresses, turned_a, turned_b, m, n, k, by_rows, piece)
-                    status = pool.call("matmul", threads, *map(int, given), float(alpha), float(beta), a, b, c)
+                    arguments = (*addresses, turned_a, turned_b, m, n, k, by_rows, piece)
+                    status = pool.call("matmul", threads, *map(int, arguments), float(alpha), float(beta), a, b, c)
                     if status is not NotImplemented:
                         library.check(status, "a product")
                         return

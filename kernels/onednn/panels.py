@@ -59,24 +59,24 @@ class Panels:
         constant: Any,
         matrix: Matrix,
         bias: Any,
-        given: Sequence[str],
+        inputs: Sequence[str],
         activation: str,
     ) -> None:
         n, k, line = end - begin, matrix.k, matrix.n
         part = matrix.of(contiguous(constant))[:, begin:end]
         weights = kept_copy(constant, (matrix, begin, end), lambda: _in_panels(part))
         own = None if bias is None else contiguous(bias[begin:end])
-        places = {name: at for at, name in enumerate(given)}
+        places = {name: at for at, name in enumerate(inputs)}
         numbers = [rows, k, n, line, places.get("added", -1), places.get("bias", -1)]
         numbers += [0 if own is None else own.ctypes.data, weights.ctypes.data]
         product = np.array(numbers, np.int64)
-        self._kept, self._given, self._activation = (weights, product), tuple(given), activation
+        self._kept, self._given, self._activation = (weights, product), tuple(inputs), activation
         self._matrix, self._bias = part, own
         size = (rows - 1) * line + n
         width, step = (size, size) if n == line else (n, line)
         sizes: Mapping[str, int] = {"x": rows * k, "bias": n, "added": size, "y": size}
-        header = [0, 0, 0, 0, 1, AFTER.index(activation), width, step, len(given), 1]
-        arrays = [number for name in given for number in (0, sizes[name])]
+        header = [0, 0, 0, 0, 1, AFTER.index(activation), width, step, len(inputs), 1]
+        arrays = [number for name in inputs for number in (0, sizes[name])]
         self.recipe = struct.pack(f"={len(header) + len(arrays) + 4}q", *header, *arrays, 0, product.ctypes.data, 0, 0)
 
     def take(self) -> Panels:
@@ -111,13 +111,13 @@ def suits(rows: int, activation: str) -> bool:
 def _in_panels(matrix: Any) -> Any:
     k, n = matrix.shape
     panels = -(-n // _COLUMNS)
-    made = aligned(4 * panels * _COLUMNS * k).view(np.float32).reshape(panels, k, _COLUMNS)
+    blocks = aligned(4 * panels * _COLUMNS * k).view(np.float32).reshape(panels, k, _COLUMNS)
     whole = n // _COLUMNS
-    made[:whole] = matrix[:, : whole * _COLUMNS].reshape(k, whole, _COLUMNS).transpose(1, 0, 2)
+    blocks[:whole] = matrix[:, : whole * _COLUMNS].reshape(k, whole, _COLUMNS).transpose(1, 0, 2)
     if whole < panels:
-        made[whole] = 0.0
-        made[whole, :, : n - whole * _COLUMNS] = matrix[:, whole * _COLUMNS :]
-    return made
+        blocks[whole] = 0.0
+        blocks[whole, :, : n - whole * _COLUMNS] = matrix[:, whole * _COLUMNS :]
+    return blocks
 
 
 _run = function("primitives")

@@ -83,8 +83,8 @@ class Batch:
             raise Unsupported(f"{key}")
         self._program = program
         size = part_size(count)
-        found = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
-        self._of_parts: dict[int, Any] = {} if None in found.values() else found
+        programs = {some: program_for(some, 0.0) for some in (size, count % size) if some} if divides else {}
+        self._of_parts: dict[int, Any] = {} if None in programs.values() else programs
         self._parts: list[Program] = []
         self._offsets = b""
 
@@ -181,10 +181,10 @@ class Batches:
         except KeyError:
             pass
         try:
-            made: Batch | None = Batch(key, library, count, flops, program_for)
+            batch: Batch | None = Batch(key, library, count, flops, program_for)
         except Unsupported:
-            made = None
+            batch = None
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[key] = made
-        return made
+        self._known[key] = batch
+        return batch

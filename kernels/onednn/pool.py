@@ -124,9 +124,9 @@ def _spread(sizes: Any, x: Any, y: Any, dy: Any, spans: Any, algorithm: int, out
     batch = _batches.get(("backward", algorithm, sizes, spans), library, len(dy), _flops(sizes), program_for)
     if batch is None:
         return None
-    given = [contiguous(x), contiguous(dy)] if maxima else [contiguous(dy)]
+    operands = [contiguous(x), contiguous(dy)] if maxima else [contiguous(dy)]
     fits = (lambda begin, end: _is_ordinary(y[begin:end])) if maxima else None
-    return batch.run(given, (0, 1) if maxima else (0,), destination(out, sizes), fits)
+    return batch.run(operands, (0, 1) if maxima else (0,), destination(out, sizes), fits)
 
 
 def _flops(shape: Sequence[int]) -> float:

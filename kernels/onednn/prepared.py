@@ -103,7 +103,7 @@ def unprepared(kernel: Callable[[], Callable[..., Any]], attrs: Mapping[str, Any
     def call(xp: Any, x: Any, w: Any, bias: Any, out: Any, c: Any = None) -> Any:
         function = kernel()
         named = {name: attrs[name] for name in inspect.signature(function).parameters if name in attrs}
-        return function(xp, *(given for given in (c, x, w, bias) if given is not None), **named, out=out)
+        return function(xp, *(array for array in (c, x, w, bias) if array is not None), **named, out=out)
 
     return call
 
@@ -165,8 +165,8 @@ def shares_of_product(rows: int, k: int, n: int, axis: int) -> list[Share]:
     if rows >= _FEW_ROWS * most_threads():
         return shares_of_rows(rows, k, n)
     size = part_size(n, _LINE)
-    found = [Columns(rows, axis, begin, min(n, begin + size)) for begin in range(0, n, size)]
-    return [Share(columns, 0, columns.begin, columns.begin) for columns in found]
+    pieces = [Columns(rows, axis, begin, min(n, begin + size)) for begin in range(0, n, size)]
+    return [Share(columns, 0, columns.begin, columns.begin) for columns in pieces]
 
 
 def shares_of_rows(count: int, x: int, y: int) -> list[Share]:
@@ -199,13 +199,13 @@ class Work:
         self,
         program_for: Callable[[Any], Program | Panels],
         key: Hashable,
-        given: Sequence[str],
+        inputs: Sequence[str],
         whole: Any,
         shares: Callable[[], Sequence[Share]],
         flops: float,
     ) -> None:
         self._program_for, self._whole, self._key = program_for, whole, key
-        self._given, self._shares, self._flops = given, shares, flops
+        self._given, self._shares, self._flops = inputs, shares, flops
         divided = shares() if flops >= _WORTH_SHARING and most_threads() > 1 else ()
         self._in_columns = len(divided) > 1 and isinstance(divided[0].piece, Columns)
         self._whole_program = None if self._in_columns else program_for(whole)
@@ -218,9 +218,9 @@ class Work:
         """The programs of parts, and the places at which they begin; none where there is one part."""
         if len(shares) < 2:
             return [], b""
-        made = {piece: self._program_for(piece) for piece in {share.piece for share in shares}}
+        programs = {piece: self._program_for(piece) for piece in {share.piece for share in shares}}
         places = [{"x": share.x, "bias": share.bias}.get(name, share.y) for share in shares for name in self._given]
-        return [made[share.piece] for share in shares], struct.pack(f"={len(places)}q", *places)
+        return [programs[share.piece] for share in shares], struct.pack(f"={len(places)}q", *places)
 
     def programs(self) -> tuple[Sequence[Program | Panels], Sequence[Program | Panels], bytes]:
         """The program of all of it, if there is one; those of parts, also where these are shared in a series only; and the places
@@ -232,10 +232,10 @@ class Work:
                 parts, places = self._divided(shares)
         return [] if self._in_columns else [self._all()], parts, places
 
-    def written(self, given: Sequence[int], result: Sequence[int]) -> tuple[Any, ...]:
+    def written(self, input_shape: Sequence[int], result: Sequence[int]) -> tuple[Any, ...]:
         """The work as the function in C reads it (`native/src/primitives.c`). The first array and the result have these
         shapes."""
-        sizes = [struct.pack(f"={len(shape)}q", *shape) for shape in (given, result)]
+        sizes = [struct.pack(f"={len(shape)}q", *shape) for shape in (input_shape, result)]
         grant = None
         if self._parts:
             # The grant is its memory. Another one of this key would not know of it.
@@ -248,7 +248,7 @@ class Work:
         back."""
         buffers = [program.take() for program in programs]
         self._kept += buffers
-        return [tuple([one.recipe for one in buffers])] if buffers else []
+        return [tuple([buffer.recipe for buffer in buffers])] if buffers else []
 
     @property
     def limited(self) -> tuple[Callable[[], int | None] | None, int]:
@@ -318,8 +318,8 @@ def kernel_of(
         if in_panels:
             assert matrix is not None
             part = piece if isinstance(piece, Columns) else Columns(piece, 0, 0, matrix.n)
-            given, bias = weighted.given, weighted.bias
-            return Panels(part.rows, part.begin, part.end, weighted.weights, matrix, bias, given, activation)
+            inputs, bias = weighted.given, weighted.bias
+            return Panels(part.rows, part.begin, part.end, weighted.weights, matrix, bias, inputs, activation)
         own = library.set_threads(1)
         try:
             builder, pd = described(library, piece)
@@ -335,12 +335,12 @@ def kernel_of(
     except Unsupported:
         return None
     biased = "bias" in weighted.given
-    expected, wanted = shapes[0], tuple(result)
+    expected, target = shapes[0], tuple(result)
 
     def run_on_top(xp: Any, c: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
-        if x.shape != expected or c.shape != wanted or (biased and bias.shape != shapes[2]):
+        if x.shape != expected or c.shape != target or (biased and bias.shape != shapes[2]):
             return otherwise(xp, x, w, bias, out=out, c=c)
-        y = destination(out, wanted)
+        y = destination(out, target)
         own = (contiguous(bias),) if biased else ()
         work(contiguous(x), *own, contiguous(c), y)
         return y
@@ -348,7 +348,7 @@ def kernel_of(
     def run(xp: Any, x: Any, w: Any, bias: Any = None, *, out: Any = None) -> Any:
         if x.shape != expected or (biased and bias.shape != shapes[2]):
             return otherwise(xp, x, w, bias, out=out)
-        y = destination(out, wanted)
+        y = destination(out, target)
         if biased:
             work(contiguous(x), contiguous(bias), y)
         else:
@@ -359,6 +359,6 @@ def kernel_of(
     native = library_in_c()
     if biased or native is None:
         return kernel
-    made: Callable[..., Any] = native.prepared(work.written(expected, wanted), kernel, adds, *work.limited)
-    offer(made, WorkStep(work, key, (1, 0) if adds else (0,), (expected, *([wanted] if adds else []), wanted)))
-    return made
+    function: Callable[..., Any] = native.prepared(work.written(expected, target), kernel, adds, *work.limited)
+    offer(function, WorkStep(work, key, (1, 0) if adds else (0,), (expected, *([target] if adds else []), target)))
+    return function

@@ -118,10 +118,10 @@ class Builder:
 class Program:
     """Compiled primitives in order. A call binds contiguous arrays to the memories that are given, and runs them."""
 
-    def __init__(self, builder: Builder, given: Sequence[str]) -> None:
+    def __init__(self, builder: Builder, inputs: Sequence[str]) -> None:
         self._binding = builder.binding
         self._described = builder.described
-        self._given = tuple(given)
+        self._given = tuple(inputs)
         self._kept, self._after, self._columns = builder.kept, builder.after, builder.columns
         used = {name for _, args in builder.steps for name in args.values()}
         self._layouts = {name: layout for name, layout in builder.layouts.items() if name in used}
@@ -139,8 +139,8 @@ class Program:
         try:
             return self._free.pop()
         except IndexError:
-            given, kept, after = self._given, self._kept, (self._after, self._columns)
-            return _Buffers(self._binding, self._layouts, self._steps, given, kept, self._threads, after)
+            inputs, kept, after = self._given, self._kept, (self._after, self._columns)
+            return _Buffers(self._binding, self._layouts, self._steps, inputs, kept, self._threads, after)
 
     def give(self, buffers: _Buffers) -> None:
         self._free.append(buffers)
@@ -158,7 +158,7 @@ class _Buffers:
         binding: Binding,
         layouts: dict[str, Any],
         steps: list[tuple[Any, dict[int, str]]],
-        given: Sequence[str],
+        inputs: Sequence[str],
         kept: Mapping[str, Any],
         threads: int,
         after: tuple[str, tuple[int, int] | None],
@@ -173,7 +173,7 @@ class _Buffers:
         memories: dict[str, Any] = {}
         for name, layout in layouts.items():
             address = ffi.NULL
-            if name not in given:
+            if name not in inputs:
                 array = kept[name] if name in kept else aligned(lib.dnnl_memory_desc_get_size(layout))
                 address = ffi.from_buffer(array)
                 self._kept += [array, address]
@@ -181,16 +181,16 @@ class _Buffers:
                 "a memory", lib.dnnl_memory_create, layout, binding.engine, address, destroy=lib.dnnl_memory_destroy
             )
         self._kept.append(memories)
-        self._given = [memories[name] for name in given]
+        self._given = [memories[name] for name in inputs]
         self._steps = []
         for primitive, args in steps:
             listed = ffi.new("exec_arg[]", [(arg, memories[name]) for arg, name in args.items()])
             self._steps.append((primitive, len(args), listed))
-        sizes = [lib.dnnl_memory_desc_get_size(layouts[name]) // 4 for name in given]
+        sizes = [lib.dnnl_memory_desc_get_size(layouts[name]) // 4 for name in inputs]
         if self._columns is not None:  # the library counts the last row whole
             width, step = self._columns
-            last = {name: (size - 1) // step * step for name, size in zip(given, sizes)}
-            sizes = [last[name] + width if name in _RESULTS else size for name, size in zip(given, sizes)]
+            last = {name: (size - 1) // step * step for name, size in zip(inputs, sizes)}
+            sizes = [last[name] + width if name in _RESULTS else size for name, size in zip(inputs, sizes)]
         self.recipe = self._written(sizes, threads)
 
     def _written(self, sizes: Sequence[int], threads: int) -> bytes:
@@ -299,13 +299,13 @@ class Cache:
         except KeyError:
             pass
         try:
-            made: Governed | None = Governed(binding, make, flops)
+            program: Governed | None = Governed(binding, make, flops)
         except Unsupported:
-            made = None
+            program = None
         if len(self._known) >= _MOST_PROGRAMS:
             self._known.clear()
-        self._known[key] = made
-        return made
+        self._known[key] = program
+        return program
 
 
 def contiguous(array: Any) -> Any:

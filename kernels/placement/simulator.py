@@ -28,7 +28,7 @@ class NativeSimulator(Simulator):
         super().__init__(work, machine, group)
         self._simulate = loaded().simulate
         devices = range(len(machine.names))
-        ports = [port for found in self._outputs for port in found]
+        ports = [port for row in self._outputs for port in row]
         cores = [self._cores[host] for host in machine.host]
         pairs = [self._links[a][b] for a in devices for b in devices]
         doubles: list[Sequence[float]] = [
@@ -63,11 +63,11 @@ class NativeSimulator(Simulator):
             cause, before = (array("i", column) for column in (base.cause, base.before))
         times = begun, ended, ready, cause, before
         state = None if base is None else snapshots[-1].state
-        found = self._simulate(self._model, array("i", at), times, state, limit, self._every if keep else 0)
-        if found is None:
+        reply = self._simulate(self._model, array("i", at), times, state, limit, self._every if keep else 0)
+        if reply is None:
             return None
-        seconds, final, kept = found
-        snapshots = [*snapshots, *(NativeSnapshot(*one) for one in kept)]
+        seconds, final, kept = reply
+        snapshots = [*snapshots, *(NativeSnapshot(*row) for row in kept)]
         return Timeline(seconds, at, begun, ended, ready, cause, before, final, snapshots)
 
 
@@ -78,4 +78,4 @@ def native_simulator(work: Workload, machine: DeviceSet, group: Sequence[int]) -
 
 def _firsts(some: Iterable[Sequence[Any]]) -> Iterable[int]:
     """The place at which each of `some` begins if they follow each other, and the end of the last."""
-    return accumulate((len(one) for one in some), initial=0)
+    return accumulate((len(row) for row in some), initial=0)

@@ -60,8 +60,8 @@ def _check_alike(dy: Any, x: Any) -> None:
 
 
 def _check_bounds(x: Any, low: Any, high: Any, per_channel: bool) -> None:
-    wanted = x.shape[-1:] if per_channel else ()
-    if low.shape != wanted or high.shape != wanted or per_channel and not x.ndim:
+    shape = x.shape[-1:] if per_channel else ()
+    if low.shape != shape or high.shape != shape or per_channel and not x.ndim:
         raise ValueError(f"The bounds {low.shape} and {high.shape} don't fit inputs of shape {x.shape}.")
 
 

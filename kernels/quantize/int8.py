@@ -31,9 +31,9 @@ def steps(xp: Any, x: Any, limit: float, signed: bool) -> tuple[Any, Any]:
     most = np.float32(127 if signed else 255)
     top = limits(xp, x, limit, signed)
     inverse = xp.where(top > np.finfo(np.float32).tiny, most / top, np.float32(0))
-    found = xp.multiply(x, inverse)
-    xp.rint(found, out=found)
-    return xp.clip(found, np.float32(-128 if signed else 0), most, out=found), xp.asarray(top / most)
+    numbers = xp.multiply(x, inverse)
+    xp.rint(numbers, out=numbers)
+    return xp.clip(numbers, np.float32(-128 if signed else 0), most, out=numbers), xp.asarray(top / most)
 
 
 def _kind(count: int, signed: bool) -> Any:

@@ -55,22 +55,22 @@ def quantize(
         first, last, factor = _scaled(xp, first, last, limits.min + int(narrow_range), limits.max)
         clamped = xp.minimum(xp.maximum(x, _along(first, x, axis)), _along(last, x, axis))
         steps = clamped * _along(factor, x, axis)
-        found = xp.rint(steps) if round_mode == "HALF_TO_EVEN" else _round(xp, steps)
+        levels = xp.rint(steps) if round_mode == "HALF_TO_EVEN" else _round(xp, steps)
     elif mode == "MIN_FIRST":
         count = float(limits.max) - float(limits.min) + 1
         scale = np.float32(count / ((float(last) - float(first)) * (count / (count - 1))))
         origin = _round(xp, first * scale)
-        found = _round(xp, x * scale) - (origin - np.float32(limits.min))
+        levels = _round(xp, x * scale) - (origin - np.float32(limits.min))
     else:
         spread = np.float32(float(limits.max) - float(limits.min))
         scale = _along((spread.astype(np.float64) / (last - first)).astype(np.float32), x, axis)
         begin, end = _along(first, x, axis), _along(last, x, axis)
         shifted = (xp.minimum(xp.maximum(x, begin), end) - begin) * scale
         if limits.min < 0:
-            found = _round(xp, shifted - np.float32((float(limits.max) - float(limits.min) + 1) / 2))
+            levels = _round(xp, shifted - np.float32((float(limits.max) - float(limits.min) + 1) / 2))
         else:
-            found = xp.floor(shifted + np.float32(0.5))
-    return _integers(xp, found, limits), first.astype(np.float32), last.astype(np.float32)
+            levels = xp.floor(shifted + np.float32(0.5))
+    return _integers(xp, levels, limits), first.astype(np.float32), last.astype(np.float32)
 
 
 def _scaled(xp: Any, first: Any, last: Any, least: int, most: int) -> tuple[Any, Any, Any]:

@@ -47,16 +47,16 @@ def _fresh_key() -> Any:
 
 def sizes(shape: Any) -> tuple[int, ...]:
     """The shape that a vector spells. Raises ValueError where it is none."""
-    found = tuple(shape.tolist()) if shape.ndim == 1 else None
-    if found is None or (found and min(found) < 0):
+    numbers = tuple(shape.tolist()) if shape.ndim == 1 else None
+    if numbers is None or (numbers and min(numbers) < 0):
         raise ValueError(f"A shape is a vector of sizes of zero or more, but {shape.tolist()} was given.")
-    return found
+    return numbers
 
 
 def draw(xp: Any, source: Stream, how: philox.Fill, shape: Any, dtype: DType, out: Any = None) -> Any:
     """Elements that `how` draws, as an array of the device; into `out` where that can be."""
-    given = out if xp is np and out is not None and out.flags.c_contiguous else None
-    return xp.asarray(philox.fill(source, how, sizes(shape), dtype, given))
+    target = out if xp is np and out is not None and out.flags.c_contiguous else None
+    return xp.asarray(philox.fill(source, how, sizes(shape), dtype, target))
 
 
 _EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -129,10 +129,10 @@ def classes(xp: Any, source: Stream, logits: Any, count: int, dtype: DType) -> A
     philox.uniform(53)(source, flat)
     wide = np.asarray(logits, np.float64)
     weights = np.cumsum(np.exp(wide - wide.max(axis=1, keepdims=True)), axis=1)
-    found = [
+    numbers = [
         np.searchsorted(row, u * row[-1], side="right") for row, u in zip(weights, flat.reshape(len(logits), count))
     ]
-    return xp.asarray(np.reshape(found, (len(logits), count)).astype(dtype.numpy_dtype))
+    return xp.asarray(np.reshape(numbers, (len(logits), count)).astype(dtype.numpy_dtype))
 
 
 @kernel("RandomGamma")

@@ -45,10 +45,10 @@ _EMPTY = (0, 0, 0, 0)
 def _begun(key: Any, run: int, kind: int) -> np.random.Generator:
     """A generator at the start of a stream."""
     try:
-        found = _idle.pop()  # setting one takes a tenth of the time that making one takes
+        generator = _idle.pop()  # setting one takes a tenth of the time that making one takes
     except IndexError:
-        found = np.random.Generator(np.random.Philox(0))
-    found.bit_generator.state = {
+        generator = np.random.Generator(np.random.Philox(0))
+    generator.bit_generator.state = {
         "bit_generator": "Philox",
         "state": {"counter": (0, 0, run, kind), "key": key},
         "buffer": _EMPTY,
@@ -56,7 +56,7 @@ def _begun(key: Any, run: int, kind: int) -> np.random.Generator:
         "has_uint32": 0,
         "uinteger": 0,
     }
-    return found
+    return generator
 
 
 class Stream:

@@ -137,9 +137,9 @@ def openblas(of: str) -> Library | None:
         from threadpoolctl import ThreadpoolController
     except ImportError:
         return None
-    found = ThreadpoolController().select(internal_api="openblas").lib_controllers
+    libraries = ThreadpoolController().select(internal_api="openblas").lib_controllers
     for each in sorted(
-        found, key=lambda each: f"{of}.libs" not in each.filepath
+        libraries, key=lambda each: f"{of}.libs" not in each.filepath
     ):  # each wheel has one; others share one
         name = next((name for name in each.check_symbols if hasattr(each.dynlib, name)), "")
         if name and each.threading_layer == "pthreads":

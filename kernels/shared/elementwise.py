@@ -30,17 +30,17 @@ def mapped(xp: Any, function: Any, x: Any, out: Any) -> Any:
     if xp is not np or x.size < WORTH_DIVIDING or x.shape != out.shape or not out.flags.c_contiguous:
         return function(x, out=out)
     if x.flags.c_contiguous:
-        given, made, size = x.reshape(-1), out.reshape(-1), _PIECE
+        flat_input, flat_output, size = x.reshape(-1), out.reshape(-1), _PIECE
     elif x.ndim == 2 and x.flags.f_contiguous:
-        given, made, size = x.T, out.T, _STRIP
+        flat_input, flat_output, size = x.T, out.T, _STRIP
     else:
         return function(x, out=out)
 
     def some(number: int) -> None:
         piece = slice(number * size, (number + 1) * size)
-        function(given[piece], out=made[piece])
+        function(flat_input[piece], out=flat_output[piece])
 
-    in_pieces(some, -(-len(made) // size), (getattr(function, "func", function), x.dtype, made.shape))
+    in_pieces(some, -(-len(flat_output) // size), (getattr(function, "func", function), x.dtype, flat_output.shape))
     return out
 
 
@@ -81,14 +81,14 @@ def chosen(xp: Any, condition: Any, x: Any, y: Any, out: Any = None) -> Any:
     if y is out:
         condition, x, y = ~condition, y, x  # the one that is added last has to be there still
     whole = condition, x.view(kind), y.view(kind), out.view(kind)
-    if out.size < WORTH_DIVIDING or not all(one.flags.c_contiguous and one.shape == out.shape for one in whole):
+    if out.size < WORTH_DIVIDING or not all(array.flags.c_contiguous and array.shape == out.shape for array in whole):
         _blend(*whole)
         return out
-    flat = [one.reshape(-1) for one in whole]
+    flat = [array.reshape(-1) for array in whole]
 
     def some(number: int) -> None:
         piece = slice(number * _PIECE, (number + 1) * _PIECE)
-        _blend(*(one[piece] for one in flat))
+        _blend(*(array[piece] for array in flat))
 
     in_pieces(some, -(-out.size // _PIECE), ("blend", out.size))
     return out

@@ -74,8 +74,8 @@ class Gains:
             self._pause = _PAUSE
             balance = _MOST_GAINED
         self._balance = balance
-        for one in ended:
-            one.end_grant()
+        for grant in ended:
+            grant.end_grant()
 
 
 OF_PROCESS = Gains()
@@ -186,11 +186,11 @@ class Governor:
             return work(1)
         threads = self.threads()
         begun = perf_counter_ns()
-        found = work(threads)
+        result = work(threads)
         self.add(threads, perf_counter_ns() - begun)
         if granting:
             self._allow()
-        return found
+        return result
 
     def add(self, threads: int, nanoseconds: int) -> None:
         """Takes a measurement in."""
@@ -231,9 +231,9 @@ class Governor:
         tried = self._tried = (*self._tried, float(nanoseconds))
         if len(tried) < _TRIAL:
             return
-        found = statistics.median_low(tried)
-        if not self._several or found < self._several:
-            self._several, self._best = found, left[-1]
+        median = statistics.median_low(tried)
+        if not self._several or median < self._several:
+            self._several, self._best = median, left[-1]
         self._tried, self._left = (), left[:-1]
         if not self._left:
             self._judge()
@@ -288,8 +288,8 @@ class Governor:
 
 def _counts(most: int) -> list[int]:
     """Numbers of threads that are tried, the largest last: `most`, half of it, a quarter and so on."""
-    found = []
+    counts = []
     while most > 1:
-        found.append(most)
+        counts.append(most)
         most = -(-most // 2) if most > 2 else 1
-    return found[::-1]
+    return counts[::-1]

@@ -36,11 +36,11 @@ class PythonPool:
             BaseException: what `work` raises; then it is not called with the numbers that are left.
         """
         call = _Call(work, count)
-        wanted = min(threads, count) - 1
+        helpers = min(threads, count) - 1
         with self._lock:
-            while self._count < wanted and self._start():
+            while self._count < helpers and self._start():
                 self._count += 1
-            for _ in range(min(wanted, self._count)):
+            for _ in range(min(helpers, self._count)):
                 self._calls.put(call)
         call.finish()
 

@@ -65,31 +65,31 @@ class _Series:
     """The steps of a series, with the buffers of one call at a time."""
 
     def __init__(
-        self, steps: Sequence[WorkStep], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
+        self, steps: Sequence[WorkStep], places: Sequence[Sequence[Place]], inputs: int, sizes: Sequence[int]
     ) -> None:
-        self._steps, self._places, self._given = steps, places, given
+        self._steps, self._places, self._given = steps, places, inputs
         most = most_threads()
-        made = [step.work.programs() for step in steps]
-        self.most_parts = max(len(parts) for _, parts, _ in made)
+        parts_of_steps = [step.work.programs() for step in steps]
+        self.most_parts = max(len(parts) for _, parts, _ in parts_of_steps)
         # A call's programs have buffers that nothing else takes meanwhile.
-        self._taken = [[[program.take() for program in programs] for programs in one[:2]] for one in made]
-        recipes = tuple([tuple([tuple([one.recipe for one in taken]) for taken in pair]) for pair in self._taken])
+        self._taken = [[[program.take() for program in programs] for programs in group[:2]] for group in parts_of_steps]
+        recipes = tuple([tuple([tuple([buffer.recipe for buffer in taken]) for taken in pair]) for pair in self._taken])
         numbers = [_packed(n for place in own for n in (place.array, place.begin)) for own in places]
-        layouts = tuple([(own, offsets) for own, (_, _, offsets) in zip(numbers, made)])
-        room = sum(max(1, len(parts)) for _, parts, _ in made)
+        layouts = tuple([(own, offsets) for own, (_, _, offsets) in zip(numbers, parts_of_steps)])
+        room = sum(max(1, len(parts)) for _, parts, _ in parts_of_steps)
         self._key = ("series", *(step.key for step in steps))
         self._governor: Governor | None = governor_of(self._key, most) if most > 1 else None
         grant = None if self._governor is None else self._governor.granted()
-        self._work = (_packed([given, *sizes]), [recipes], layouts, room, grant)
+        self._work = (_packed([inputs, *sizes]), [recipes], layouts, room, grant)
 
     def function(self) -> Callable[..., None]:
         """The function of the arrays of a call."""
-        bound, work, given = loaded().bind("series", self._otherwise), self._work, self._given
+        bound, work, inputs = loaded().bind("series", self._otherwise), self._work, self._given
 
         def run(*arrays: Any) -> None:
-            for array in arrays[:given]:
+            for array in arrays[:inputs]:
                 if not array.flags.c_contiguous:
-                    arrays = (*map(_contiguous, arrays[:given]), *arrays[given:])
+                    arrays = (*map(_contiguous, arrays[:inputs]), *arrays[inputs:])
                     break
             bound(work, *arrays)
 

@@ -120,12 +120,12 @@ def threads_of_short_call() -> int:
     return most if limit is None or most < limit else limit
 
 
-def is_large(given: Sequence[Any]) -> bool:
+def is_large(arguments: Sequence[Any]) -> bool:
     """Whether one of the arguments is an array that is worth the measuring."""
-    for one in given:
-        if type(one) is list:
-            one = one[0] if one else None
-        if getattr(one, "size", 0) >= _LARGE:
+    for operand in arguments:
+        if type(operand) is list:
+            operand = operand[0] if operand else None
+        if getattr(operand, "size", 0) >= _LARGE:
             return True
     return False
 
@@ -183,11 +183,11 @@ def _divided(work: Callable[[int], None], count: int, threads: int) -> None:
     # Each thread runs in the caller's context, in which numpy keeps what it does about floating-point errors.
     contexts = [contextvars.copy_context() for _ in range(min(threads, count))]
 
-    def one(number: int) -> None:
+    def call(number: int) -> None:
         context = contexts.pop()
         try:
             context.run(work, number)
         finally:
             contexts.append(context)
 
-    (_pool() or _python_pool).each(one, count, threads)
+    (_pool() or _python_pool).each(call, count, threads)

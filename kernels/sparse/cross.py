@@ -22,9 +22,9 @@ def _mixed(value: int) -> int:
 
 def joined(first: int, second: int) -> int:
     """One fingerprint of two, as FarmHash's users in TensorFlow join them."""
-    found = first ^ _MULTIPLIER ^ (_mixed(second * _MULTIPLIER & _MASK) * _MULTIPLIER & _MASK)
-    found = found * _MULTIPLIER & _MASK
-    return _mixed(_mixed(found) * _MULTIPLIER & _MASK)
+    mixed = first ^ _MULTIPLIER ^ (_mixed(second * _MULTIPLIER & _MASK) * _MULTIPLIER & _MASK)
+    mixed = mixed * _MULTIPLIER & _MASK
+    return _mixed(_mixed(mixed) * _MULTIPLIER & _MASK)
 
 
 @kernel("CrossHashed")
@@ -38,11 +38,11 @@ def cross_hashed(xp: Any, inputs: Any, *, num_buckets: int, hash_key: int) -> An
     places, values = [], []
     for row in range(batch):
         for number, combination in enumerate(itertools.product(*(column[row] for column in columns))):
-            found = hash_key & _MASK
-            for one in combination:
-                found = joined(found, one)
+            fingerprint = hash_key & _MASK
+            for part in combination:
+                fingerprint = joined(fingerprint, part)
             places.append((row, number))
-            values.append(found % (num_buckets or 2**63 - 1))
+            values.append(fingerprint % (num_buckets or 2**63 - 1))
     most = max((number + 1 for _, number in places), default=0)
     indices = np.array(places, np.int64).reshape(-1, 2)
     return indices, np.array(values, np.int64), np.array([batch, most], np.int64)
@@ -50,7 +50,7 @@ def cross_hashed(xp: Any, inputs: Any, *, num_buckets: int, hash_key: int) -> An
 
 def _hashes(indices: Any, values: Any, batch: int) -> list[list[int]]:
     """For each row, the fingerprints of its elements: integers are their own."""
-    found: list[list[int]] = [[] for _ in range(batch)]
+    rows: list[list[int]] = [[] for _ in range(batch)]
     for row, value in zip(indices[:, 0].tolist(), values.tolist()):
-        found[row].append(fingerprint64(value) if isinstance(value, bytes) else value & _MASK)
-    return found
+        rows[row].append(fingerprint64(value) if isinstance(value, bytes) else value & _MASK)
+    return rows

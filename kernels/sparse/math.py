@@ -165,8 +165,8 @@ def _reduced(
     return full, result, [1 if i in gone else int(n) for i, n in enumerate(shape)]
 
 
-def _dense(xp: Any, found: tuple[Any, Any, list[int]]) -> Any:
-    rows, values, shape = found
+def _dense(xp: Any, sparse: tuple[Any, Any, list[int]]) -> Any:
+    rows, values, shape = sparse
     result = xp.zeros(tuple(shape), values.dtype)
     if shape:
         result[tuple(rows.T)] = values
@@ -175,8 +175,8 @@ def _dense(xp: Any, found: tuple[Any, Any, list[int]]) -> Any:
     return result
 
 
-def _sparse(xp: Any, found: tuple[Any, Any, list[int]]) -> Any:
-    rows, values, shape = found
+def _sparse(xp: Any, sparse: tuple[Any, Any, list[int]]) -> Any:
+    rows, values, shape = sparse
     return rows, values, xp.array(shape, xp.int64)
 
 

@@ -36,10 +36,10 @@ def _sums(xp: Any, data: Any, indices: Any, ids: Any, count: Any) -> tuple[Any, 
     check_indices(indices, data.shape[0])
     if ids.size and (ids[0] < 0 or (xp.diff(ids) < 0).any()):
         raise ValueError("segment ids must be >= 0, and never fall: these segment ids are not increasing.")
-    found = int(ids[-1]) + 1 if ids.size else 0
-    length = found if count is None else int(count)
-    if length < found:
-        raise ValueError(f"segment ids must be < num_segments, but {found - 1} is not below {length}.")
+    least = int(ids[-1]) + 1 if ids.size else 0
+    length = least if count is None else int(count)
+    if length < least:
+        raise ValueError(f"segment ids must be < num_segments, but {least - 1} is not below {length}.")
     total = xp.zeros((length, *data.shape[1:]), data.dtype)
     if total.size and ids.size:
         accumulate(xp, xp.add, total.reshape(length, -1), ids, data[indices].reshape(ids.size, -1))

@@ -32,9 +32,9 @@ def _written(indices: Any, values: Any, shape: Any) -> list[bytes]:
 
 
 def _strings(rows: list[list[bytes]], shape: tuple[int, ...]) -> Any:
-    made = np.empty(shape, object)
-    made.reshape(-1)[:] = [part for row in rows for part in row]
-    return made
+    texts = np.empty(shape, object)
+    texts.reshape(-1)[:] = [part for row in rows for part in row]
+    return texts
 
 
 @kernel("SerializeSparse")
@@ -81,21 +81,23 @@ def deserialize_many_sparse(xp: Any, serialized: Any, *, dtype: DType) -> Any:
 
 
 def _read(number: int, row: list[bytes], dtype: DType) -> tuple[Any, Any, Any]:
-    found = []
-    for what, wanted, message in zip(_PARTS, (int64, dtype, int64), row):
+    arrays = []
+    for what, dtype_expected, message in zip(_PARTS, (int64, dtype, int64), row):
         try:
             kind, array = read_tensor(message)
         except BrokenMessageError as error:
             raise InvalidArgumentError(
                 f"The {what} of serialized sparse tensor {number} are no serialized tensor: {error}"
             ) from None
-        if kind is not wanted and what == "values":
+        if kind is not dtype_expected and what == "values":
             raise InvalidArgumentError(
-                f"Requested SparseTensor of type {in_words(wanted)} but SparseTensor[{number}].values.dtype() == "
+                f"Requested SparseTensor of type {in_words(dtype_expected)} but SparseTensor[{number}].values.dtype() == "
                 f"{in_words(kind)}"
             )
-        if kind is not wanted:
-            raise InvalidArgumentError(f"The {what} of serialized sparse tensor {number} are {kind}, not {wanted}.")
-        found.append(array)
-    _check(*found)
-    return found[0], found[1], found[2]
+        if kind is not dtype_expected:
+            raise InvalidArgumentError(
+                f"The {what} of serialized sparse tensor {number} are {kind}, not {dtype_expected}."
+            )
+        arrays.append(array)
+    _check(*arrays)
+    return arrays[0], arrays[1], arrays[2]

@@ -43,14 +43,14 @@ def _of_sparse(indices: Any, values: Any, shape: Any, validate: bool) -> tuple[S
     rows = indices.tolist()
     if validate and any(rows[i] >= rows[i + 1] for i in range(len(rows) - 1)):
         raise InvalidArgumentError("The indices of sets are out of order, or one is there twice.")
-    found: Sets = defaultdict(set)
+    sets: Sets = defaultdict(set)
     for row, value in zip(rows, values.tolist()):
-        found[tuple(row[:-1])].add(value)
-    return found, tuple(shape.tolist()[:-1])
+        sets[tuple(row[:-1])].add(value)
+    return sets, tuple(shape.tolist()[:-1])
 
 
-def _result(one: tuple[Sets, Any], other: tuple[Sets, Any], operation: str, dtype: Any) -> Any:
-    (a, shape), (b, shape_2) = one, other
+def _result(left: tuple[Sets, Any], other: tuple[Sets, Any], operation: str, dtype: Any) -> Any:
+    (a, shape), (b, shape_2) = left, other
     if tuple(shape) != tuple(shape_2):
         raise InvalidArgumentError(f"Sets of the shape {shape} and of the shape {shape_2} are no pairs.")
     function, nothing = _OPERATIONS[operation], set[Any]()
@@ -58,14 +58,14 @@ def _result(one: tuple[Sets, Any], other: tuple[Sets, Any], operation: str, dtyp
     values: list[Any] = []
     longest = 0
     for place in sorted(a.keys() | b.keys()):
-        found = sorted(function(a.get(place, nothing), b.get(place, nothing)))
-        indices += [(*place, number) for number in range(len(found))]
-        values += found
-        longest = max(longest, len(found))
-    made = np.empty(len(values), dtype)
-    made[:] = values
+        members = sorted(function(a.get(place, nothing), b.get(place, nothing)))
+        indices += [(*place, number) for number in range(len(members))]
+        values += members
+        longest = max(longest, len(members))
+    values_array = np.empty(len(values), dtype)
+    values_array[:] = values
     rank = len(shape) + 1
-    return np.array(indices, np.int64).reshape(-1, rank), made, np.array([*shape, longest], np.int64)
+    return np.array(indices, np.int64).reshape(-1, rank), values_array, np.array([*shape, longest], np.int64)
 
 
 @kernel("DenseToDenseSetOperation")
@@ -86,14 +86,14 @@ def dense_to_sparse(
 def sparse_to_sparse(
     xp: Any, i: Any, v: Any, s: Any, i2: Any, v2: Any, s2: Any, *, set_operation: str, validate_indices: bool
 ) -> Any:
-    one, other = _of_sparse(i, v, s, validate_indices), _of_sparse(i2, v2, s2, validate_indices)
-    return _result(one, other, set_operation, as_arrays(v).dtype)
+    left, other = _of_sparse(i, v, s, validate_indices), _of_sparse(i2, v2, s2, validate_indices)
+    return _result(left, other, set_operation, as_arrays(v).dtype)
 
 
 @kernel("SetSize")
 def set_size(xp: Any, indices: Any, values: Any, shape: Any, *, validate_indices: bool) -> Any:
-    found, outer = _of_sparse(indices, values, shape, validate_indices)
-    made = np.zeros(outer, np.int32)
-    for place, some in found.items():
-        made[place] = len(some)
-    return made
+    sets, outer = _of_sparse(indices, values, shape, validate_indices)
+    counts = np.zeros(outer, np.int32)
+    for place, some in sets.items():
+        counts[place] = len(some)
+    return counts

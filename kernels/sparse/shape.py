@@ -71,14 +71,14 @@ def sparse_slice(xp: Any, indices: Any, values: Any, shape: Any, start: Any, siz
 def sparse_reshape(xp: Any, indices: Any, shape: Any, new_shape: Any) -> Any:
     if indices.shape[1] != len(shape):
         raise ValueError(f"Indices of rank {indices.shape[1]} don't fit the dense shape {shape.tolist()}.")
-    wanted = resolve_shape(shape, new_shape)
+    target = resolve_shape(shape, new_shape)
     numbers = xp.zeros(len(indices), xp.int64)
     for column, size in zip(indices.T, shape.tolist()):
         numbers = numbers * size + column
-    result = xp.empty((len(indices), len(wanted)), xp.int64)
-    for axis in range(len(wanted) - 1, -1, -1):
-        numbers, result[:, axis] = xp.divmod(numbers, max(1, int(wanted[axis])))
-    return result, wanted
+    result = xp.empty((len(indices), len(target)), xp.int64)
+    for axis in range(len(target) - 1, -1, -1):
+        numbers, result[:, axis] = xp.divmod(numbers, max(1, int(target[axis])))
+    return result, target
 
 
 @moving_kernel("SparseFillEmptyRows")

@@ -91,10 +91,10 @@ def edit_distance(
     check_inside(hypothesis_indices, hypothesis_shape)
     check_inside(truth_indices, truth_shape)
     result = xp.zeros(tuple(xp.maximum(hypothesis_shape, truth_shape)[:-1].tolist()), xp.float32)
-    given = _sequences(hypothesis_indices, hypothesis_values)
-    wanted = _sequences(truth_indices, truth_values)
-    for place in given.keys() | wanted.keys():
-        guess, truth = given.get(place, []), wanted.get(place, [])
+    guesses = _sequences(hypothesis_indices, hypothesis_values)
+    truths = _sequences(truth_indices, truth_values)
+    for place in guesses.keys() | truths.keys():
+        guess, truth = guesses.get(place, []), truths.get(place, [])
         distance = float(_levenshtein(guess, truth))
         if normalize:
             distance = distance / len(truth) if truth else float("inf")
@@ -104,10 +104,10 @@ def edit_distance(
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
     """The elements along the last dimension, by the other indices."""
-    found: dict[tuple[int, ...], list[Any]] = {}
+    sequences: dict[tuple[int, ...], list[Any]] = {}
     for row, value in zip(indices[:, :-1].tolist(), values.tolist()):
-        found.setdefault(tuple(row), []).append(value)
-    return found
+        sequences.setdefault(tuple(row), []).append(value)
+    return sequences
 
 
 def _levenshtein(left: list[Any], right: list[Any]) -> int:

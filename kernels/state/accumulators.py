@@ -220,9 +220,9 @@ class Accumulator:
         if not compatible(self.shape, shape):
             raise self._mismatch(shape, self.shape)
 
-    def _mismatch(self, shape: Shape, wanted: Shape) -> InvalidArgumentError:
+    def _mismatch(self, shape: Shape, expected: Shape) -> InvalidArgumentError:
         return InvalidArgumentError(
-            f"The accumulator {self.name!r} takes gradients of shape {show(wanted)}, but one of {show(shape)} was applied."
+            f"The accumulator {self.name!r} takes gradients of shape {show(expected)}, but one of {show(shape)} was applied."
         )
 
 
@@ -260,7 +260,7 @@ class SparseAccumulator(Accumulator):
         return gradient
 
     def added(self, total: Any, gradient: Any) -> Any:
-        indices, rows, counts, known = total
+        indices, rows, counts, whole_shape = total
         at, more, once, shape = gradient
         every, where = np.unique(np.concatenate([indices, at]), return_inverse=True)
         sums = np.zeros((len(every), *rows.shape[1:]), rows.dtype)
@@ -268,13 +268,13 @@ class SparseAccumulator(Accumulator):
         for part, values, times in ((where[: len(indices)], rows, counts), (where[len(indices) :], more, once)):
             sums[part] += values
             numbers[part] += times
-        return every, sums, numbers, known if shape is None else shape
+        return every, sums, numbers, whole_shape if shape is None else shape
 
     def reduced(self, total: Any, count: int) -> Any:
-        indices, rows, counts, known = total
+        indices, rows, counts, whole_shape = total
         if count:
             rows = (rows / counts.astype(rows.dtype).reshape(-1, *[1] * (rows.ndim - 1))).astype(rows.dtype)
-        return indices, rows, np.asarray(self._whole(rows) if known is None else known, np.int64)
+        return indices, rows, np.asarray(self._whole(rows) if whole_shape is None else whole_shape, np.int64)
 
     def _whole(self, rows: Any) -> list[int]:
         """The shape of the gradient where none was given: unknown sizes are -1, as in TensorFlow."""

@@ -73,7 +73,7 @@ class Mutex:
     def _wait_of(self, ticket: int) -> Wait:
         with self._guard:
             holder = self._steps.get(self._holder)
-            before = next((place for place, (one, _) in enumerate(self._queue) if one == ticket), 0)
+            before = next((place for place, (number, _) in enumerate(self._queue) if number == ticket), 0)
         held = "which nothing holds" if holder is None else f"which step {holder.id} holds"
         what = f"waits for the mutex {self.name!r}, {held}{behind(before)}"
         return Wait(what, self.name, _USERS, () if holder is None else (holder,))

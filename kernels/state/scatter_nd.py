@@ -69,10 +69,10 @@ def _places(xp: Any, ref: VariableState, indices: Any, updates: Any) -> tuple[An
             f"Indices of shape {indices.shape} have {depth} numbers each; a variable of shape {buffer.shape} takes 1 to "
             f"{buffer.ndim}."
         )
-    wanted = indices.shape[:-1] + buffer.shape[depth:]
-    if updates.shape != wanted:
+    expected = indices.shape[:-1] + buffer.shape[depth:]
+    if updates.shape != expected:
         raise InvalidArgumentError(
-            f"Indices of shape {indices.shape} into a variable of shape {buffer.shape} need updates of shape {wanted}, but "
+            f"Indices of shape {indices.shape} into a variable of shape {buffer.shape} need updates of shape {expected}, but "
             f"these have {updates.shape}."
         )
     flat = indices.reshape(-1, depth)

@@ -51,6 +51,6 @@ def get_session_tensor(xp: Any, handle: Any, *, dtype: DType, ctx: KernelContext
 
 @kernel("DeleteSessionTensor")
 def delete_session_tensor(xp: Any, handle: Any, *, ctx: KernelContext) -> None:
-    for one in as_arrays(handle).reshape(-1).tolist():
-        kept, number = _found(one, ctx)
+    for text in as_arrays(handle).reshape(-1).tolist():
+        kept, number = _found(text, ctx)
         del kept[number]

@@ -103,17 +103,17 @@ class Program:
 
     def numbers(self, xp: Any, dtype: Any, scalars: Iterable[Any]) -> list[Any]:
         """The values of a run that are the same for all elements, by their numbers in the recipe."""
-        found = self._blank.copy()
+        numbers = self._blank.copy()
         for at, scalar in zip(self._scalars, scalars):
-            found[at] = scalar
+            numbers[at] = scalar
         for function, op, arguments, at in self._steps:
             if function is not None:
-                found[at] = function(*[found[a] for a in arguments])
+                numbers[at] = function(*[numbers[a] for a in arguments])
             elif op == "convert":
-                found[at] = xp.asarray(found[arguments[0]]).astype(dtype)[()]
+                numbers[at] = xp.asarray(numbers[arguments[0]]).astype(dtype)[()]
             else:
-                found[at] = getattr(xp, _CALLS[op])(*[found[a] for a in arguments])
-        return found
+                numbers[at] = getattr(xp, _CALLS[op])(*[numbers[a] for a in arguments])
+        return numbers
 
     def _written_out(self) -> Callable[[list[Any]], Any] | None:
         loop = self.loop(())
@@ -138,18 +138,20 @@ class Program:
     def loop(self, numbers: Sequence[Any] | None) -> Loop:
         """The work on each element; with `numbers`, choices that depend on them are made."""
         key = None if numbers is None else tuple([bool(numbers[c]) for c in self._chosen]) if self._chosen else ()
-        found = self._loops.get(key)
-        if found is None:
-            found = self._loops[key] = self._specialised(dict(zip(self._chosen, key)) if key is not None else {})
-        return found
+        loop = self._loops.get(key)
+        if loop is None:
+            loop = self._loops[key] = self._specialised(dict(zip(self._chosen, key)) if key is not None else {})
+        return loop
 
-    def _specialised(self, known: Mapping[int, bool]) -> Loop:
+    def _specialised(self, choices: Mapping[int, bool]) -> Loop:
         """The recipe over elements, without what is computed once and without what no result needs."""
         recipe, count = self.recipe, len(self.recipe.operands)
 
         def meant(value: int) -> int:
-            while value >= count and (step := recipe.body[value - count]).op == "select" and step.arguments[0] in known:
-                value = step.arguments[1 if known[step.arguments[0]] else 2]
+            while (
+                value >= count and (step := recipe.body[value - count]).op == "select" and step.arguments[0] in choices
+            ):
+                value = step.arguments[1 if choices[step.arguments[0]] else 2]
             return value
 
         needed: set[int] = set()
@@ -169,9 +171,9 @@ class Program:
         place = {value: at for at, value in enumerate([*full, *numbers, *constants, *body])}
         operands = [recipe.operands[k] for k in full] + [Operand(recipe.type_of(v), "scalar") for v in numbers]
         steps = [recipe.body[v - count] for v in (*constants, *body)]
-        made = [Instruction(s.op, tuple(place[meant(a)] for a in s.arguments), s.dtype, s.value) for s in steps]
+        instructions = [Instruction(s.op, tuple(place[meant(a)] for a in s.arguments), s.dtype, s.value) for s in steps]
         outputs = [(place[meant(value)], None if into is None else place[into]) for value, into in recipe.outputs]
-        return Loop(Recipe(tuple(operands), tuple(made), tuple(outputs)), numbers)
+        return Loop(Recipe(tuple(operands), tuple(instructions), tuple(outputs)), numbers)
 
 
 class Loop:
@@ -226,10 +228,13 @@ class Loop:
         """The calls as rows of whole numbers: which of `kinds` a call is, the places of its arguments, and that of its result.
         The copies are at the end. None where a call is of no such kind."""
         rows = []
-        for name, given, into in [*self._names, *[("copyto", (source,), target) for target, source in self._copies]]:
+        for name, arguments, into in [
+            *self._names,
+            *[("copyto", (source,), target) for target, source in self._copies],
+        ]:
             if name not in kinds:
                 return None
-            rows.append((kinds[name], given[0], given[-1], into))
+            rows.append((kinds[name], arguments[0], arguments[-1], into))
         return np.array(rows, np.int32).reshape(-1, 4)
 
     def run(self, xp: Any, values: list[Any]) -> None:
@@ -254,12 +259,12 @@ class Loop:
             writer.instructions.append(Call(_UPDATE, np.copyto, (values[target], values[source])))
 
     def _run_with_choices(self, xp: Any, values: list[Any]) -> None:
-        for name, given, into in self._names:
+        for name, arguments, into in self._names:
             function = getattr(xp, name)
             if name == "where":
-                values[into] = function(*[values[a] for a in given])
+                values[into] = function(*[values[a] for a in arguments])
             else:
-                function(*[values[a] for a in given], out=values[into])
+                function(*[values[a] for a in arguments], out=values[into])
 
 
 def _constant(step: Instruction) -> Any:

@@ -27,12 +27,12 @@ def _found(shape: Shape, dtype: DType, container: str, shared_name: str, ctx: Ke
     """The variable by its name. From then on the context of its node knows the place: a step of a small net reads dozens."""
     name = shared_name or ctx.node.name
     make = getattr(ctx.device, "variable", VariableState)
-    found = ctx.resources.lookup_or_create(
+    state = ctx.resources.lookup_or_create(
         container, name, VariableState, lambda: make(name, dtype, shape, ctx.device.allocator)
     )
     if not container:
         ctx.place = ctx.resources.place(VariableState, name)
-    return found
+    return state
 
 
 @kernel("ReadVariableOp", gpu=Gpu(anywhere=True, recorded=True), direct=Direct(operator.methodcaller("read")))

@@ -70,7 +70,7 @@ def substr(xp: Any, x: Any, pos: Any, size: Any, *, unit: str) -> Any:
     spread = xp.broadcast_arrays(x, pos, size)
     result = xp.empty(spread[0].shape, object)
     cut = _bytes_of if unit == "BYTE" else _characters_of
-    result.reshape(-1)[:] = [cut(*one) for one in zip(*(part.reshape(-1).tolist() for part in spread))]
+    result.reshape(-1)[:] = [cut(*row) for row in zip(*(part.reshape(-1).tolist() for part in spread))]
     return result
 
 
@@ -110,7 +110,7 @@ def unicode_transcode(
     stand_in = chr(replacement_char)
     controls = dict.fromkeys(range(0x20), stand_in if errors == "replace" else "")
 
-    def one(value: bytes) -> bytes:
+    def transcode(value: bytes) -> bytes:
         text = codec.decode(value, errors)[0]
         if errors == "replace" and replacement_char != 0xFFFD:
             text = text.replace("\ufffd", stand_in)
@@ -118,7 +118,7 @@ def unicode_transcode(
             text = text.translate(controls)
         return text.encode(output_encoding.replace("-BE", "BE"))
 
-    return mapped(one, x)
+    return mapped(transcode, x)
 
 
 @kernel("RegexReplace")

@@ -18,12 +18,12 @@ _MASK = 2**64 - 1
 _K0, _K1, _K2 = packed_hash.K0, packed_hash.K1, packed_hash.K2
 
 
-def _buckets(xp: Any, one: Callable[[bytes], int], many: Callable[[Any], Any], x: Any, count: int) -> Any:
-    """The bucket of each string, whose hash `one` gives of one string and `many` of some that are packed."""
+def _buckets(xp: Any, hash_one: Callable[[bytes], int], many: Callable[[Any], Any], x: Any, count: int) -> Any:
+    """The bucket of each string, whose hash `hash_one` gives of one string and `many` of some that are packed."""
     if np.size(x) < packed_hash.FEWEST:
-        return mapped(lambda s: one(s) % count, x, xp.int64)
-    found = packed_hash.hashes(x.reshape(-1).tolist(), one, many)
-    return (found % np.uint64(count)).astype(np.int64).reshape(x.shape)
+        return mapped(lambda s: hash_one(s) % count, x, xp.int64)
+    hashes = packed_hash.hashes(x.reshape(-1).tolist(), hash_one, many)
+    return (hashes % np.uint64(count)).astype(np.int64).reshape(x.shape)
 
 
 @kernel("StringToHashBucket")

@@ -35,9 +35,9 @@ class Packed:
 
     def of(self, chosen: Any) -> Packed:
         """Some of the strings."""
-        made = object.__new__(Packed)
-        made._bytes, made.lengths, made._starts = self._bytes, self.lengths[chosen], self._starts[chosen]
-        return made
+        packed = object.__new__(Packed)
+        packed._bytes, packed.lengths, packed._starts = self._bytes, self.lengths[chosen], self._starts[chosen]
+        return packed
 
     def word(self, at: Any, size: int = 8) -> Words:
         """`size` bytes of each string from `at` on, from its end where `at` is negative, as a number."""
@@ -66,10 +66,10 @@ def hashes(
     """
     packed = Packed(strings)
     short = packed.lengths <= longest
-    found = np.empty(len(strings), np.uint64)
-    found[short] = many(packed.of(short))
-    found[~short] = [one(strings[index]) for index in np.flatnonzero(~short).tolist()]
-    return found
+    words = np.empty(len(strings), np.uint64)
+    words[short] = many(packed.of(short))
+    words[~short] = [one(strings[index]) for index in np.flatnonzero(~short).tolist()]
+    return words
 
 
 def _right(value: Words, by: int) -> Words:
@@ -126,25 +126,25 @@ _CLASSES = ((1, 3, _up_to_3), (4, 7, _up_to_7), (8, 16, _up_to_16), (17, 32, _up
 
 def fingerprints(strings: Packed) -> Words:
     """FarmHash's Fingerprint64 of strings of at most 64 bytes."""
-    found = np.full(len(strings.lengths), _k2)
+    words = np.full(len(strings.lengths), _k2)
     for least, most, formula in _CLASSES:
         chosen = np.flatnonzero((strings.lengths >= least) & (strings.lengths <= most))
         if len(chosen):
-            found[chosen] = formula(strings.of(chosen))
-    return found
+            words[chosen] = formula(strings.of(chosen))
+    return words
 
 
 def murmurs(strings: Packed) -> Words:
     """TensorFlow's own hash, `hash64`."""
-    m, found = np.uint64(0xC6A4A7935BD1E995), strings.lengths.astype(np.uint64)
-    found = np.uint64(0xDECAFCAFFE) ^ found * m
+    m, words = np.uint64(0xC6A4A7935BD1E995), strings.lengths.astype(np.uint64)
+    words = np.uint64(0xDECAFCAFFE) ^ words * m
     for at in range(0, int(strings.lengths.max(initial=0)) & ~7, 8):
         chosen = np.flatnonzero(strings.lengths >= at + 8)
-        found[chosen] = (found[chosen] ^ _mix(strings.of(chosen).word(at) * m) * m) * m
+        words[chosen] = (words[chosen] ^ _mix(strings.of(chosen).word(at) * m) * m) * m
     chosen = np.flatnonzero(strings.lengths & 7)
     rest = strings.of(chosen)
-    found[chosen] = (found[chosen] ^ rest.tail(rest.lengths & ~7)) * m
-    return _mix(_mix(found) * m)
+    words[chosen] = (words[chosen] ^ rest.tail(rest.lengths & ~7)) * m
+    return _mix(_mix(words) * m)
 
 
 def siphashes(strings: Packed, k0: int, k1: int) -> Words:

@@ -72,9 +72,9 @@ class Group:
         for parts in self.alternatives:
             ways = steps = 1
             for part in parts:
-                found = part.work(size)
-                steps = min(steps + ways * found.steps, _MANY)
-                ways = min(ways * found.ways, _MANY)
+                cost = part.work(size)
+                steps = min(steps + ways * cost.steps, _MANY)
+                ways = min(ways * cost.ways, _MANY)
             total = Work(total.ways + ways, total.steps + steps)
         return total
 
@@ -132,8 +132,8 @@ class _Translation:
             raise ValueError("missing )")
         return "".join(self.out) + ")" * len(self.levels[0].opened)
 
-    def _repeat(self, found: re.Match[str]) -> None:
-        text = found.group()
+    def _repeat(self, match: re.Match[str]) -> None:
+        text = match.group()
         numbers = [int(number) for number in re.findall(r"\d+", text)]
         if any(number > _MOST for number in numbers):
             raise ValueError(f"bad repetition operator: {text!r}")
@@ -143,7 +143,7 @@ class _Translation:
         most = 1 if text == "?" else None if not numbers or text.endswith(",}") else numbers[-1]
         parts.append(Repeat(least, most, last if isinstance(last, Group) else None))
         self.out.append(text)
-        self.at = found.end()
+        self.at = match.end()
         if self.rest.startswith("?", self.at):
             self.out.append("?")
             self.at += 1
@@ -244,12 +244,12 @@ class _Translation:
             )
         if char in "afnrtv":
             return f"\\{char}", True
-        if found := _HEX.match(self.rest, self.at - 1):
-            self.at = found.end()
-            return re.escape(chr(int(found.group(1) or found.group(2), 16))), True
-        if found := re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}").match(self.rest, self.at - 1):
-            self.at = found.end()
-            return re.escape(chr(int(found.group(), 8))), True
+        if match := _HEX.match(self.rest, self.at - 1):
+            self.at = match.end()
+            return re.escape(chr(int(match.group(1) or match.group(2), 16))), True
+        if match := re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}").match(self.rest, self.at - 1):
+            self.at = match.end()
+            return re.escape(chr(int(match.group(), 8))), True
         if char.isascii() and (char.isalnum() or char == "_"):
             raise ValueError(f"invalid escape sequence: \\{char}")
         return re.escape(char), True
@@ -298,5 +298,5 @@ def translate(pattern: str) -> tuple[re.Pattern[str], Group]:
         ValueError: RE2 takes no such pattern.
         UnimplementedError: RE2 takes it, and this does not.
     """
-    made = _Translation(pattern)
-    return re.compile(made.run()), made.levels[0].group
+    translation = _Translation(pattern)
+    return re.compile(translation.run()), translation.levels[0].group

@@ -166,5 +166,5 @@ def rewriter(rewrite: bytes, pattern: Pattern) -> Callable[[Any], bytes]:
     return written
 
 
-def _as_bytes(found: bytes | str | None) -> bytes:
-    return found.encode("utf-8", "surrogateescape") if isinstance(found, str) else found or b""
+def _as_bytes(text: bytes | str | None) -> bytes:
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text or b""

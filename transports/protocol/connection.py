@@ -289,8 +289,8 @@ class Connection:
                 self._aborted(aborted)
             case BeatContent() as beat:
                 self.beats.take(beat)
-            case ArenaAnnounced() | KeyReceived() as told:
-                events.append(told)
+            case ArenaAnnounced() | KeyReceived() as text:
+                events.append(text)
             case CloseContent() as close:
                 self._closed_by_peer(close, events)
             case Hello():

@@ -20,8 +20,8 @@ from .handshake import CloseReason, Hello, read_hello
 _CLOSE_TEXT = 4096
 _ERROR_TEXT = 8 * 1024
 _CLASSES: dict[int, type[OpError]] = {
-    found.code: found
-    for found in (
+    error_class.code: error_class
+    for error_class in (
         errors.CancelledError,
         errors.UnknownError,
         errors.InvalidArgumentError,

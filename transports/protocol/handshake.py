@@ -120,11 +120,11 @@ def read_hello(record: Record) -> Hello:
 
     versions, expects = meta.get("versions"), meta.get("expects")
     seals, port = meta.get("seals", []), meta.get("sealed_port", 0)
-    if type(seals) is not list or len(seals) > _SEALS or not all(type(one) is str for one in seals):
+    if type(seals) is not list or len(seals) > _SEALS or not all(type(seal) is str for seal in seals):
         raise ProtocolError(f"A HELLO has no list of at most {_SEALS} texts under 'seals'.")
     if type(port) is not int or not 0 <= port <= 65535:
         raise ProtocolError("A HELLO has no port under 'sealed_port'.")
-    if type(versions) is not list or len(versions) != 2 or not all(type(one) is int for one in versions):
+    if type(versions) is not list or len(versions) != 2 or not all(type(version) is int for version in versions):
         raise ProtocolError("A HELLO has no pair of numbers under 'versions'.")
     if expects is not None and type(expects) is not int:
         raise ProtocolError("A HELLO has something other than a number under 'expects'.")
@@ -159,10 +159,10 @@ def judge(mine: Hello, theirs: Hello) -> tuple[CloseReason, str] | None:
             CloseReason.ORDER,
             f"{me.task} is a {mine.order}-endian machine, {peer.task} a {theirs.order}-endian one.",
         )
-    for one, other in ((mine, theirs), (theirs, mine)):
-        if one.expects is not None and one.expects != other.identity.incarnation:
+    for own, other in ((mine, theirs), (theirs, mine)):
+        if own.expects is not None and own.expects != other.identity.incarnation:
             return CloseReason.INCARNATION, (
-                f"{one.identity.task} expects incarnation {one.expects:#x} of {other.identity.task}, "
+                f"{own.identity.task} expects incarnation {own.expects:#x} of {other.identity.task}, "
                 f"but this is {other.identity.incarnation:#x}: it was started again."
             )
     return None

@@ -203,7 +203,7 @@ def _upper_halves(array: Any) -> Any:
 
 
 def _encode_strings(array: Any) -> memoryview:
-    strings = [one if type(one) is bytes else _as_bytes(one) for one in array.ravel().tolist()]
+    strings = [text if type(text) is bytes else _as_bytes(text) for text in array.ravel().tolist()]
     sizes = np.fromiter(map(len, strings), _SIZES, len(strings))
     return memoryview(sizes.tobytes() + b"".join(strings))
 

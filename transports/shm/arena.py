@@ -170,5 +170,5 @@ def _seal(fd: int) -> None:
 
 
 def _address(memory: memoryview) -> int:
-    found: Any = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-    return int(found)
+    address: Any = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
+    return int(address)

@@ -428,5 +428,5 @@ def user_of(wire: socket.socket) -> tuple[int, int]:
 
 
 def _address(array: Any) -> int:
-    found: int = array.__array_interface__["data"][0]
-    return found
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -230,8 +230,8 @@ class ConnectedChannel(ZmqChannel):
         _LOG.warning("sealed_lane_not_reached", peer=self._who(), port=self.core.peer.sealed_port)
         if self._giving_up is not None:
             self._giving_up.cancel()
-        known = self.peer.address, self.core.peer.identity.incarnation
-        self.endpoint.unsealed[known] = self.loop.time() + _AGAIN_SECONDS
+        key = self.peer.address, self.core.peer.identity.incarnation
+        self.endpoint.unsealed[key] = self.loop.time() + _AGAIN_SECONDS
         self._close_lanes(SEALED)
         self.core.hand_key(0)
         self._decided(False)

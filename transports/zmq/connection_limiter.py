@@ -97,26 +97,26 @@ class ConnectionLimiter:
 
     def _received(self, fd: int) -> int:
         """How many bytes have come; 0 where the system does not tell."""
-        found = self._opened(fd)
-        if found is None:
+        connection = self._opened(fd)
+        if connection is None:
             return 0
-        with found:
+        with connection:
             try:
-                info = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.size)
+                info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.size)
             except (OSError, AttributeError):
                 return 0
         received: int = _RECEIVED.unpack(info)[0] if len(info) == _RECEIVED.size else 0
         return received
 
     def _end(self, fd: int) -> None:
-        found = self._opened(fd)
+        connection = self._opened(fd)
         del self._strangers[fd]
-        if found is None:
+        if connection is None:
             return
-        with found:
+        with connection:
             self.ended += 1
             try:
-                found.shutdown(socket.SHUT_RDWR)  # libzmq, whose it is, closes it then
+                connection.shutdown(socket.SHUT_RDWR)  # libzmq, whose it is, closes it then
             except OSError:
                 pass  # the peer was faster
 
@@ -128,16 +128,16 @@ class ConnectionLimiter:
             return None
         try:
             same = os.fstat(copy).st_ino == self._strangers[fd].inode
-            found = socket.socket(fileno=copy) if same else None
+            connection = socket.socket(fileno=copy) if same else None
         except OSError:
-            found = None
-        if found is None:
+            connection = None
+        if connection is None:
             os.close(copy)
             return None
         try:
-            if found.family in (socket.AF_INET, socket.AF_INET6) and found.getsockname()[1] == self._port:
-                return found
+            if connection.family in (socket.AF_INET, socket.AF_INET6) and connection.getsockname()[1] == self._port:
+                return connection
         except OSError:
             pass  # it has been shut down meanwhile
-        found.close()
+        connection.close()
         return None

@@ -197,28 +197,28 @@ class ZmqEndpoint(BaseEndpoint):
     async def _explained(self, address: str, host: str, port: int) -> HandshakeRejected | None:
         """A peer has ended a handshake: the error that says why, or None if nothing answers there now."""
         try:
-            found = await security_at(host, port)
+            mechanism = await security_at(host, port)
         except OSError:  # a TimeoutError is one too
             return None
-        if found == "NULL" and self.keys is None:
+        if mechanism == "NULL" and self.keys is None:
             return None  # the two could talk: it was ending, perhaps
-        why, hint = refusal(self.keys is not None, found)
-        kind = HandshakeRejected if found else _AnotherProgram
+        why, hint = refusal(self.keys is not None, mechanism)
+        kind = HandshakeRejected if mechanism else _AnotherProgram
         return kind(f"{address} refuses the connection: {why}.", hint=with_topic(hint, "keys-or-address"))
 
     def socket(self, kind: int) -> Socket:
         """A socket with the options that all have."""
-        found = self.context.socket(kind)
-        found.linger = _LINGER
-        found.sndhwm = found.rcvhwm = 0
-        found.setsockopt(zmq.MAXMSGSIZE, CHUNK_LIMIT + HEADER.size)
-        found.setsockopt(zmq.HEARTBEAT_IVL, self._heartbeat)
-        found.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * self._heartbeat)
-        found.setsockopt(zmq.HEARTBEAT_TTL, 3 * self._heartbeat)
-        found.setsockopt(zmq.HANDSHAKE_IVL, round(1000 * self.handshake_seconds))
-        found.setsockopt(zmq.RECONNECT_IVL, 50)
-        found.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
-        return found
+        socket = self.context.socket(kind)
+        socket.linger = _LINGER
+        socket.sndhwm = socket.rcvhwm = 0
+        socket.setsockopt(zmq.MAXMSGSIZE, CHUNK_LIMIT + HEADER.size)
+        socket.setsockopt(zmq.HEARTBEAT_IVL, self._heartbeat)
+        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 3 * self._heartbeat)
+        socket.setsockopt(zmq.HEARTBEAT_TTL, 3 * self._heartbeat)
+        socket.setsockopt(zmq.HANDSHAKE_IVL, round(1000 * self.handshake_seconds))
+        socket.setsockopt(zmq.RECONNECT_IVL, 50)
+        socket.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
+        return socket
 
     # ---- from peers
 
@@ -383,7 +383,7 @@ async def _resolve(host: str, port: int) -> str:
     if host.replace(".", "").isdecimal() or ":" in host or host == "localhost":  # no thread is needed
         return f"{_literal(host)}:{port}"
     try:
-        found = await anyio.getaddrinfo(host, port, type=1)
+        addresses = await anyio.getaddrinfo(host, port, type=1)
     except OSError as error:
         raise UnavailableError(f"The host {host!r} is unknown: {error}.") from error
-    return f"{_literal(str(found[0][4][0]))}:{port}"
+    return f"{_literal(str(addresses[0][4][0]))}:{port}"

@@ -27,23 +27,23 @@ async def security_at(host: str, port: int) -> str:
     with anyio.fail_after(_SECONDS):
         async with await anyio.connect_tcp(host, port) as stream:
             await stream.send(_MINE)
-            found = b""
+            greeting = b""
             with anyio.move_on_after(_PATIENCE) as scope:
-                found = await _received(stream, SIZE)
+                greeting = await _received(stream, SIZE)
             if scope.cancelled_caught:
                 await stream.send(_LINE)
-            while len(found) < SIZE and _SIGNATURE.startswith(found[:1]):
-                more = await _received(stream, SIZE - len(found))
+            while len(greeting) < SIZE and _SIGNATURE.startswith(greeting[:1]):
+                more = await _received(stream, SIZE - len(greeting))
                 if not more:
                     break
-                found += more
-    if not found:
+                greeting += more
+    if not greeting:
         raise ConnectionResetError(f"{host}:{port} ended the connection without a word.")
-    if found[:1] != _SIGNATURE[:1] or (len(found) == SIZE and found[9] & 1 == 0):
+    if greeting[:1] != _SIGNATURE[:1] or (len(greeting) == SIZE and greeting[9] & 1 == 0):
         return ""
-    if len(found) < SIZE:
+    if len(greeting) < SIZE:
         raise ConnectionResetError(f"{host}:{port} ended the connection within its greeting.")
-    return found[12:32].rstrip(b"\0").decode("ascii", "replace")
+    return greeting[12:32].rstrip(b"\0").decode("ascii", "replace")
 
 
 async def _received(stream: SocketStream, most: int) -> bytes:

@@ -231,8 +231,8 @@ class Opener:
 def _memory(size: int) -> memoryview:
     """Memory of `size` bytes. The library zeroes the `bytes` that its own calls return, which takes a tenth of the time to
     encrypt as many."""
-    found: Any = np.empty(size, np.uint8)
-    return memoryview(found)
+    block: Any = np.empty(size, np.uint8)
+    return memoryview(block)
 
 
 def _broken() -> ProtocolError:

@@ -87,12 +87,12 @@ class BarrierCore(QueueCore):
         return error
 
     def _insert_one(self, at: int, call: int, key: bytes, value: Any) -> OpError | None:
-        found = self._incomplete.get(key)
-        if found is None:
+        entry = self._incomplete.get(key)
+        if entry is None:
             if self._closing:
                 return CancelledError(f"{self} is closed, but attempted to insert a brand new key: {key!r}.")
-            found = self._incomplete[key] = (next(self._orders), call, [_MISSING] * self._components)
-        order, call, parts = found  # of the call that named the key first
+            entry = self._incomplete[key] = (next(self._orders), call, [_MISSING] * self._components)
+        order, call, parts = entry  # of the call that named the key first
         if parts[at] is not _MISSING:
             return InvalidArgumentError(f"Key {key!r} already has a value for component {at} in {self}.")
         parts[at] = value

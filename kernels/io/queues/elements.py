@@ -35,10 +35,10 @@ class QueueSpec:
             raise InvalidArgumentError(
                 f"Shared queue {self.name!r} has type {self.kind!r} that does not match type of Node {node!r}: {other.kind}."
             )
-        mine, wanted = self._facts(), other._facts()
-        fact = next(f for f in mine if mine[f] != wanted[f])
+        mine, theirs = self._facts(), other._facts()
+        fact = next(f for f in mine if mine[f] != theirs[f])
         raise InvalidArgumentError(
-            f"Shared queue {self.name!r} has {fact} {mine[fact]} but requested {fact} was {wanted[fact]}."
+            f"Shared queue {self.name!r} has {fact} {mine[fact]} but requested {fact} was {theirs[fact]}."
         )
 
     def _facts(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _stacked(xp: Any, values: Sequence[Any], dtype: DType, shape: Shape) -> Any:
         return xp.stack(values) if shape else xp.array([value[()] for value in values], kind)
     shapes = [value.shape for value in values]
     sizes = [
-        max((s[i] for s in shapes), default=0) if known is None else known for i, known in enumerate(shape)
+        max((s[i] for s in shapes), default=0) if size is None else size for i, size in enumerate(shape)
     ]  # fmt: skip
     batch = xp.full((len(values), *sizes), b"" if dtype.kind == "S" else 0, kind)
     for row, value in enumerate(values):

@@ -25,11 +25,11 @@ def _blocks(xp: Any, count: int, image: int) -> Iterator[slice]:
 
 
 def _spans(images: Any, filters: Any, attrs: dict[str, Any]) -> Any:
-    found = spans_of("A depthwise convolution", images, filters, attrs)
+    spans = spans_of("A depthwise convolution", images, filters, attrs)
     channels = images[channel_axis(attrs["data_format"], 4)]
     if channels != filters[2]:
         raise ValueError(f"Images {images} have {channels} channels, but filters {filters} take {filters[2]}.")
-    return found
+    return spans
 
 
 def _check_slopes(images: Any, filters: Any, dy: Any, spans: Any, layout: str) -> None:
