@@ -39,8 +39,8 @@ def fold_scales(graph_def: GraphDef) -> GraphDef:
     while changed:  # one that was folded may be what another one is folded into
         changed = False
         for node in list(messages.nodes.values()):
-            found = _found(messages, node)
-            if _added(messages, uses, node) or found is not None and _taken_in(messages, uses, node, found):
+            affine = _found(messages, node)
+            if _added(messages, uses, node) or affine is not None and _taken_in(messages, uses, node, affine):
                 changed = True
                 uses = messages.uses()
     return messages.message()
@@ -160,18 +160,18 @@ def _taken_in(messages: Messages, uses: Any, node: NodeDef, affine: _Affine) -> 
         if name in messages.nodes:
             return False
     messages.nodes[scaled.name] = scaled
-    made = NodeDef()
-    made.CopyFrom(source)
-    made.name = node.name if shift is None else f"{node.name}/weighed"
-    made.ClearField("input")
-    made.input.extend([x, scaled.name])
+    weighed = NodeDef()
+    weighed.CopyFrom(source)
+    weighed.name = node.name if shift is None else f"{node.name}/weighed"
+    weighed.ClearField("input")
+    weighed.input.extend([x, scaled.name])
     for name in names:
         del messages.nodes[name]
-    messages.nodes[made.name] = made
+    messages.nodes[weighed.name] = weighed
     if shift is not None:
         vector = constant(f"{node.name}/shift", values[1], device=source.device)
         messages.nodes[vector.name] = vector
-        total = NodeDef(name=node.name, op="BiasAdd", input=[made.name, vector.name], device=node.device)
+        total = NodeDef(name=node.name, op="BiasAdd", input=[weighed.name, vector.name], device=node.device)
         total.attr["T"].CopyFrom(source.attr["T"])
         total.attr["data_format"].s = affine.layout
         messages.nodes[node.name] = total

@@ -121,8 +121,8 @@ class _Folding:
         )
 
     def _resolved(self, text: str) -> str:
-        found = self._alias.get(split(text))
-        return text if found is None else found
+        alias = self._alias.get(split(text))
+        return text if alias is None else alias
 
     def _is_dead(self, name: str, port: int) -> bool:
         return (name, -1) in self._dead or (name, port) in self._dead

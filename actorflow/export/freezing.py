@@ -71,18 +71,18 @@ def freeze(
 
 
 async def _frozen(
-    session: Session, outputs: Sequence[Any], inputs: Sequence[Any] | None, given: Mapping[Any, Any] | None, fold: bool
+    session: Session, outputs: Sequence[Any], inputs: Sequence[Any] | None, fixed: Mapping[Any, Any] | None, fold: bool
 ) -> GraphDef:
     graph = session.graph
-    found = [_tensor_name(graph, value) for value in outputs]
+    ends = [_tensor_name(graph, value) for value in outputs]
     fed = None if inputs is None else [_tensor_name(graph, value) for value in inputs]
-    values = {_tensor_name(graph, key): value for key, value in (given or {}).items()}
+    values = {_tensor_name(graph, key): value for key, value in (fixed or {}).items()}
     message = graph.as_graph_def(add_shapes=True)
-    names = [split(name)[0] for name in found]
+    names = [split(name)[0] for name in ends]
     part = inference_part(message, names, fed, values, _types(graph, fed, values))
-    wanted = [node.name for node in part.node if node.op in VARIABLES]
-    current = await session.run([f"{name}:0" for name in wanted]) if wanted else []
-    frozen = with_constants(part, dict(zip(wanted, current)))
+    variables = [node.name for node in part.node if node.op in VARIABLES]
+    current = await session.run([f"{name}:0" for name in variables]) if variables else []
+    frozen = with_constants(part, dict(zip(variables, current)))
     return simplified(frozen, names) if fold else frozen
 
 
@@ -142,9 +142,9 @@ def simplified(graph_def: GraphDef, outputs: Sequence[str]) -> GraphDef:
         graph_def: the message, which stays as it is.
         outputs: names of nodes.
     """
-    made = extract_sub_graph(fold_constants(graph_def), list(outputs))
-    made = extract_sub_graph(fold_scales(made), list(outputs))
-    return extract_sub_graph(remove_training_nodes(made, list(outputs)), list(outputs))
+    smaller = extract_sub_graph(fold_constants(graph_def), list(outputs))
+    smaller = extract_sub_graph(fold_scales(smaller), list(outputs))
+    return extract_sub_graph(remove_training_nodes(smaller, list(outputs)), list(outputs))
 
 
 @public("af.export")
@@ -183,10 +183,10 @@ def optimize_for_inference(
         if name not in messages.nodes:
             raise ValueError(f"{name!r} is not in graph: the GraphDef has no such node.")
         if messages.nodes[name].op != "Placeholder":
-            made = NodeDef(name=name, op="Placeholder", device=messages.nodes[name].device)
-            made.attr["dtype"].type = placeholder_type_enum[index] if several else placeholder_type_enum
-            made.attr["shape"].shape.unknown_rank = True
-            messages.nodes[name] = made
+            placeholder = NodeDef(name=name, op="Placeholder", device=messages.nodes[name].device)
+            placeholder.attr["dtype"].type = placeholder_type_enum[index] if several else placeholder_type_enum
+            placeholder.attr["shape"].shape.unknown_rank = True
+            messages.nodes[name] = placeholder
     part = inference_part(messages.message(), output_node_names)
     left = [node.name for node in part.node if node.op in VARIABLES]
     if left:
@@ -200,17 +200,17 @@ def optimize_for_inference(
 def _tensor_name(graph: Any, value: Any) -> str:
     if isinstance(value, Variable):
         value = value.value()
-    found = value if isinstance(value, (Tensor, Operation)) else graph.as_graph_element(value)
-    return f"{found.name}:0" if isinstance(found, Operation) else str(found.name)
+    element = value if isinstance(value, (Tensor, Operation)) else graph.as_graph_element(value)
+    return f"{element.name}:0" if isinstance(element, Operation) else str(element.name)
 
 
 def _types(graph: Any, *several: Any) -> dict[str, tuple[Any, Any]]:
-    found = {}
+    types = {}
     for names in several:
         for name in names or ():
             tensor = graph.get_tensor_by_name(name)
-            found[name] = tensor.dtype, tensor.static_shape
-    return found
+            types[name] = tensor.dtype, tensor.static_shape
+    return types
 
 
 def _replace(messages: Messages, replaced: dict[tuple[str, int], str], text: str, make: Any) -> None:
@@ -224,16 +224,16 @@ def _replace(messages: Messages, replaced: dict[tuple[str, int], str], text: str
 
 
 def _placeholder(name: str, dtype: Any, shape: Any) -> NodeDef:
-    made = NodeDef(name=name, op="Placeholder")
-    made.attr["dtype"].CopyFrom(to_attr(dtype.base_dtype))
-    made.attr["shape"].CopyFrom(to_attr(shape, "ShapeLike"))
-    return made
+    node = NodeDef(name=name, op="Placeholder")
+    node.attr["dtype"].CopyFrom(to_attr(dtype.base_dtype))
+    node.attr["shape"].CopyFrom(to_attr(shape, "ShapeLike"))
+    return node
 
 
 def _default(node: NodeDef) -> NodeDef:
-    made = NodeDef(name=node.name, op="Identity", input=list(node.input), device=node.device)
-    made.attr["T"].CopyFrom(node.attr["dtype"])
-    return made
+    identity = NodeDef(name=node.name, op="Identity", input=list(node.input), device=node.device)
+    identity.attr["T"].CopyFrom(node.attr["dtype"])
+    return identity
 
 
 def _check_inputs(part: GraphDef, fed: set[str]) -> None:

@@ -36,11 +36,11 @@ def controls(node: NodeDef) -> list[str]:
 
 def with_inputs(node: NodeDef, inputs: Sequence[str]) -> NodeDef:
     """A copy of a node with other inputs."""
-    made = NodeDef()
-    made.CopyFrom(node)
-    made.ClearField("input")
-    made.input.extend(inputs)
-    return made
+    rewired = NodeDef()
+    rewired.CopyFrom(node)
+    rewired.ClearField("input")
+    rewired.input.extend(inputs)
+    return rewired
 
 
 def constant(name: str, value: Any, *, device: str = "", after: Sequence[str] = ()) -> NodeDef:
@@ -53,10 +53,10 @@ def constant(name: str, value: Any, *, device: str = "", after: Sequence[str] = 
         after: the nodes that it waits for, which keep it within a loop.
     """
     array = np.asarray(value)
-    made = NodeDef(name=name, op="Const", device=device, input=[f"^{other}" for other in after])
-    made.attr["dtype"].CopyFrom(to_attr(as_dtype(array.dtype)))
-    made.attr["value"].CopyFrom(to_attr(array))
-    return made
+    node = NodeDef(name=name, op="Const", device=device, input=[f"^{other}" for other in after])
+    node.attr["dtype"].CopyFrom(to_attr(as_dtype(array.dtype)))
+    node.attr["value"].CopyFrom(to_attr(array))
+    return node
 
 
 class Messages:
@@ -72,12 +72,12 @@ class Messages:
 
     def message(self, nodes: Iterable[NodeDef] | None = None) -> GraphDef:
         """The nodes, or those given, as a message with the library and versions of the first one."""
-        made = GraphDef()
+        graph_def = GraphDef()
         if self._graph_def.HasField("library"):
-            made.library.CopyFrom(self._graph_def.library)
-        made.versions.CopyFrom(self._graph_def.versions)
-        made.node.extend(self.nodes.values() if nodes is None else nodes)
-        return made
+            graph_def.library.CopyFrom(self._graph_def.library)
+        graph_def.versions.CopyFrom(self._graph_def.versions)
+        graph_def.node.extend(self.nodes.values() if nodes is None else nodes)
+        return graph_def
 
     def uses(self) -> Counter[str]:
         """How many inputs take something of each node."""

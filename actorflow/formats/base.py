@@ -111,24 +111,24 @@ class Reader(ABC):
 
     def damage(self) -> list[str]:
         """Reads everything, and lists all that is damaged."""
-        found = []
+        messages = []
         reads: list[Callable[[], object]] = [partial(self.load, [ReadRequest(name, None)]) for name in self.variables()]
         reads.append(self.states)
         for read in reads:
             try:
                 read()
             except DataLossError as error:
-                found.append(error.message)
-        return found
+                messages.append(error.message)
+        return messages
 
     def stored(self, names: Iterable[str]) -> list[Any]:
         """Variables by name. Raises NotFoundError that lists all names that are not there."""
-        known, names = self.variables(), list(names)
-        missing = [name for name in names if name not in known]
+        variables, names = self.variables(), list(names)
+        missing = [name for name in names if name not in variables]
         if missing:
             what = "variable" if len(missing) == 1 else "variables"
             raise NotFoundError(f"The checkpoint {self.prefix!r} has no {what} {', '.join(map(repr, missing))}.")
-        return [known[name] for name in names]
+        return [variables[name] for name in names]
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """The shape of each variable by name."""

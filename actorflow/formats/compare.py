@@ -63,12 +63,12 @@ class Differences:
 
 
 def compare(
-    prefix: str, found: Mapping[str, Any], wanted: Sequence[RestoreRequest], *, reshape: bool = False
+    prefix: str, contents: Mapping[str, Any], wanted: Sequence[RestoreRequest], *, reshape: bool = False
 ) -> Differences:
     """How what is wanted differs from what there is, by names, each with its `element_type` and `shape`."""
     mismatched = []
     for w in wanted:
-        stored = found.get(w.name)
+        stored = contents.get(w.name)
         if stored is None:
             continue
         if stored.element_type is not w.dtype.base_dtype:
@@ -82,14 +82,14 @@ def compare(
     names = {w.name for w in wanted}
     return Differences(
         prefix,
-        tuple(_absent((w.name for w in wanted), found)),
-        tuple(sorted(name for name in found if name not in names)),
+        tuple(_absent((w.name for w in wanted), contents)),
+        tuple(sorted(name for name in contents if name not in names)),
         tuple(dict.fromkeys(mismatched)),
     )
 
 
-def _absent(names: Iterable[str], found: Mapping[str, Any]) -> list[str]:
-    return sorted({name for name in names if name not in found})
+def _absent(names: Iterable[str], contents: Mapping[str, Any]) -> list[str]:
+    return sorted({name for name in names if name not in contents})
 
 
 def _fits(stored: Any, shape: Shape, reshape: bool) -> bool:

@@ -26,11 +26,11 @@ def find(name: str) -> Format:
     """
     if name in _registered:
         return _registered[name]
-    known = names()
-    if name not in known:
+    installed = names()
+    if name not in installed:
         raise InvalidArgumentError(
-            f"format={name!r}: no such format of checkpoints is installed; there are {', '.join(known)}.",
-            hint=plugins.who_may_bring(_GROUP, "a format of checkpoints", name, known),
+            f"format={name!r}: no such format of checkpoints is installed; there are {', '.join(installed)}.",
+            hint=plugins.who_may_bring(_GROUP, "a format of checkpoints", name, installed),
         )
     return _checked(name, plugins.load(_GROUP, name))
 
@@ -56,26 +56,26 @@ def unregister(name: str) -> None:
     _registered.pop(name, None)
 
 
-def _checked(name: str, made: object) -> Format:
-    lacking = [method for method in _METHODS if not callable(getattr(made, method, None))]
+def _checked(name: str, plugin: object) -> Format:
+    lacking = [method for method in _METHODS if not callable(getattr(plugin, method, None))]
     if lacking:
         raise FailedPreconditionError(
-            f"The entry point {name!r} of actorflow.{_GROUP} names {made!r:.80}, which is no format of checkpoints: it lacks "
+            f"The entry point {name!r} of actorflow.{_GROUP} names {plugin!r:.80}, which is no format of checkpoints: it lacks "
             f"{', '.join(lacking)}.",
             hint=f"It comes from the package {plugins.packages(_GROUP, name)}.",
         )
-    return made  # type: ignore[return-value]
+    return plugin  # type: ignore[return-value]
 
 
 def usable() -> dict[str, Format]:
     """All that can be imported, the standard one first. Of the others the log tells once."""
-    found: dict[str, Format] = {STANDARD: find(STANDARD), **_registered}
-    for name, made in sorted(plugins.load_all(_GROUP).items()):
+    formats: dict[str, Format] = {STANDARD: find(STANDARD), **_registered}
+    for name, plugin in sorted(plugins.load_all(_GROUP).items()):
         try:
-            found.setdefault(name, _checked(name, made))
+            formats.setdefault(name, _checked(name, plugin))
         except FailedPreconditionError as error:
             plugins.tell_once(_GROUP, name, error)
-    return found
+    return formats
 
 
 def at(prefix: str) -> Format | None:
@@ -84,7 +84,7 @@ def at(prefix: str) -> Format | None:
     try:
         if standard.exists(prefix):
             return standard  # the others need not be imported
-        return next((one for one in usable().values() if one.exists(prefix)), None)
+        return next((candidate for candidate in usable().values() if candidate.exists(prefix)), None)
     except InvalidArgumentError:
         return None  # no checkpoint can be there
 
@@ -95,9 +95,9 @@ def of(prefix: str) -> Format:
     Raises:
         NotFoundError: there is none of any format that is installed.
     """
-    found = at(prefix)
-    if found is not None:
-        return found
+    plugin = at(prefix)
+    if plugin is not None:
+        return plugin
     try:
         find(STANDARD).open(prefix)
     except NotFoundError as error:
@@ -112,12 +112,12 @@ def of(prefix: str) -> Format:
 def remove_others(prefix: str, name: str) -> None:
     """Removes what other formats than the one of that name have at a path: a save replaces the checkpoint that was there."""
     if len(names()) > 1:
-        for other, one in usable().items():
-            if other != name and one.exists(prefix):
-                one.remove(prefix)
+        for other, candidate in usable().items():
+            if other != name and candidate.exists(prefix):
+                candidate.remove(prefix)
 
 
 def small_files() -> SmallFiles:
     """The keeper of the small files of folders with checkpoints."""
-    found: SmallFiles = plugins.load("files", "standard")
-    return found
+    files: SmallFiles = plugins.load("files", "standard")
+    return files

@@ -35,19 +35,19 @@ def merged(written: Iterable[W], of_kind: Callable[[W, str], W]) -> list[W]:
     Raises:
         InvalidArgumentError: two tasks have a variable of one name.
     """
-    found: dict[tuple[str, str, tuple[int, ...] | None], W] = {}
+    entries: dict[tuple[str, str, tuple[int, ...] | None], W] = {}
     left: list[W] = []
-    for one in written:
-        if one.kind in LEFT:
-            left.append(of_kind(one, LEFT[one.kind]))
+    for entry in written:
+        if entry.kind in LEFT:
+            left.append(of_kind(entry, LEFT[entry.kind]))
             continue
-        key = (one.kind, one.name, one.begin)
-        if key in found and one.kind == "variable":
-            raise InvalidArgumentError(f"Two tensors can't be saved under one name: {one.name}.")
-        found.setdefault(key, one)
-    for one in left:
-        found.setdefault((one.kind, one.name, one.begin), one)
-    return list(found.values())
+        key = (entry.kind, entry.name, entry.begin)
+        if key in entries and entry.kind == "variable":
+            raise InvalidArgumentError(f"Two tensors can't be saved under one name: {entry.name}.")
+        entries.setdefault(key, entry)
+    for entry in left:
+        entries.setdefault((entry.kind, entry.name, entry.begin), entry)
+    return list(entries.values())
 
 
 def is_whole(regions: Iterable[Region | None]) -> bool:
@@ -60,8 +60,8 @@ def is_whole(regions: Iterable[Region | None]) -> bool:
 
 def variables(written: Iterable[W]) -> dict[str, list[W]]:
     """The variables by name, each with its slices."""
-    found: dict[str, list[W]] = {}
-    for one in written:
-        if one.kind == "variable":
-            found.setdefault(one.name, []).append(one)
-    return found
+    by_name: dict[str, list[W]] = {}
+    for entry in written:
+        if entry.kind == "variable":
+            by_name.setdefault(entry.name, []).append(entry)
+    return by_name

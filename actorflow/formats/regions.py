@@ -34,11 +34,11 @@ class Region:
         """
         if not spec:
             return None
-        found = _SPEC.fullmatch(spec)
-        if found is None:
+        match = _SPEC.fullmatch(spec)
+        if match is None:
             raise InvalidArgumentError(f"{spec!r} is no part of a tensor; one is written as '10 3 0,5:0,3'.")
-        whole = tuple(map(int, found[1].split()))
-        pairs = [tuple(map(int, pair.split(","))) for pair in found[2].split(":")]
+        whole = tuple(map(int, match[1].split()))
+        pairs = [tuple(map(int, pair.split(","))) for pair in match[2].split(":")]
         region = Region(whole, tuple(p[0] for p in pairs), tuple(p[1] for p in pairs))
         if not region.fits():
             raise InvalidArgumentError(f"The part {spec!r} of a tensor sticks out of it.")

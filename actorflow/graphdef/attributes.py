@@ -30,21 +30,21 @@ def to_attr(value: Any, kind: str = "Any") -> AttrValue:
     Raises:
         TypeError: no message has such a value.
     """
-    made = AttrValue()
+    proto = AttrValue()
     if kind == "ShapeLike":
-        made.shape.CopyFrom(shape_proto(value))
+        proto.shape.CopyFrom(shape_proto(value))
     elif kind in _LISTS or isinstance(value, (tuple, list)):
-        made.list.SetInParent()
+        proto.list.SetInParent()
         for entry in value or ():
-            _append(made.list, _LISTS.get(kind) or _kind_of(entry), entry)
+            _append(proto.list, _LISTS.get(kind) or _kind_of(entry), entry)
     elif kind == "float" and value is not None:
-        made.f = value
+        proto.f = value
     elif isinstance(value, np.ndarray):
-        made.tensor.CopyFrom(make_tensor_proto(value))
+        proto.tensor.CopyFrom(make_tensor_proto(value))
     else:
         field = _kind_of(value)
-        setattr(made, field, value.code if field == "type" else value)
-    return made
+        setattr(proto, field, value.code if field == "type" else value)
+    return proto
 
 
 def _kind_of(value: Any) -> str:
@@ -63,11 +63,11 @@ def _kind_of(value: Any) -> str:
     raise TypeError(f"an attribute holds a {type(value).__name__}, which no GraphDef has")
 
 
-def _append(made: Any, field: str, value: Any) -> None:
+def _append(proto: Any, field: str, value: Any) -> None:
     if field == "shape":
-        made.shape.append(shape_proto(value))
+        proto.shape.append(shape_proto(value))
     else:
-        getattr(made, field).append(value.code if field == "type" else value)
+        getattr(proto, field).append(value.code if field == "type" else value)
 
 
 def from_attr(message: AttrValue) -> Any:
@@ -105,21 +105,21 @@ def _plain(field: str, value: Any) -> Any:
 
 def dtype_of(code: int) -> DType:
     """The element type of a number of `DataType`. Raises ValueError for one that actorflow does not have."""
-    found = BY_CODE.get(code % 100)
-    if found is None:
+    dtype = BY_CODE.get(code % 100)
+    if dtype is None:
         raise ValueError(f"actorflow has no element type of the number {code}")
-    return found.ref if code > 100 else found
+    return dtype.ref if code > 100 else dtype
 
 
 def shape_proto(shape: Shape) -> TensorShapeProto:
     """A shape as a message."""
-    made = TensorShapeProto()
+    proto = TensorShapeProto()
     if shape is None:
-        made.unknown_rank = True
+        proto.unknown_rank = True
     for size in shape or ():
-        made.dim.add(size=-1 if size is None else size)
-    made.SetInParent()
-    return made
+        proto.dim.add(size=-1 if size is None else size)
+    proto.SetInParent()
+    return proto
 
 
 def shape_of(message: TensorShapeProto) -> Shape:

@@ -49,9 +49,9 @@ _PRODUCER = 134  # that of TensorFlow 1.15's graphs; ops changed their meaning f
 
 def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> GraphDef:
     """The nodes of a graph (those after its first `since`) as a message; see `Graph.as_graph_def`."""
-    made = GraphDef()
-    made.versions.producer = _PRODUCER
-    made.versions.SetInParent()
+    graph_def = GraphDef()
+    graph_def.versions.producer = _PRODUCER
+    graph_def.versions.SetInParent()
     nodes, old = with_constants_in_frames(without_functions(graph.nodes)), set(list(graph.nodes)[:since])
     changing = changing_variables(nodes)
     for node in with_reads_first(nodes).values():
@@ -60,8 +60,8 @@ def graph_def_of(graph: Graph, since: int = 0, add_shapes: bool = False) -> Grap
                 node, attrs={**node.attrs, "shape": None}
             )  # TensorFlow's assignments have the shape that it says
         if node.name not in old:
-            made.node.extend(records(nodes, node, add_shapes))
-    return without_saving(made)
+            graph_def.node.extend(records(nodes, node, add_shapes))
+    return without_saving(graph_def)
 
 
 def node_def_of(nodes: Mapping[str, Node], node: Node, add_shapes: bool = False) -> NodeDef:
@@ -81,44 +81,44 @@ def records(nodes: Mapping[str, Node], node: Node, add_shapes: bool = False) -> 
         _set_relations(several[-1], node, add_shapes)
         return several
     before = _cast(node, inputs, types)
-    made = NodeDef(name=node.name, op=WRITTEN.get(node.op, node.op), device=node.device)
+    record = NodeDef(name=node.name, op=WRITTEN.get(node.op, node.op), device=node.device)
     if node.op in WRITTEN and node.op.startswith("SparseApply"):
         before, inputs = summed_rows(node, inputs, types)
-    made.input.extend([inputs[i] for i in INPUT_ORDER.get(node.op, range(len(inputs)))])
+    record.input.extend([inputs[i] for i in INPUT_ORDER.get(node.op, range(len(inputs)))])
     if (place := SHAPE_INPUTS.get(node.op)) is not None:
         before.append(constant_node(f"{node.name}/element_shape", _element_shape(node), node))
-        made.input.insert(place, before[-1].name)
+        record.input.insert(place, before[-1].name)
         if node.op == "EmptyTensorList":
             before.append(constant_node(f"{node.name}/max_num_elements", -1, node))
-            made.input.append(before[-1].name)
-    made.input.extend([f"^{name}" for name in node.controls])
+            record.input.append(before[-1].name)
+    record.input.extend([f"^{name}" for name in node.controls])
     try:
-        _set_attrs(made, node, definition)
+        _set_attrs(record, node, definition)
     except TypeError as error:
         raise TypeError(f"Node {node.name} ({node.op}), made at {node.where}, can't be a NodeDef: {error}") from None
-    _set_types(made, nodes, node, definition, types)
+    _set_types(record, nodes, node, definition, types)
     if node.op == "VariableV2":
-        made.attr["shared_name"].s = node.attrs["shared_name"] or node.name
-    _set_relations(made, node, add_shapes)
-    return [*before, made]
+        record.attr["shared_name"].s = node.attrs["shared_name"] or node.name
+    _set_relations(record, node, add_shapes)
+    return [*before, record]
 
 
 def _cast(node: Node, inputs: list[str], types: list[DType]) -> list[NodeDef]:
     """Casts of integer inputs to the types that TensorFlow wants, whose names and types take the place of the inputs'."""
     several = ONE_TYPE.get(node.op, ())
-    wanted = dict.fromkeys(several, int64 if any(types[i] is int64 for i in several) else int32)
+    casts = dict.fromkeys(several, int64 if any(types[i] is int64 for i in several) else int32)
     for places, dtype in ((NARROW, int32), (WIDE, int64)):
         if (place := places.get(node.op)) is not None:
-            wanted[place] = dtype
-    made = []
-    for index, dtype in wanted.items():
+            casts[place] = dtype
+    messages = []
+    for index, dtype in casts.items():
         if types[index] is not dtype:
             name = f"{node.name}/cast_{index}"
-            made.append(NodeDef(name=name, op="Cast", input=[inputs[index]], device=node.device))
+            messages.append(NodeDef(name=name, op="Cast", input=[inputs[index]], device=node.device))
             for key, value in (("SrcT", types[index]), ("DstT", dtype)):
-                made[-1].attr[key].CopyFrom(to_attr(value))
+                messages[-1].attr[key].CopyFrom(to_attr(value))
             inputs[index], types[index] = name, dtype
-    return made
+    return messages
 
 
 def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: bool) -> list[NodeDef]:
@@ -130,15 +130,15 @@ def _with_read(nodes: Mapping[str, Node], node: Node, update: str, add_shapes: b
     return [*records(nodes, bare, add_shapes), *records(nodes, read, add_shapes)]
 
 
-def _set_relations(made: NodeDef, node: Node, add_shapes: bool) -> None:
+def _set_relations(record: NodeDef, node: Node, add_shapes: bool) -> None:
     """The attributes in which a node names others and describes its outputs."""
     if node.colocate:
-        made.attr["_class"].list.s.extend([f"loc:@{name}".encode() for name in node.colocate])
+        record.attr["_class"].list.s.extend([f"loc:@{name}".encode() for name in node.colocate])
     if node.origin is not None:
-        made.attr["_gradient_of"].s = node.origin
+        record.attr["_gradient_of"].s = node.origin
     alike = node.op not in MORE_OUTPUTS and not any(dtype.is_ref for dtype in node.dtypes)
     if add_shapes and node.dtypes and alike:
-        made.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
+        record.attr["_output_shapes"].list.shape.extend([shape_proto(shape) for shape in node.shapes])
 
 
 def _input(tensor_id: TensorId) -> str:
@@ -150,7 +150,7 @@ def _element_shape(node: Node) -> Any:
     return np.array(-1 if shape is None else [-1 if size is None else size for size in shape], np.int32)
 
 
-def _set_attrs(made: NodeDef, node: Node, definition: opdef.OpDef) -> None:
+def _set_attrs(record: NodeDef, node: Node, definition: opdef.OpDef) -> None:
     declared = {attr.name: attr for attr in definition.attrs}
     hidden, renamed = HIDDEN_ATTRS.get(node.op, ()), RENAMED_ATTRS.get(node.op, {})
     for name, value in node.attrs.items():
@@ -163,12 +163,12 @@ def _set_attrs(made: NodeDef, node: Node, definition: opdef.OpDef) -> None:
         elif attr is not None and name in OWN_ATTRS.get(node.op, ()):
             if value == attr.default:
                 continue  # TensorFlow's op does what the default says
-            made.op = OWN_PREFIX + node.op  # TensorFlow would leave the attribute out of account
-        made.attr[renamed.get(name, name)].CopyFrom(to_attr(value, kind))
+            record.op = OWN_PREFIX + node.op  # TensorFlow would leave the attribute out of account
+        record.attr[renamed.get(name, name)].CopyFrom(to_attr(value, kind))
 
 
 def _set_types(
-    made: NodeDef, nodes: Mapping[str, Node], node: Node, definition: opdef.OpDef, inputs: Sequence[DType]
+    record: NodeDef, nodes: Mapping[str, Node], node: Node, definition: opdef.OpDef, inputs: Sequence[DType]
 ) -> None:
     """The attributes that say the types of inputs."""
     for name in TYPE_NAMES.get(node.op, ()):
@@ -182,16 +182,16 @@ def _set_types(
         elif name == "num_sparse":
             value = len(node.attrs["sparse_keys"])
         elif name == "shape_type":
-            made.attr[name].type = 3
+            record.attr[name].type = 3
         elif name == "element_dtype" and node.op in ELEMENT_TYPES:
-            made.attr[name].type = _element_type(nodes, node).code
+            record.attr[name].type = _element_type(nodes, node).code
             continue
         elif name == "T" and node.op in _LISTS_OF_TYPES and not isinstance(value, tuple):
             value = tuple(t.base_dtype for t in inputs[_LISTS_OF_TYPES[node.op] :])
         if value is not None:
-            made.attr[name].CopyFrom(to_attr(value))
+            record.attr[name].CopyFrom(to_attr(value))
     if node.op == "ConcatOffset" and inputs[-1] is int64:
-        made.attr["shape_type"].CopyFrom(to_attr(int64))
+        record.attr["shape_type"].CopyFrom(to_attr(int64))
 
 
 _LISTS_OF_TYPES = {"IdentityN": 0, "Assert": 1, "StringFormat": 0}
@@ -245,8 +245,8 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
 def names_of(messages: Sequence[NodeDef]) -> dict[str, NodeDef]:
     """Nodes by name. Raises ValueError where two have one name."""
-    found: dict[str, NodeDef] = {}
+    by_name: dict[str, NodeDef] = {}
     for message in messages:
-        if found.setdefault(message.name, message) is not message:
+        if by_name.setdefault(message.name, message) is not message:
             raise ValueError(f"Two nodes of the GraphDef have the name {message.name!r}.")
-    return found
+    return by_name

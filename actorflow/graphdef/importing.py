@@ -82,7 +82,7 @@ def import_graph_def(
         raise ValueError("op_dict and producer_op_list have no meaning here; leave them out.")
     importer = Importer(get_default_graph(), _as_graph_def(graph_def), name, dict(input_map or {}))
     importer.add_all()
-    return None if return_elements is None else [importer.element(wanted) for wanted in return_elements]
+    return None if return_elements is None else [importer.element(element) for element in return_elements]
 
 
 def _as_graph_def(value: Any) -> GraphDef:
@@ -152,13 +152,13 @@ class Importer:
     def _close(self, message: NodeDef) -> None:
         self.graph.close_loop(self.made[message.name], self._tensor(message, data_inputs(message)[1]))
 
-    def element(self, wanted: str) -> Tensor | Operation:
+    def element(self, name: str) -> Tensor | Operation:
         """An operation or tensor by the name that it has in the GraphDef."""
-        node, colon, port = wanted.rpartition(":")
-        found = self.made.get(node if colon else wanted)
-        if found is None or colon and (not port.isdigit() or int(port) >= len(found.outputs)):
-            raise ValueError(f"return_elements names {wanted!r}, which is not in the GraphDef.")
-        return found.outputs[int(port)] if colon else found
+        node, colon, port = name.rpartition(":")
+        operation = self.made.get(node if colon else name)
+        if operation is None or colon and (not port.isdigit() or int(port) >= len(operation.outputs)):
+            raise ValueError(f"return_elements names {name!r}, which is not in the GraphDef.")
+        return operation.outputs[int(port)] if colon else operation
 
     def _ordered(self) -> list[NodeDef]:
         """The messages so that each comes after its inputs, but for the ends of loops."""
@@ -197,9 +197,9 @@ class Importer:
         controls = [self._control(message, text[1:]) for text in message.input if text.startswith("^")]
         if message.op in PARSING:
             message, tensors = with_keys(self.graph, message, tensors)
-        if message.op in FORMS and (made := self._in_another_form(message, tensors, controls)) is not None:
-            self.made[message.name] = made
-            self._refine(message, made)
+        if message.op in FORMS and (operation := self._in_another_form(message, tensors, controls)) is not None:
+            self.made[message.name] = operation
+            self._refine(message, operation)
             return
         op_type = self._op_type(message, tensors)
         if (order := INPUT_ORDER.get(op_type)) is not None and len(order) == len(tensors):
@@ -211,11 +211,11 @@ class Importer:
         with self.graph.control_dependencies(controls), self.graph.device(message.device):
             tensors = self._values(definition, tensors)
             try:
-                made = self.graph.create_op(op_type, tensors, attrs, f"{self.prefix}{message.name}/")
+                operation = self.graph.create_op(op_type, tensors, attrs, f"{self.prefix}{message.name}/")
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Node {message.name!r} of the GraphDef: {error}") from None
-        self.made[message.name] = made
-        self._refine(message, made)
+        self.made[message.name] = operation
+        self._refine(message, operation)
 
     def _in_another_form(
         self, message: NodeDef, tensors: Sequence[Tensor], controls: Sequence[Any]
@@ -224,10 +224,10 @@ class Importer:
         name = f"{self.prefix}{message.name}"
         with self.graph.as_default(), self.graph.control_dependencies(controls), self.graph.device(message.device):
             with self.graph.name_scope(f"{name}/parts/"):
-                made = FORMS[message.op](Attributes(message), tensors)
-            if made is None:
+                form = FORMS[message.op](Attributes(message), tensors)
+            if form is None:
                 return None
-            results = made if isinstance(made, list) else [made]
+            results = form if isinstance(form, list) else [form]
             op_type = "NoOp" if not results else "Identity" if len(results) == 1 else "IdentityN"
             return self.graph.create_op(op_type, results, {}, f"{name}/")
 
@@ -236,10 +236,10 @@ class Importer:
         if key in self.given:
             self.used.add(key)
             value = self.given[key]
-            found = self.graph.as_graph_element(value) if not isinstance(value, Tensor) else value
-            if not isinstance(found, Tensor):
+            tensor = self.graph.as_graph_element(value) if not isinstance(value, Tensor) else value
+            if not isinstance(tensor, Tensor):
                 raise TypeError(f"input_map maps {text!r} to {value!r:.60}, which is no tensor.")
-            return found
+            return tensor
         name, port = split(text)
         source = self.made[name]
         if port < len(source.outputs):
@@ -297,16 +297,16 @@ class Importer:
                 self._check_dropped(message, definition, name, value, kept)
                 continue
             try:
-                found = from_attr(value)
+                converted = from_attr(value)
             except ValueError as error:
                 raise ValueError(
                     f"Node {message.name!r} ({message.op}): its attribute {theirs!r}: {str(error).rstrip('.')}."
                 ) from None
-            if hasattr(found, "flags"):
-                found.flags.writeable = False
+            if hasattr(converted, "flags"):
+                converted.flags.writeable = False
             if declared[name].kind == "bytes":
-                found = str(found).encode("utf-8", "surrogateescape")
-            kept[name] = found
+                converted = str(converted).encode("utf-8", "surrogateescape")
+            kept[name] = converted
         for attr in definition.attrs:
             if attr.name not in kept:
                 if attr.default is opdef.REQUIRED and attr.kind != "DTypeLike | None":
@@ -329,10 +329,10 @@ class Importer:
         types = name in TYPE_NAMES.get(definition.type, ()) or which == "type" or which == "list" and value.list.type
         if types or name in IGNORED and IGNORED[name] is None or message.op == "VarHandleOp" or which is None:
             return
-        found = from_attr(value)
-        if name not in IGNORED or found != IGNORED[name]:
+        actual = from_attr(value)
+        if name not in IGNORED or actual != IGNORED[name]:
             raise ValueError(
-                f"Node {message.name!r} ({message.op}) has the attribute {name}={found!r:.60}, which the op does not "
+                f"Node {message.name!r} ({message.op}) has the attribute {name}={actual!r:.60}, which the op does not "
                 "take here."
             )
 
@@ -364,9 +364,9 @@ class Importer:
             out.append(self.graph.create_op("ReadVariableOp", (tensor,), name=f"{tensor.op.name}/read").outputs[0])
         return out
 
-    def _refine(self, message: NodeDef, made: Operation) -> None:
+    def _refine(self, message: NodeDef, operation: Operation) -> None:
         if "_output_shapes" in message.attr:
-            for tensor, shape in zip(made.outputs, from_attr(message.attr["_output_shapes"])):
+            for tensor, shape in zip(operation.outputs, from_attr(message.attr["_output_shapes"])):
                 if compatible(tensor.static_shape, as_shape(shape)):
                     tensor.set_shape(shape)
 
@@ -375,9 +375,11 @@ class Importer:
             return
         names = from_attr(message.attr["_class"]) if "_class" in message.attr else ()
         beside = [self.made.get(text.removeprefix("loc:@")) for text in names]
-        found = tuple(other.name for other in beside if other is not None and other.name != self.prefix + message.name)
+        colocated = tuple(
+            other.name for other in beside if other is not None and other.name != self.prefix + message.name
+        )
         origin = from_attr(message.attr["_gradient_of"]) if "_gradient_of" in message.attr else None
-        if found or origin in self.made:
+        if colocated or origin in self.made:
             self.graph.set_relations(
-                self.made[message.name], found, self.made[origin].name if origin in self.made else None
+                self.made[message.name], colocated, self.made[origin].name if origin in self.made else None
             )

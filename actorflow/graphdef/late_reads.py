@@ -105,10 +105,10 @@ class _LateReads:
         return news
 
     def _made_before(self, texts: Sequence[str]) -> int:
-        made = 0
+        bits = 0
         for text in texts:
-            made |= self.after.get(split(text)[0], 0)
-        return made
+            bits |= self.after.get(split(text)[0], 0)
+        return bits
 
     def _add(self, message: NodeDef) -> None:
         texts = self.inputs[message.name]

@@ -82,31 +82,31 @@ def export_meta_graph(
     if export_scope is not None:
         raise ValueError("export_scope is not supported; take a part of a GraphDef with graph_util.extract_sub_graph.")
     graph = graph or get_default_graph()
-    made = MetaGraphDef()
+    meta_graph = MetaGraphDef()
     if meta_info_def is not None:
-        made.meta_info_def.CopyFrom(meta_info_def)
-    made.meta_info_def.tensorflow_version = made.meta_info_def.tensorflow_version or "1.15.0"
-    made.graph_def.CopyFrom(graph_def or graph.as_graph_def(add_shapes=True))
+        meta_graph.meta_info_def.CopyFrom(meta_info_def)
+    meta_graph.meta_info_def.tensorflow_version = meta_graph.meta_info_def.tensorflow_version or "1.15.0"
+    meta_graph.graph_def.CopyFrom(graph_def or graph.as_graph_def(add_shapes=True))
     if clear_devices:
-        for node in made.graph_def.node:
+        for node in meta_graph.graph_def.node:
             node.ClearField("device")
     # Savers have no nodes that TensorFlow knows; the message has one of its own.
     keys = [key for key in graph.get_all_collection_keys() if not key.startswith("_") and key != GraphKeys.SAVERS]
     for key in keys if collection_list is None else collection_list:
-        _add_collection(made, key, graph.get_collection(key))
+        _add_collection(meta_graph, key, graph.get_collection(key))
     variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
     if saver_def is not None:
-        made.saver_def.CopyFrom(saver_def)
-    if variables and not made.saver_def.restore_op_name:
+        meta_graph.saver_def.CopyFrom(saver_def)
+    if variables and not meta_graph.saver_def.restore_op_name:
         saved = named_variables(variables)
         several = [(s.key, s.variable.op.name, s.part, s.variable.dtype) for s in saved]
-        add_saving(made.graph_def, several, made.saver_def)
+        add_saving(meta_graph.graph_def, several, meta_graph.saver_def)
         if saver_def is None:
-            made.saver_def.max_to_keep, made.saver_def.keep_checkpoint_every_n_hours = 5, 10000.0
+            meta_graph.saver_def.max_to_keep, meta_graph.saver_def.keep_checkpoint_every_n_hours = 5, 10000.0
     if filename is not None:
         with open(filename, "wb") as file:
-            file.write(str(made).encode() if as_text else made.SerializeToString())
-    return made
+            file.write(str(meta_graph).encode() if as_text else meta_graph.SerializeToString())
+    return meta_graph
 
 
 @public("af.train")
@@ -229,14 +229,14 @@ def read_meta_graph(meta_graph_or_file: Any) -> MetaGraphDef:
         return MetaGraphDef.FromString(data)
     except BrokenMessageError as error:
         try:
-            found = MetaGraphDef()
-            read_text(data, found)
-            return found
+            meta_graph = MetaGraphDef()
+            read_text(data, meta_graph)
+            return meta_graph
         except (BrokenMessageError, UnicodeDecodeError):
             raise BrokenMessageError(f"{os.fspath(meta_graph_or_file)} is no MetaGraphDef: {error}") from None
 
 
-def _add_collection(made: MetaGraphDef, key: str, values: Sequence[Any]) -> None:
+def _add_collection(meta_graph: MetaGraphDef, key: str, values: Sequence[Any]) -> None:
     entry = CollectionDef()
     try:
         for value in values:
@@ -247,7 +247,7 @@ def _add_collection(made: MetaGraphDef, key: str, values: Sequence[Any]) -> None
         )
         return
     if values and entry.WhichOneof("kind") is not None:
-        made.collection_def[key].CopyFrom(entry)
+        meta_graph.collection_def[key].CopyFrom(entry)
 
 
 def _add_value(entry: CollectionDef, value: Any) -> None:
@@ -276,12 +276,12 @@ def _restore_collection(
         return
     for value in getattr(collection, kind).value:
         try:
-            found = _element(graph, key, kind, value, prefix, variables)
+            element = _element(graph, key, kind, value, prefix, variables)
         except UnknownNameError:
             if whole:
                 raise
             continue  # its node was left out
-        graph.add_to_collection(key, found)
+        graph.add_to_collection(key, element)
 
 
 def _element(graph: Graph, key: str, kind: str, value: Any, prefix: str, variables: dict[str, Variable]) -> Any:

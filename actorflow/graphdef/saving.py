@@ -24,13 +24,13 @@ def without_saving(graph_def: GraphDef) -> GraphDef:
             gone.add(node.name)
     used = {source(text) for node in graph_def.node if node.name not in gone for text in node.input}
     needed = {source(text) for node in graph_def.node if node.name in gone for text in node.input}
-    made = GraphDef()
-    made.versions.CopyFrom(graph_def.versions)
+    kept = GraphDef()
+    kept.versions.CopyFrom(graph_def.versions)
     for node in graph_def.node:
         idle = node.op in ("Placeholder", "Const") and node.name in needed and node.name not in used
         if node.name not in gone and not idle:
-            made.node.append(node)
-    return made
+            kept.node.append(node)
+    return kept
 
 
 def source(text: str) -> str:
@@ -53,10 +53,10 @@ def add_saving(graph_def: GraphDef, variables: Sequence[tuple[str, str, str, DTy
     slices = _strings([part for _, _, part, _ in variables])
 
     def add(name: str, op: str, inputs: Sequence[str] = (), **attrs: Any) -> str:
-        made = graph_def.node.add(name=f"{scope}/{name}", op=op, input=inputs)
+        record = graph_def.node.add(name=f"{scope}/{name}", op=op, input=inputs)
         for key, value in attrs.items():
-            made.attr[key].CopyFrom(to_attr(value))
-        return str(made.name)
+            record.attr[key].CopyFrom(to_attr(value))
+        return str(record.name)
 
     path = add("Const", "Const", dtype=string, value=_strings(["model"]).reshape(()))
     nodes = [node for _, node, _, _ in variables]
@@ -84,9 +84,9 @@ def _used(taken: set[str], scope: str) -> bool:
 
 
 def _strings(values: Sequence[str]) -> Any:
-    made = np.empty(len(values), object)
-    made[:] = [value.encode() for value in values]
-    return made
+    column = np.empty(len(values), object)
+    column[:] = [value.encode() for value in values]
+    return column
 
 
 def without_scope(graph_def: GraphDef, saver_def: SaverDef) -> GraphDef:
@@ -98,9 +98,9 @@ def without_scope(graph_def: GraphDef, saver_def: SaverDef) -> GraphDef:
     others: list[NodeDef] = [node for node in graph_def.node if node.name not in inner]
     if any(source(text) in inner for node in others for text in node.input):
         return graph_def
-    made = GraphDef()
-    made.versions.CopyFrom(graph_def.versions)
-    made.library.CopyFrom(graph_def.library)
+    kept = GraphDef()
+    kept.versions.CopyFrom(graph_def.versions)
+    kept.library.CopyFrom(graph_def.library)
     for node in others:
-        made.node.append(node)
-    return made
+        kept.node.append(node)
+    return kept

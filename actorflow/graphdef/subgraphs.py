@@ -81,11 +81,11 @@ def convert_variables_to_constants(
         FailedPreconditionError: a variable has no value.
     """
     part = extract_sub_graph(input_graph_def, output_node_names)
-    wanted = [node.name for node in part.node if node.op in VARIABLES]
+    names = [node.name for node in part.node if node.op in VARIABLES]
     if variable_names_whitelist is not None:
-        wanted = [name for name in wanted if name in variable_names_whitelist]
-    wanted = [name for name in wanted if name not in (variable_names_blacklist or ())]
-    values = dict(zip(wanted, sess.run([f"{name}:0" for name in wanted]) if wanted else [], strict=True))
+        names = [name for name in names if name in variable_names_whitelist]
+    names = [name for name in names if name not in (variable_names_blacklist or ())]
+    values = dict(zip(names, sess.run([f"{name}:0" for name in names]) if names else [], strict=True))
     return with_constants(part, values)
 
 
@@ -100,16 +100,16 @@ def with_constants(graph_def: GraphDef, values: Mapping[str, Any]) -> GraphDef:
         InvalidArgumentError: something else than a read takes one of these variables; the nodes are named.
     """
     types = _references(graph_def.node, values)
-    made: list[NodeDef] = []
+    nodes: list[NodeDef] = []
     others = []
     for node in graph_def.node:
         taken = next((source(t) for t in node.input if source(t) in types and not t.startswith("^")), None)
         if node.name in values:
-            made.append(_constant(node, values[node.name]))
+            nodes.append(_constant(node, values[node.name]))
         elif taken is None:
-            made.append(node)
+            nodes.append(node)
         elif (change := _of_value(node, types[taken])) is not None:
-            made.append(change)
+            nodes.append(change)
         else:
             others.append(f"{node.name} ({node.op})")
     if others:
@@ -118,51 +118,53 @@ def with_constants(graph_def: GraphDef, values: Mapping[str, Any]) -> GraphDef:
             hint="Build the graph for inference: training=False. If a tensor chooses between training and inference, give it its "
             "value for good: af.export.freeze(..., given={training: False}).",
         )
-    return _with_nodes(graph_def, made)
+    return _with_nodes(graph_def, nodes)
 
 
 def _references(nodes: Iterable[NodeDef], values: Iterable[str]) -> dict[str, tuple[int, bool]]:
     """The variables, and the nodes that pass a reference to one on: the number of the type, and whether it is a resource."""
-    wanted = set(values)
-    found = {n.name: (n.attr["dtype"].type, n.op == "VarHandleOp") for n in nodes if n.name in wanted}
+    names = set(values)
+    references = {n.name: (n.attr["dtype"].type, n.op == "VarHandleOp") for n in nodes if n.name in names}
     passing = [node for node in nodes if node.op in PASS_ON and node.attr["T"].type == _RESOURCE]
     count = -1
-    while count != len(found):
-        count = len(found)
+    while count != len(references):
+        count = len(references)
         for node in passing:
-            if node.input and source(node.input[0]) in found:
-                found[node.name] = found[source(node.input[0])]
-    return found
+            if node.input and source(node.input[0]) in references:
+                references[node.name] = references[source(node.input[0])]
+    return references
 
 
 _RESOURCE = 20
 
 
 def _constant(node: NodeDef, value: Any) -> NodeDef:
-    made = NodeDef(name=node.name, op="Const", device=node.device)
-    made.attr["dtype"].type = node.attr["dtype"].type
-    made.attr["value"].CopyFrom(to_attr(np.asarray(value)))
-    return made
+    const = NodeDef(name=node.name, op="Const", device=node.device)
+    const.attr["dtype"].type = node.attr["dtype"].type
+    const.attr["value"].CopyFrom(to_attr(np.asarray(value)))
+    return const
 
 
 def _of_value(node: NodeDef, variable: tuple[int, bool]) -> NodeDef | None:
     """A node that took a variable, as one that takes its value; None where it needs the variable."""
     dtype, is_resource = variable
-    made = NodeDef()
-    made.CopyFrom(node)
+    identity = NodeDef()
+    identity.CopyFrom(node)
     if node.op in PASS_ON:
-        made.attr["T"].type = dtype
-        return made
+        identity.attr["T"].type = dtype
+        return identity
     op, types = _BY_VALUE.get(node.op, ("", {}))
     if not op:
-        return None if is_resource or _writes(node.op) else made
-    made.op = op
-    made.ClearField("input")
-    made.input.extend([text for text in node.input if not text.startswith("^")])  # a constant has its value at any time
-    made.ClearField("attr")
+        return None if is_resource or _writes(node.op) else identity
+    identity.op = op
+    identity.ClearField("input")
+    identity.input.extend(
+        [text for text in node.input if not text.startswith("^")]
+    )  # a constant has its value at any time
+    identity.ClearField("attr")
     for ours, theirs in types.items():
-        made.attr[ours].CopyFrom(node.attr[theirs])
-    return made
+        identity.attr[ours].CopyFrom(node.attr[theirs])
+    return identity
 
 
 def _writes(op: str) -> bool:
@@ -220,11 +222,11 @@ def remove_training_nodes(input_graph: GraphDef, protected_nodes: Sequence[str] 
     last = {name for name in gone if name not in used}  # what nothing takes is a result
 
     def joined(node: NodeDef) -> NodeDef:
-        made = NodeDef()
-        made.CopyFrom(node)
-        made.ClearField("input")
-        made.input.extend([resolved(text) for text in node.input])
-        return made
+        changed = NodeDef()
+        changed.CopyFrom(node)
+        changed.ClearField("input")
+        changed.input.extend([resolved(text) for text in node.input])
+        return changed
 
     return _with_nodes(input_graph, (joined(n) for n in input_graph.node if n.name not in gone or n.name in last))
 
@@ -259,9 +261,9 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
 
 
 def _with_nodes(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
-    made = GraphDef()
+    graph = GraphDef()
     if graph_def.HasField("library"):
-        made.library.CopyFrom(graph_def.library)
-    made.versions.CopyFrom(graph_def.versions)
-    made.node.extend(nodes)
-    return made
+        graph.library.CopyFrom(graph_def.library)
+    graph.versions.CopyFrom(graph_def.versions)
+    graph.node.extend(nodes)
+    return graph

@@ -41,18 +41,18 @@ class BackendRep:
 
     def run(self, inputs: Any, **options: Any) -> tuple[Any, ...]:
         """The outputs for `inputs`, a list in the order of the model's inputs or a dictionary by their names."""
-        given = dict(inputs if isinstance(inputs, Mapping) else zip(self._names, _listed(inputs)))
+        named = dict(inputs if isinstance(inputs, Mapping) else zip(self._names, _listed(inputs)))
         model = self._model
         if model is None:
-            fixed = {name: value for name, value in given.items() if _decides(value)}
-            shapes = {name: np.shape(value) for name, value in given.items() if isinstance(value, np.ndarray)}
+            fixed = {name: value for name, value in named.items() if _decides(value)}
+            shapes = {name: np.shape(value) for name, value in named.items() if isinstance(value, np.ndarray)}
             with Graph().as_default():
                 model = load(self._source, values=fixed, shapes={n: s for n, s in shapes.items() if n not in fixed})
-            given = {name: value for name, value in given.items() if name not in fixed}
-        feeds = {model.inputs[name]: value for name, value in given.items()}
+            named = {name: value for name, value in named.items() if name not in fixed}
+        feeds = {model.inputs[name]: value for name, value in named.items()}
         with Session(graph=model.graph) as session:
-            found = session.run(list(model.outputs.values()), feeds)
-        return tuple(map(told, found))
+            outputs = session.run(list(model.outputs.values()), feeds)
+        return tuple(map(told, outputs))
 
 
 def _decides(value: Any) -> bool:

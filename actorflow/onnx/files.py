@@ -125,10 +125,10 @@ def _message(data: Any, name: str) -> Any:
         raise InvalidArgumentError(f"{name} is no ONNX model: it is {kind}.")
     if damage is None:
         raise InvalidArgumentError(f"{name} is no ONNX model: it has no graph.")
-    made = InvalidArgumentError(f"{name} is no ONNX model, or one that is damaged or cut off: {damage.message}")
+    failure = InvalidArgumentError(f"{name} is no ONNX model, or one that is damaged or cut off: {damage.message}")
     for note in getattr(damage, "__notes__", ()):
-        made.add_note(note)
-    raise made
+        failure.add_note(note)
+    raise failure
 
 
 def _other_message(data: Any) -> str | None:

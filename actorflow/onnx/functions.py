@@ -27,7 +27,7 @@ def called(node: Node) -> list[Any]:
     names = list(function.input)
     if len(node.inputs) > len(names):
         raise InvalidArgumentError(f"{node} has {len(node.inputs)} inputs, but the function takes {len(names)}.")
-    given = [*node.inputs, *[None] * (len(names) - len(node.inputs))]
+    inputs = [*node.inputs, *[None] * (len(names) - len(node.inputs))]
 
     def build(values: list[Any]) -> list[Any]:
         inner = Scope(node.scope.file, attrs=attrs, opsets=opsets)
@@ -37,39 +37,39 @@ def called(node: Node) -> list[Any]:
         inner.build_nodes(function.node)
         return [inner.get(name) for name in function.output]
 
-    tensors = [at for at, value in enumerate(given) if isinstance(value, Tensor)]
-    simple = all(value is None or isinstance(value, (Tensor, np.ndarray)) for value in given)
+    tensors = [at for at, value in enumerate(inputs) if isinstance(value, Tensor)]
+    simple = all(value is None or isinstance(value, (Tensor, np.ndarray)) for value in inputs)
     graph = get_default_graph()
     if not simple or not tensors or graph.eager:
-        return build(given)
-    key = _key(function, attrs, given)
-    known = node.scope.file.calls.get(key) if key is not None else None
-    if known is None:
+        return build(inputs)
+    key = _key(function, attrs, inputs)
+    entry = node.scope.file.calls.get(key) if key is not None else None
+    if entry is None:
         forms: list[Any] = []
 
         def body(*arguments: Any) -> list[Any]:
-            values = list(given)
+            values = list(inputs)
             for at, argument in zip(tensors, arguments):
                 values[at] = argument
-            found = build(values)
-            forms[:] = [None if isinstance(value, Tensor) else value for value in found]
-            return [value for value in found if isinstance(value, Tensor)]
+            returned = build(values)
+            forms[:] = [None if isinstance(value, Tensor) else value for value in returned]
+            return [value for value in returned if isinstance(value, Tensor)]
 
         name = re.sub(r"\W", "_", function.name, flags=re.ASCII).strip("_") or "function"
-        made = Defun(*((given[at].dtype, given[at].static_shape) for at in tensors), func_name=name)(body)
-        known = (made, forms)
+        traced = Defun(*((inputs[at].dtype, inputs[at].static_shape) for at in tensors), func_name=name)(body)
+        entry = (traced, forms)
         if key is not None:
-            node.scope.file.calls[key] = known
-    made, forms = known
-    found = made(*(given[at] for at in tensors))
-    outputs = iter(found if isinstance(found, list) else [found])
+            node.scope.file.calls[key] = entry
+    traced, forms = entry
+    results = traced(*(inputs[at] for at in tensors))
+    outputs = iter(results if isinstance(results, list) else [results])
     return [next(outputs) if form is None else form for form in forms]
 
 
-def _key(function: Any, attrs: Any, given: list[Any]) -> Any:
+def _key(function: Any, attrs: Any, arguments: list[Any]) -> Any:
     """All that decides about the body of a call, or None where that is large."""
     parts: list[Any] = [id(function)]
-    for value in given:
+    for value in arguments:
         if isinstance(value, Tensor):
             parts.append((value.dtype.name, value.static_shape))
         elif value is None:

@@ -167,10 +167,10 @@ class Scope:
                 raise
             except Exception as error:  # a file may give any attribute any type, and any node any inputs
                 raise InvalidArgumentError(f"{node} can't be built: {str(error) or type(error).__name__}") from error
-            wanted = node.outputs
-            if len(results) < sum(map(bool, wanted)):
-                raise InvalidArgumentError(f"{node} has {len(wanted)} outputs, but the op has {len(results)}.")
-            for name, value in zip(wanted, results):
+            names = node.outputs
+            if len(results) < sum(map(bool, names)):
+                raise InvalidArgumentError(f"{node} has {len(names)} outputs, but the op has {len(results)}.")
+            for name, value in zip(names, results):
                 if name:
                     self.values[name] = value
 
@@ -190,7 +190,7 @@ class Scope:
             domain,
             name,
             self.opsets.get(domain, 1),
-            [self.get(given) if given else None for given in proto.input],
+            [self.get(source) if source else None for source in proto.input],
             tuple(proto.output),
             attrs,
             self,
@@ -213,8 +213,8 @@ class Scope:
         graph = get_default_graph()
         if not graph.eager and foldable(node):
             with eager():
-                found = [_array(value) for value in _several(builder(node, *node.inputs))]
-            return found
+                values = [_array(value) for value in _several(builder(node, *node.inputs))]
+            return values
         if graph.eager:
             return _several(builder(node, *node.inputs))
         from actorflow.onnx.builders.nn.layout import channels_first, moved_behind
@@ -225,8 +225,8 @@ class Scope:
             return [_known(value) for value in _several(builder(node, *node.inputs))]
 
 
-def _several(found: Any) -> list[Value]:
-    return list(found) if isinstance(found, (tuple, list)) else [found]
+def _several(outputs: Any) -> list[Value]:
+    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
 
 
 def scope_name(node: Node) -> str:
@@ -243,10 +243,10 @@ def foldable(node: Node) -> bool:
     if sum(taken) <= _SMALL and node.op not in ENLARGING:
         return True
     with Graph().as_default():
-        found = _several(BUILDERS[node.domain, node.op](node, *node.inputs))
-        sizes = [num_elements(shape_of(v)) if isinstance(v, (Tensor, np.ndarray)) else None for v in found]
-    known = [size for size in sizes if size is not None]
-    return len(known) == len(sizes) and node.scope.file.affords(taken, known, node.op in _PRODUCTS)
+        values = _several(BUILDERS[node.domain, node.op](node, *node.inputs))
+        sizes = [num_elements(shape_of(v)) if isinstance(v, (Tensor, np.ndarray)) else None for v in values]
+    static_sizes = [size for size in sizes if size is not None]
+    return len(static_sizes) == len(sizes) and node.scope.file.affords(taken, static_sizes, node.op in _PRODUCTS)
 
 
 def _array(value: Value) -> Value:
@@ -271,8 +271,8 @@ def _known(value: Value) -> Value:
     shape = value.static_shape
     if shape is None or len(shape) > 1 or (num_elements(shape) or 0) > _LONGEST_STATIC:
         return value
-    found = static(value)
-    return value if found is None else np.asarray(found, value.dtype.numpy_dtype).reshape(shape)
+    constant = static(value)
+    return value if constant is None else np.asarray(constant, value.dtype.numpy_dtype).reshape(shape)
 
 
 def dense(sparse: Any, file: File) -> Any:
@@ -281,15 +281,15 @@ def dense(sparse: Any, file: File) -> Any:
     if any(s < 0 for s in shape) or not file.affords([], [math.prod(shape)], False):
         raise InvalidArgumentError(f"dims of the sparse tensor {sparse.values.name!r} are {list(shape)}.")
     indices = array_of(sparse.indices, file.folder)
-    made = np.zeros(shape, values.dtype)
+    array = np.zeros(shape, values.dtype)
     try:
         if indices.ndim == 1:
-            made.reshape(-1)[indices] = values
+            array.reshape(-1)[indices] = values
         else:
-            made[tuple(indices.T)] = values
+            array[tuple(indices.T)] = values
     except (IndexError, ValueError) as error:
         raise InvalidArgumentError(f"indices of the sparse tensor {sparse.values.name!r} don't fit: {error}.") from None
-    return made
+    return array
 
 
 class Probe(Scope):
@@ -332,8 +332,8 @@ def missing_in(nodes: Any, file: File, opsets: Mapping[str, int]) -> Iterator[st
 
     for node in nodes:
         domain = "" if node.domain in _OWN else node.domain
-        known = (domain, node.op_type) in BUILDERS or (not domain and node.op_type in RENAMED)
-        if not known and (node.domain, node.op_type, node.overload) not in file.functions:
+        is_known = (domain, node.op_type) in BUILDERS or (not domain and node.op_type in RENAMED)
+        if not is_known and (node.domain, node.op_type, node.overload) not in file.functions:
             name = node.name or (node.output[0] if node.output else "")
             yield f"{domain or 'ai.onnx'}.{node.op_type} (opset {opsets.get(domain, 1)}), node {name!r}"
         for attribute in node.attribute:

@@ -172,8 +172,8 @@ def _take_values(graph: Any, scope: Scope, values: Mapping[str, Any]) -> None:
 
 
 def _plain(name: str) -> str:
-    made = "".join(c if c.isascii() and (c.isalnum() or c in "_.-/") else "_" for c in name).strip("/")
-    return made if made and (made[0].isalnum() or made[0] == ".") else f"v{made}"
+    cleaned = "".join(c if c.isascii() and (c.isalnum() or c in "_.-/") else "_" for c in name).strip("/")
+    return cleaned if cleaned and (cleaned[0].isalnum() or cleaned[0] == ".") else f"v{cleaned}"
 
 
 def _inputs(graph: Any, scope: Scope, shapes: dict[str, Any]) -> dict[str, Any]:
@@ -183,12 +183,12 @@ def _inputs(graph: Any, scope: Scope, shapes: dict[str, Any]) -> dict[str, Any]:
             continue  # a weight, which files of the first versions list here as well
         kind = _type_of(info)
         if info.name in shapes:
-            given = as_shape(shapes.pop(info.name))
-            if not compatible(kind.shape, given):
+            shape = as_shape(shapes.pop(info.name))
+            if not compatible(kind.shape, shape):
                 raise InvalidArgumentError(
-                    f"The input {info.name!r} has the shape {kind.shape}, but {given} was given."
+                    f"The input {info.name!r} has the shape {kind.shape}, but {shape} was given."
                 )
-            kind = ValueType(kind.kind, kind.dtype, given, kind.inside)
+            kind = ValueType(kind.kind, kind.dtype, shape, kind.inside)
         if kind.dtype is None:
             raise InvalidArgumentError(f"elem_type of the input {info.name!r} is missing.")
         ports[info.name], scope.values[info.name] = port_of(kind, _plain(info.name))

@@ -32,10 +32,10 @@ class SequencePort:
         return [np.asarray(read_tensor(item)[1]) for item in values[0]]
 
     def __to_components__(self, value: Any) -> list[Any]:
-        made = np.empty(len(value), object)
+        column = np.empty(len(value), object)
         kind = self.dtype.numpy_dtype
-        made[:] = [write_tensor(_array(item, kind), self.dtype) for item in value]
-        return [made]
+        column[:] = [write_tensor(_array(item, kind), self.dtype) for item in value]
+        return [column]
 
     def __repr__(self) -> str:
         return f"<sequence of {self.dtype} tensors>"
@@ -59,8 +59,8 @@ class OptionalPort:
         return self.content.__from_components__(values[1]) if isinstance(self.content, SequencePort) else values[1]
 
     def __to_components__(self, value: Any) -> list[Any]:
-        given = self._empty if value is None else value
-        inner = self.content.__to_components__(given) if isinstance(self.content, SequencePort) else [given]
+        content = self._empty if value is None else value
+        inner = self.content.__to_components__(content) if isinstance(self.content, SequencePort) else [content]
         return [value is not None, *inner]
 
     def __repr__(self) -> str:
@@ -83,9 +83,9 @@ class MapPort:
         return [dict(zip(keys, row)) for row in values[1]] if self.rows else dict(zip(keys, values[1]))
 
     def __to_components__(self, value: Any) -> list[Any]:
-        given = dict(value)
+        mapping = dict(value)
         return [_array(list(part), tensor.dtype.numpy_dtype) for part, tensor in
-                ((given.keys(), self.keys), (given.values(), self.values))]  # fmt: skip
+                ((mapping.keys(), self.keys), (mapping.values(), self.values))]  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<map of {self.keys.dtype} to {self.values.dtype}>"
@@ -104,8 +104,8 @@ def port_of(kind: ValueType, name: str) -> tuple[Any, Value]:
     """The key by which an input of this type is fed, and its value in the graph."""
     dtype: Any = kind.dtype
     if kind.kind == "tensor":
-        made = af.placeholder(dtype, kind.shape, name=name)
-        return made, made
+        placeholder = af.placeholder(dtype, kind.shape, name=name)
+        return placeholder, placeholder
     if kind.kind == "map":
         keys = af.placeholder(kind.key or af.string, [None], name=f"{name}_keys")
         values = af.placeholder(dtype, [None], name=name)
@@ -149,8 +149,8 @@ def fetch_of(value: Value, kind: ValueType) -> Any:
         listed = isinstance(value.value, Listed) or kind.inside == "sequence"
         content = _fetched(Listed(kind.dtype, kind.shape, flow=inner[0])) if listed else inner[0]
         return OptionalPort(present, content, None)
-    made = af.convert_to_tensor(value)
-    return made
+    tensor = af.convert_to_tensor(value)
+    return tensor
 
 
 def _fetched(value: Listed) -> SequencePort:

@@ -99,8 +99,8 @@ def array_of(tensor: Any, folder: DataFolders | None = None) -> Any:
     return np.frombuffer(raw, dtype.numpy_dtype.newbyteorder("<")).astype(dtype.numpy_dtype, copy=False).reshape(shape)
 
 
-def _misfit(name: str, field: str, found: int, wanted: int, what: str) -> InvalidArgumentError:
-    return InvalidArgumentError(f"{field} of the tensor {name!r} has {found} {what}, but its dims need {wanted}.")
+def _misfit(name: str, field: str, count: int, expected: int, what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"{field} of the tensor {name!r} has {count} {what}, but its dims need {expected}.")
 
 
 def _of_numbers(tensor: Any, name: str, dtype: Any, count: int) -> Any:
@@ -116,11 +116,11 @@ def _of_numbers(tensor: Any, name: str, dtype: Any, count: int) -> Any:
         field, source = "uint64_data", np.array(tensor.uint64_data, np.uint64)
     else:
         field, source = "int32_data", np.array(tensor.int32_data, np.int64)
-    wanted = count * (2 if dtype.is_complex else 1)
+    needed = count * (2 if dtype.is_complex else 1)
     if dtype in BITS:
-        wanted = -(-count * BITS[dtype] // 8)
-    if len(source) != wanted:
-        raise _misfit(name, field, len(source), wanted, "numbers")
+        needed = -(-count * BITS[dtype] // 8)
+    if len(source) != needed:
+        raise _misfit(name, field, len(source), needed, "numbers")
     if dtype in BITS:
         return _unpacked(source.astype(np.uint8), dtype, count)
     if dtype.is_complex:
@@ -192,14 +192,14 @@ def tensor_proto(value: Any, name: str = "") -> Any:
 
     array = np.asarray(value)
     dtype = as_dtype(array.dtype)
-    made = TensorProto(data_type=code_of(dtype), dims=array.shape)
+    proto = TensorProto(data_type=code_of(dtype), dims=array.shape)
     if name:
-        made.name = name
+        proto.name = name
     if dtype is string:
-        made.string_data.extend(w.encode() if isinstance(w, str) else bytes(w) for w in array.reshape(-1).tolist())
+        proto.string_data.extend(w.encode() if isinstance(w, str) else bytes(w) for w in array.reshape(-1).tolist())
     elif dtype in BITS:
-        made.raw_data = _packed(array, dtype)
+        proto.raw_data = _packed(array, dtype)
     else:
         flat = np.ascontiguousarray(array)
-        made.raw_data = (flat.astype(flat.dtype.newbyteorder("<")) if flat.dtype.kind in "iufc" else flat).tobytes()
-    return made
+        proto.raw_data = (flat.astype(flat.dtype.newbyteorder("<")) if flat.dtype.kind in "iufc" else flat).tobytes()
+    return proto

@@ -25,18 +25,18 @@ BITS = {dt.uint4: 4, dt.int4: 4, dt.float4_e2m1fn: 4, dt.uint2: 2, dt.int2: 2}
 
 def dtype_of(code: int, field: str = "data_type") -> DType:
     """The type of ONNX's number `code`. Raises InvalidArgumentError, which names the field, where there is none."""
-    found = _CODES.get(code)
-    if found is None:
+    dtype = _CODES.get(code)
+    if dtype is None:
         raise InvalidArgumentError(f"{field} is {code}, which is the number of no element type of ONNX.")
-    return found
+    return dtype
 
 
 def code_of(dtype: DType) -> int:
     """ONNX's number of a type. Raises UnimplementedError for one that ONNX does not have."""
-    found = _OF_TYPE.get(dtype.base_dtype)
-    if found is None:
+    code = _OF_TYPE.get(dtype.base_dtype)
+    if code is None:
         raise UnimplementedError(f"ONNX has no type for {dtype}.")
-    return found
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def value_type(proto: Any, name: str) -> ValueType:
             return ValueType("tensor", dtype)
         sizes: list[int | None] = []
         for dimension in tensor.shape.dim:
-            known = dimension.WhichOneof("value") == "dim_value" and dimension.dim_value >= 0
-            sizes.append(dimension.dim_value if known else None)
+            is_static = dimension.WhichOneof("value") == "dim_value" and dimension.dim_value >= 0
+            sizes.append(dimension.dim_value if is_static else None)
         return ValueType("tensor", dtype, tuple(sizes), names=tuple(d.dim_param for d in tensor.shape.dim))
     if kind == "map_type":
         inner = value_type(proto.map_type.value_type, name)
@@ -91,14 +91,14 @@ def value_type(proto: Any, name: str) -> ValueType:
 
 def type_proto(dtype: DType, shape: Shape, names: tuple[str | None, ...] = ()) -> Any:
     """The `TypeProto` of a tensor; `names` are those of its unknown sizes."""
-    made = TypeProto()
-    made.tensor_type.elem_type = code_of(dtype)
+    proto = TypeProto()
+    proto.tensor_type.elem_type = code_of(dtype)
     if shape is not None:
-        made.tensor_type.shape.SetInParent()
+        proto.tensor_type.shape.SetInParent()
         for at, size in enumerate(shape):
-            dimension = made.tensor_type.shape.dim.add()
+            dimension = proto.tensor_type.shape.dim.add()
             if size is not None:
                 dimension.dim_value = size
             elif at < len(names) and names[at]:
                 dimension.dim_param = names[at]
-    return made
+    return proto

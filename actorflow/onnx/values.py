@@ -43,10 +43,10 @@ class Listed:
         if self._flow is not None:
             return self._flow
         assert self.items is not None
-        made = lists.reserve(np.int32(len(self.items)))
+        items = lists.reserve(np.int32(len(self.items)))
         for at, item in enumerate(self.items):
-            made = lists.set_item(made, np.int32(at), item)
-        return made
+            items = lists.set_item(items, np.int32(at), item)
+        return items
 
     @property
     def element(self) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def static(value: Any) -> Any:
 
 def ints(value: Any) -> list[int] | None:
     """The whole numbers of a vector, or None where only a run knows them."""
-    found = static(value)
-    return None if found is None else [int(number) for number in np.reshape(found, -1)]
+    constant = static(value)
+    return None if constant is None else [int(number) for number in np.reshape(constant, -1)]
 
 
 def dtype_of(value: Any) -> DType:

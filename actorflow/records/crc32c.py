@@ -74,8 +74,8 @@ def _library() -> Callable[[bytes], int] | None:
             import google_crc32c
     except ImportError:
         return own
-    found: Callable[[bytes], int] = google_crc32c.value
-    return found if google_crc32c.implementation == "c" else own
+    compiled: Callable[[bytes], int] = google_crc32c.value
+    return compiled if google_crc32c.implementation == "c" else own
 
 
 def crc32c(data: bytes | bytearray | memoryview) -> int:

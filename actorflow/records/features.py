@@ -87,7 +87,7 @@ def write_feature(dtype: DType, values: Sequence[Any]) -> bytes:
 
 def read_map(data: bytes) -> dict[bytes, bytes]:
     """The entries (field 1) of a message that is a map from names to messages; the last entry of a name counts."""
-    found: dict[bytes, bytes] = {}
+    entries: dict[bytes, bytes] = {}
     for number, wire_type, entry in fields(data):
         if number != 1 or wire_type != BYTES:
             continue
@@ -95,8 +95,8 @@ def read_map(data: bytes) -> dict[bytes, bytes]:
         for part, kind, content in fields(entry):
             if kind == BYTES:
                 key, value = (content, value) if part == 1 else (key, content) if part == 2 else (key, value)
-        found[key] = value
-    return found
+        entries[key] = value
+    return entries
 
 
 def submessage(data: bytes, wanted: int) -> bytes:

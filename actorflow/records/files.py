@@ -183,9 +183,9 @@ def tf_record_iterator(
 def _records(file: IO[bytes], path: str, packing: str) -> Iterator[bytes]:
     with file:
         unpacker = Unpacker(packing) if packing else None
-        data, offset, wanted = b"", 0, 0
+        data, offset, need = b"", 0, 0
         while True:
-            want = max(wanted - len(data), _CHUNK)
+            want = max(need - len(data), _CHUNK)
             if unpacker is None:
                 more = b"".join(_pieces(file, want))
             else:
@@ -196,7 +196,7 @@ def _records(file: IO[bytes], path: str, packing: str) -> Iterator[bytes]:
             data += more
             frames = tfrecord.split(data, at_end and lost is None)
             yield from frames.records
-            offset, data, wanted = offset + frames.end, data[frames.end :], frames.wanted
+            offset, data, need = offset + frames.end, data[frames.end :], frames.wanted
             if damage := frames.damage or lost:
                 raise DataLossError(f"The record at byte {offset} of {path!r} is damaged: {damage}.")
             if at_end:

@@ -116,9 +116,9 @@ class FixedLength:
         start = Position(self.header_bytes + after * self.hop, after)
         values = [data[begin : begin + self.record_bytes] for begin in begins]
         ends = [at.offset + begin + self.hop for begin in begins]
-        wanted = self.record_bytes + self.footer_bytes
+        size = self.record_bytes + self.footer_bytes
         damage = self.misfit(at.offset + len(data)) if at_end else None
-        return Piece(values, ends, range(at.number, after), start, wanted, at_end and damage is None, damage)
+        return Piece(values, ends, range(at.number, after), start, size, at_end and damage is None, damage)
 
 
 @dataclass(frozen=True, slots=True)

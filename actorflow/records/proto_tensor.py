@@ -101,31 +101,31 @@ def _array(dtype: DType, shape: tuple[int, ...], content: Any, values: list[Any]
     if dtype is string:
         strings = np.empty(len(values), object)
         strings[:] = values
-        found: Any = strings
+        array: Any = strings
     elif content:
         if len(content) != count * kind.itemsize:
             raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(content)} bytes of content.")
-        found = np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
+        array = np.frombuffer(content, kind.newbyteorder("<")).astype(kind)
     elif dtype in (dtypes.float16, dtypes.bfloat16):
-        found = np.array(values, np.uint16).view(kind)
+        array = np.array(values, np.uint16).view(kind)
     elif dtype.is_complex:
-        found = np.array(values[::2], kind) + 1j * np.array(values[1::2], kind)
+        array = np.array(values[::2], kind) + 1j * np.array(values[1::2], kind)
     else:
-        found = np.array(values, np.int64 if dtype.is_integer else None).astype(kind)
-    if len(found) < count and (len(found) or dtype is not string):  # the last value stands for all that follow
+        array = np.array(values, np.int64 if dtype.is_integer else None).astype(kind)
+    if len(array) < count and (len(array) or dtype is not string):  # the last value stands for all that follow
         size = count * kind.itemsize
-        if len(found) < 2 and size > _LARGE:  # a message of some bytes takes no gigabytes
-            return np.broadcast_to(found if len(found) else np.zeros(1, kind), shape)
+        if len(array) < 2 and size > _LARGE:  # a message of some bytes takes no gigabytes
+            return np.broadcast_to(array if len(array) else np.zeros(1, kind), shape)
         if size > _LARGEST:
             raise BrokenMessageError(
-                f"A {dtype} tensor of shape {shape} has {len(found)} values, of which the last stands for the rest: "
+                f"A {dtype} tensor of shape {shape} has {len(array)} values, of which the last stands for the rest: "
                 f"{size} bytes, of which {_LARGEST} are the most."
             )
-        last = found[-1:] if len(found) else np.zeros(1, kind)
-        found = np.concatenate([found, np.repeat(last, count - len(found))])
-    if len(found) != count:
-        raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(found)} values.")
-    return found.reshape(shape)
+        last = array[-1:] if len(array) else np.zeros(1, kind)
+        array = np.concatenate([array, np.repeat(last, count - len(array))])
+    if len(array) != count:
+        raise BrokenMessageError(f"A {dtype} tensor of shape {shape} has {len(array)} values.")
+    return array.reshape(shape)
 
 
 _JSON_LISTS = {"bytesList": string, "floatList": float32, "int64List": int64}
@@ -139,9 +139,9 @@ def example_from_json(text: bytes) -> bytes:
     Raises:
         ValueError: the text is no such JSON.
     """
-    found = _object(json.loads(text), "features")
+    record = _object(json.loads(text), "features")
     entries: list[bytes] = []
-    features = _object(found.get("features") or {}, "feature").get("feature") or {}
+    features = _object(record.get("features") or {}, "feature").get("feature") or {}
     for name, feature in _object(features).items():
         body = b""
         for key, content in _object(feature, *_JSON_LISTS).items():
@@ -149,12 +149,12 @@ def example_from_json(text: bytes) -> bytes:
             values = _object(content, "value").get("value") or []
             body = write_feature(dtype, [_json_value(dtype, value) for value in values])
         entries.append(wire.write_field(1, wire.write_field(1, name.encode()) + wire.write_field(2, body)))
-    return wire.write_field(1, b"".join(entries)) if "features" in found else b""
+    return wire.write_field(1, b"".join(entries)) if "features" in record else b""
 
 
-def _object(value: Any, *known: str) -> dict[str, Any]:
-    if not isinstance(value, dict) or known and not value.keys() <= set(known):
-        raise ValueError(f"{json.dumps(value)[:80]} is no part of an Example: an object with {known} is.")
+def _object(value: Any, *keys: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or keys and not value.keys() <= set(keys):
+        raise ValueError(f"{json.dumps(value)[:80]} is no part of an Example: an object with {keys} is.")
     return value
 
 

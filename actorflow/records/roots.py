@@ -20,14 +20,14 @@ def check(path: str | bytes, roots: FileRoots) -> str:
     Raises:
         PermissionDeniedError: the path leads outside of all roots.
     """
-    given = os.fsdecode(path)
+    text = os.fsdecode(path)
     if roots is None:
-        return given
-    real = os.path.realpath(given)
+        return text
+    real = os.path.realpath(text)
     if root_of(real, roots) is None:
         names = ", ".join([os.fspath(root) for root in roots]) or "none"
         raise PermissionDeniedError(
-            f"The file {given!r} is outside of the roots that nodes may touch, which are: {names}.",
+            f"The file {text!r} is outside of the roots that nodes may touch, which are: {names}.",
             hint="Move the file below a root, or start the task with another one: `actorflow worker --files FOLDER`, "
             "`Server(file_roots=[FOLDER])`, `Session(limits=af.SessionLimits(file_roots=[FOLDER]))`.",
         )

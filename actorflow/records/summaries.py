@@ -217,13 +217,13 @@ def merge(summaries: Iterable[bytes]) -> bytes:
 
 def tags(summary: bytes) -> list[str]:
     """The tags of a summary's values that have one. Raises InvalidArgumentError where the bytes are no summary."""
-    found = []
+    names = []
     try:
         for _, value in typed(summary, {1: BYTES}):
-            found += [_text(text) for _, text in typed(value, {1: BYTES}) if text]
+            names += [_text(text) for _, text in typed(value, {1: BYTES}) if text]
     except BrokenMessageError as error:
         raise InvalidArgumentError(f"Could not parse one of the summary inputs: {error}") from None
-    return found
+    return names
 
 
 def _text(data: bytes) -> str:

@@ -61,14 +61,14 @@ def split(data: bytes, at_end: bool) -> Frames:
     A damaged or cut record ends them: those before it are given, and `damage` describes it.
     """
     records, starts, position, code = _provided[0](data) if _provided else cut(data)
-    damage, wanted, left = _DAMAGES[code], HEADER, len(data) - position
+    damage, need, left = _DAMAGES[code], HEADER, len(data) - position
     if damage is None and left >= HEADER:
-        wanted += _LENGTH.unpack_from(data, position)[0] + FOOTER
+        need += _LENGTH.unpack_from(data, position)[0] + FOOTER
         if _stored(data, position + 8) != masked_crc32c(data[position : position + 8]):
             damage = _DAMAGES[1]
     if damage is None and at_end and left:
-        damage = f"it is cut off: {left} bytes are left of {wanted if wanted > HEADER else 'its header'}"
-    return Frames(records, starts, position, wanted, damage)
+        damage = f"it is cut off: {left} bytes are left of {need if need > HEADER else 'its header'}"
+    return Frames(records, starts, position, need, damage)
 
 
 def provide(function: Cut) -> None:
@@ -105,5 +105,5 @@ def cut(data: bytes) -> tuple[list[bytes], list[int], int, int]:
 
 
 def _stored(data: bytes, position: int) -> int:
-    found: int = _CRC.unpack_from(data, position)[0]
-    return found
+    crc: int = _CRC.unpack_from(data, position)[0]
+    return crc

@@ -172,20 +172,20 @@ class SavedModelBuilder:
         main_op: Operation | None,
         clear_devices: bool,
     ) -> None:
-        made = export_meta_graph(graph=graph, clear_devices=clear_devices)
-        made.meta_info_def.tags.extend([tags] if isinstance(tags, str) else tags)
+        meta_graph = export_meta_graph(graph=graph, clear_devices=clear_devices)
+        meta_graph.meta_info_def.tags.extend([tags] if isinstance(tags, str) else tags)
         for name, signature in (signatures or {}).items():
             _check(graph, name, signature)
-            made.signature_def[name].CopyFrom(signature)
+            meta_graph.signature_def[name].CopyFrom(signature)
         if main_op is not None:
-            made.signature_def[constants.INIT_OP_SIGNATURE_KEY].outputs[
+            meta_graph.signature_def[constants.INIT_OP_SIGNATURE_KEY].outputs[
                 constants.INIT_OP_SIGNATURE_KEY
             ].name = main_op.name
             entry = CollectionDef()
             entry.node_list.value.append(main_op.name)
-            made.collection_def[constants.MAIN_OP_KEY].CopyFrom(entry)
-        _add_assets(made, self._folder.path, graph, assets or ())
-        self._folder.message.meta_graphs.append(made)
+            meta_graph.collection_def[constants.MAIN_OP_KEY].CopyFrom(entry)
+        _add_assets(meta_graph, self._folder.path, graph, assets or ())
+        self._folder.message.meta_graphs.append(meta_graph)
 
 
 @public("af.saved_model")
@@ -266,7 +266,7 @@ def _check(graph: Graph, name: str, signature: SignatureDef) -> None:
                 graph.get_tensor_by_name(info.name)
 
 
-def _add_assets(made: MetaGraphDef, folder: str, graph: Graph, assets: Sequence[Tensor]) -> None:
+def _add_assets(meta_graph: MetaGraphDef, folder: str, graph: Graph, assets: Sequence[Tensor]) -> None:
     paths = []
     for tensor in assets:
         value = constant_value(graph.nodes, tensor.tensor_id) if isinstance(tensor, Tensor) else None
@@ -276,5 +276,5 @@ def _add_assets(made: MetaGraphDef, folder: str, graph: Graph, assets: Sequence[
         paths.append((tensor.name, path.decode() if isinstance(path, bytes) else path))
     names = copy_assets(folder, paths)
     for tensor in assets:
-        entry = made.asset_file_def.add(filename=names[tensor.name])
+        entry = meta_graph.asset_file_def.add(filename=names[tensor.name])
         entry.tensor_info.CopyFrom(build_tensor_info(tensor))

@@ -47,8 +47,8 @@ def restored(entry: Mapping[str, Any], message: MetaGraphDef) -> MetaGraphDef:
         for name, signature in entry["signatures"].items():
             message.signature_def[name].CopyFrom(_restored_signature(signature))
         for filename, tensor in entry["assets"].items():
-            made = message.asset_file_def.add(filename=filename)
-            made.tensor_info.name = tensor
+            asset = message.asset_file_def.add(filename=filename)
+            asset.tensor_info.name = tensor
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataLossError(f"The description of a saved model can't be read: {error!r:.200}.") from None
     return message
@@ -63,39 +63,39 @@ def _signature(message: SignatureDef) -> dict[str, Any]:
 
 
 def _tensor(info: TensorInfo) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     if info.WhichOneof("encoding") == "coo_sparse":
         sparse = info.coo_sparse
         names = (sparse.indices_tensor_name, sparse.values_tensor_name, sparse.dense_shape_tensor_name)
-        made["sparse"] = list(names)
+        record["sparse"] = list(names)
     else:
-        made["name"] = info.name
+        record["name"] = info.name
     if info.dtype in BY_CODE:
-        made["dtype"] = BY_CODE[info.dtype].name
+        record["dtype"] = BY_CODE[info.dtype].name
         shape = shape_of(info.tensor_shape)
-        made["shape"] = None if shape is None else [-1 if size is None else size for size in shape]
-    return made
+        record["shape"] = None if shape is None else [-1 if size is None else size for size in shape]
+    return record
 
 
 def _restored_signature(entry: Mapping[str, Any]) -> SignatureDef:
-    made = SignatureDef(method_name=entry["method"])
-    for place, several in ((made.inputs, entry["inputs"]), (made.outputs, entry["outputs"])):
+    signature = SignatureDef(method_name=entry["method"])
+    for place, several in ((signature.inputs, entry["inputs"]), (signature.outputs, entry["outputs"])):
         for name, tensor in several.items():
             place[name].CopyFrom(_restored_tensor(tensor))
-    return made
+    return signature
 
 
 def _restored_tensor(entry: Mapping[str, Any]) -> TensorInfo:
-    made = TensorInfo()
+    info = TensorInfo()
     if "sparse" in entry:
         indices, values, shape = entry["sparse"]
-        sparse = made.coo_sparse
+        sparse = info.coo_sparse
         sparse.indices_tensor_name, sparse.values_tensor_name, sparse.dense_shape_tensor_name = indices, values, shape
     else:
-        made.name = entry["name"]
+        info.name = entry["name"]
     if "dtype" in entry:
-        made.dtype = as_dtype(entry["dtype"]).code
+        info.dtype = as_dtype(entry["dtype"]).code
         sizes = entry["shape"]
-        known = None if sizes is None else tuple(None if size < 0 else int(size) for size in sizes)
-        made.tensor_shape.CopyFrom(shape_proto(known))
-    return made
+        static = None if sizes is None else tuple(None if size < 0 else int(size) for size in sizes)
+        info.tensor_shape.CopyFrom(shape_proto(static))
+    return info

@@ -51,14 +51,14 @@ class SavedFolder:
         Raises:
             RuntimeError: there is none.
         """
-        wanted = {tags} if isinstance(tags, str) else set(tags)
-        found: MetaGraphDef
-        for found in self.message.meta_graphs:
-            if set(found.meta_info_def.tags) == wanted:
-                return found
-        there = [sorted(found.meta_info_def.tags) for found in self.message.meta_graphs]
+        tag_set = {tags} if isinstance(tags, str) else set(tags)
+        meta_graph: MetaGraphDef
+        for meta_graph in self.message.meta_graphs:
+            if set(meta_graph.meta_info_def.tags) == tag_set:
+                return meta_graph
+        there = [sorted(message.meta_info_def.tags) for message in self.message.meta_graphs]
         raise RuntimeError(
-            f"MetaGraphDef associated with tags {', '.join(map(repr, sorted(wanted))) or '()'} could not be found in "
+            f"MetaGraphDef associated with tags {', '.join(map(repr, sorted(tag_set))) or '()'} could not be found in "
             f"SavedModel, with available tags {there} in {self.path!r}."
         )
 
@@ -120,16 +120,16 @@ def _read_message(path: str, data: bytes) -> SavedModel:
     try:
         if not path.endswith(".pbtxt"):
             return SavedModel.FromString(data)
-        made = SavedModel()
-        read_text(data, made)
-        return made
+        saved_model = SavedModel()
+        read_text(data, saved_model)
+        return saved_model
     except (BrokenMessageError, UnicodeDecodeError) as error:
         raise DataLossError(f"{path!r} is no saved model: {error}") from None
 
 
 def _read_standard(folder: str, data: bytes) -> SavedModel:
     path = os.path.join(folder, constants.SAVED_MODEL_FILENAME_JSON)
-    made = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
+    saved_model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
     try:
         if len(data) > _LONGEST_TEXT:
             raise ValueError(f"it has {len(data)} bytes")
@@ -150,8 +150,8 @@ def _read_standard(folder: str, data: bytes) -> SavedModel:
             message = MetaGraphDef.FromString(graph)
         except BrokenMessageError as error:
             raise DataLossError(f"{os.path.join(folder, name)!r} is no graph: {error}") from None
-        made.meta_graphs.add().CopyFrom(restored(entry, message))
-    return made
+        saved_model.meta_graphs.add().CopyFrom(restored(entry, message))
+    return saved_model
 
 
 def write(folder: SavedFolder, as_text: bool) -> str:

@@ -107,15 +107,15 @@ def add_to(
         def add(graph_def: GraphDef, prefix: str) -> None:
             needed.import_from(graph_def, prefix)
 
-        made = add_meta_graph(message, False, import_scope, saver_kwargs, add)
+        saver = add_meta_graph(message, False, import_scope, saver_kwargs, add)
         names = restored_names(message)
-        if made is None or names is None:
-            return made
+        if saver is None or names is None:
+            return saver
         prefix = f"{import_scope}/" if import_scope else ""
         variables = {v.op.name: v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
         there = {key: prefix + name for name, key in names.items() if prefix + name in graph.nodes}
         if set(there.values()) - variables.keys():
-            return made
+            return saver
         return Saver({key: variables[name] for key, name in there.items()}, **(saver_kwargs or {}))
 
 
@@ -134,8 +134,8 @@ class Assignments:
             reader = load_checkpoint(path)
             return {key: reader.get_tensor(key) for key in self.places}
 
-        found = await machine.on_thread(values)
-        feeds = {placeholder: found[key] for key, (placeholder, _) in self.places.items()}
+        arrays = await machine.on_thread(values)
+        feeds = {placeholder: arrays[key] for key, (placeholder, _) in self.places.items()}
         await session.run([assign for _, assign in self.places.values()], feeds)
 
 

@@ -29,14 +29,14 @@ def restored_names(message: MetaGraphDef) -> dict[str, str] | None:
         return None
     every = inlined(extract_sub_graph(message.graph_def, [source(restore)])).node if calls else message.graph_def.node
     nodes = {node.name: node for node in every if node.name.startswith(f"{scope}/")}
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for node in nodes.values():
         if node.op in _ASSIGNS and len(node.input) > 1:
             key = _key(nodes, node.input[1])
             if key is None:
                 return None
-            found[node.input[0].partition(":")[0]] = key
-    return found or None
+            keys[node.input[0].partition(":")[0]] = key
+    return keys or None
 
 
 def _key(nodes: Mapping[str, NodeDef], text: str) -> str | None:

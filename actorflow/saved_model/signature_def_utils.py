@@ -35,11 +35,11 @@ def build_signature_def(
         method_name: for what it is used, such as `PREDICT_METHOD_NAME`.
         defaults: `TensorProto` messages, the values of inputs that a client leaves out.
     """
-    made = SignatureDef(method_name=method_name or "")
-    for place, several in ((made.inputs, inputs), (made.outputs, outputs), (made.defaults, defaults)):
+    signature = SignatureDef(method_name=method_name or "")
+    for place, several in ((signature.inputs, inputs), (signature.outputs, outputs), (signature.defaults, defaults)):
         for name, message in (several or {}).items():
             place[name].CopyFrom(message)
-    return made
+    return signature
 
 
 @public("af.saved_model")
@@ -144,8 +144,8 @@ def is_valid_signature(signature_def: SignatureDef | None) -> bool:
     if method == names.REGRESS_METHOD_NAME:
         return inputs == {names.REGRESS_INPUTS: string.code} and outputs == {names.REGRESS_OUTPUTS: float32.code}
     if method == names.CLASSIFY_METHOD_NAME:
-        known = {names.CLASSIFY_OUTPUT_CLASSES: string.code, names.CLASSIFY_OUTPUT_SCORES: float32.code}
-        fits = all(known.get(name) == code for name, code in outputs.items())
+        outputs_allowed = {names.CLASSIFY_OUTPUT_CLASSES: string.code, names.CLASSIFY_OUTPUT_SCORES: float32.code}
+        fits = all(outputs_allowed.get(name) == code for name, code in outputs.items())
         return inputs == {names.CLASSIFY_INPUTS: string.code} and bool(outputs) and fits
     return False
 
@@ -157,6 +157,6 @@ def _infos(tensors: Mapping[str, Any]) -> dict[str, TensorInfo]:
 def _typed(tensor: Any, dtype: Any, what: str) -> TensorInfo:
     info = build_tensor_info(tensor)
     if info.dtype != dtype.code:
-        found = BY_CODE[info.dtype].name
-        raise ValueError(f"{what} must be of type {dtype.name}. Found tensors with dtype {found}.")
+        actual = BY_CODE[info.dtype].name
+        raise ValueError(f"{what} must be of type {dtype.name}. Found tensors with dtype {actual}.")
     return info

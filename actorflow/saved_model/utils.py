@@ -31,21 +31,21 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
     Raises:
         TypeError: it is none of these.
     """
-    made = TensorInfo()
+    info = TensorInfo()
     if isinstance(tensor, SparseTensor):
-        names = made.coo_sparse
+        names = info.coo_sparse
         names.values_tensor_name = tensor.values.name
         names.indices_tensor_name = tensor.indices.name
         names.dense_shape_tensor_name = tensor.dense_shape.name
         dtype, shape = tensor.values.dtype, as_shape(tensor.get_shape())
     else:
-        found = tensor.value() if hasattr(tensor, "value") and callable(tensor.value) else tensor
-        if not hasattr(found, "static_shape"):
+        source = tensor.value() if hasattr(tensor, "value") and callable(tensor.value) else tensor
+        if not hasattr(source, "static_shape"):
             raise TypeError(f"A signature names tensors, but {tensor!r:.80} is a {type(tensor).__name__}.")
-        made.name, dtype, shape = found.name, found.dtype, found.static_shape
-    made.dtype = as_dtype(dtype).base_dtype.code
-    made.tensor_shape.CopyFrom(shape_proto(shape))
-    return made
+        info.name, dtype, shape = source.name, source.dtype, source.static_shape
+    info.dtype = as_dtype(dtype).base_dtype.code
+    info.tensor_shape.CopyFrom(shape_proto(shape))
+    return info
 
 
 @public("af.saved_model")

@@ -223,8 +223,8 @@ class FileWriter:
         if tag in self._run_tags:
             raise ValueError(f"The provided tag was already used for this event type: {tag!r}.")
         self._run_tags.add(tag)
-        made = run_metadata_of(run_metadata) if isinstance(run_metadata, Trace) else run_metadata
-        self._add(_RUN_METADATA, write_field(1, tag.encode()) + write_field(2, _bytes(made)), global_step)
+        message = run_metadata_of(run_metadata) if isinstance(run_metadata, Trace) else run_metadata
+        self._add(_RUN_METADATA, write_field(1, tag.encode()) + write_field(2, _bytes(message)), global_step)
 
     def _add(self, field: int, payload: bytes, global_step: Any) -> None:
         if self._warns_if_closed():
@@ -351,14 +351,14 @@ class FileWriter:
 def _graph_bytes(graph: Graph | GraphDef | None, graph_def: GraphDef | None) -> bytes:
     if graph is not None and graph_def is not None:
         raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
-    found: Any = graph if graph is not None else graph_def
-    if isinstance(found, Graph):
-        found = found.as_graph_def(add_shapes=True)
-    if not isinstance(found, GraphDef):
+    source: Any = graph if graph is not None else graph_def
+    if isinstance(source, Graph):
+        source = source.as_graph_def(add_shapes=True)
+    if not isinstance(source, GraphDef):
         raise TypeError(
-            f"The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, not {type(found).__name__}."
+            f"The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, not {type(source).__name__}."
         )
-    return found.SerializeToString()
+    return source.SerializeToString()
 
 
 def _bytes(message: Any) -> bytes:

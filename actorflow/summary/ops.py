@@ -164,8 +164,8 @@ def tensor_summary(
     if display_name is not None:
         metadata.display_name = display_name
     with _named(name, family) as (tag, scope):
-        made = ops.tensor_summary_v2(tag, tensor, metadata.SerializeToString(), name=scope)
-        return _collected(made, collections)
+        summary = ops.tensor_summary_v2(tag, tensor, metadata.SerializeToString(), name=scope)
+        return _collected(summary, collections)
 
 
 @public("af.summary")
@@ -231,8 +231,8 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
         scope: takes only those whose names begin with a match of this regular expression.
         name: the name of the scope.
     """
-    found = get_default_graph().get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    summaries = get_default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
 
 
 @public("af.summary")
@@ -253,13 +253,13 @@ def get_summary_description(node_def: Any) -> SummaryDescription:
 
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}.")
-    made = SummaryDescription()
-    told = node_def.attr["description"].s.decode()
-    if told.strip():
+    description = SummaryDescription()
+    encoded = node_def.attr["description"].s.decode()
+    if encoded.strip():
         import json
 
-        made.type_hint = json.loads(told).get("type_hint", json.loads(told).get("typeHint", ""))
-    return made
+        description.type_hint = json.loads(encoded).get("type_hint", json.loads(encoded).get("typeHint", ""))
+    return description
 
 
 @contextmanager
@@ -277,6 +277,6 @@ def _clean(name: str | None) -> str:
     return "" if name is None else _NOT_IN_TAGS.sub("_", name).lstrip("/")
 
 
-def _collected(made: Tensor, collections: Iterable[str] | None) -> Tensor:
-    add_to_collections([GraphKeys.SUMMARIES] if collections is None else list(collections), made)
-    return made
+def _collected(summary: Tensor, collections: Iterable[str] | None) -> Tensor:
+    add_to_collections([GraphKeys.SUMMARIES] if collections is None else list(collections), summary)
+    return summary

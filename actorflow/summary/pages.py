@@ -47,9 +47,9 @@ def value(tag: str, array: Any, about: bytes) -> bytes:
 
 def _strings(rows: Sequence[Any]) -> Any:
     """An array of byte strings."""
-    made = np.empty(np.shape(np.array(rows, object)), object)
-    made[...] = np.array(rows, object)
-    return made
+    cells = np.empty(np.shape(np.array(rows, object)), object)
+    cells[...] = np.array(rows, object)
+    return cells
 
 
 def scalar(tag: str, number: float, description: str = "") -> bytes:
@@ -130,10 +130,10 @@ def audio(tag: str, clips: Any, sample_rate: float, max_outputs: int = 3, descri
 def text(tag: str, texts: Any, description: str = "") -> bytes:
     """Markdown, for the page Text: a text, or a list or matrix of texts, which becomes a table."""
     array = np.array(texts, object)
-    made = np.empty(array.shape, object)
+    encoded = np.empty(array.shape, object)
     flat = [t.encode() if isinstance(t, str) else bytes(t) for t in array.reshape(-1).tolist()]
-    made.reshape(-1)[:] = flat
-    return summaries.tensor(tag, write_tensor(made, string), metadata("text", b"", TENSOR, description))
+    encoded.reshape(-1)[:] = flat
+    return summaries.tensor(tag, write_tensor(encoded, string), metadata("text", b"", TENSOR, description))
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 201, weights: Any = None) -> bytes:
@@ -240,11 +240,11 @@ def hparams(values: Mapping[str, Any], metrics: Sequence[str], started: float | 
         TypeError: a value is none of these.
     """
     infos, chosen = b"", b""
-    for name, given in values.items():
-        plain = given.item() if isinstance(given, np.generic) else given
+    for name, setting in values.items():
+        plain = setting.item() if isinstance(setting, np.generic) else setting
         kind = _KINDS.get(type(plain))
         if kind is None:
-            raise TypeError(f"The hyperparameter {name!r} is a text, a number or a truth value, not {given!r:.40}.")
+            raise TypeError(f"The hyperparameter {name!r} is a text, a number or a truth value, not {setting!r:.40}.")
         infos += write_field(4, write_field(1, name.encode()) + write_int(4, kind))
         content = (
             write_field(3, plain.encode())

@@ -12,28 +12,28 @@ def run_metadata_of(trace: Trace) -> RunMetadata:
     TensorBoard counts a node as run only where it took a microsecond, so shorter ones take one in that field; the
     nanoseconds are exact. Threads and the event loop are lanes of their own.
     """
-    made = RunMetadata()
-    made.step_stats.SetInParent()
+    message = RunMetadata()
+    message.step_stats.SetInParent()
     by_device: dict[str, list[Event]] = {}
     for event in trace.events:
         by_device.setdefault(event.device, []).append(event)
     for device, events in sorted(by_device.items()):
-        stats = made.step_stats.dev_stats.add(device=device)
+        stats = message.step_stats.dev_stats.add(device=device)
         for event in events:
             stats.node_stats.append(_stats(event))
         _name_lanes(stats)
-    return made
+    return message
 
 
 def _stats(event: Event) -> NodeExecStats:
-    known = event.arrived or event.ready or event.begun
+    scheduled = event.arrived or event.ready or event.begun
     ran = event.ended - event.begun
     return NodeExecStats(
         node_name=event.node,
         timeline_label=f"{event.node} = {event.op}()",
         thread_id=int(event.thread),
-        scheduled_micros=known // 1000,
-        scheduled_nanos=known,
+        scheduled_micros=scheduled // 1000,
+        scheduled_nanos=scheduled,
         all_start_micros=event.begun // 1000,
         all_start_nanos=event.begun,
         op_end_rel_micros=max(1, ran // 1000),

@@ -26,8 +26,8 @@ def _target(master: Any) -> Any:
 
 def _options(config: ConfigProto | Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Options of a session."""
-    found = dict(config) if isinstance(config, Mapping) else session_options(config)[0]
-    return {**SESSION, **found}
+    options = dict(config) if isinstance(config, Mapping) else session_options(config)[0]
+    return {**SESSION, **options}
 
 
 @public("tf.train")

@@ -133,17 +133,17 @@ class Supervisor:
         if not is_chief:
             self._check_devices()
 
-    def _part(self, given: Any, key: str, make: Callable[[], Any] | None) -> Any:
+    def _part(self, argument: Any, key: str, make: Callable[[], Any] | None) -> Any:
         """A part of the graph: what was given, else the first of its collection, else one that is made and put there."""
-        if not _is_default(given):
-            return given
-        found = self._graph.get_collection(key)
-        if found:
-            return found[0]
-        made = None if make is None else make()
-        if made is not None:
-            self._graph.add_to_collection(key, made)
-        return made
+        if not _is_default(argument):
+            return argument
+        collected = self._graph.get_collection(key)
+        if collected:
+            return collected[0]
+        part = None if make is None else make()
+        if part is not None:
+            self._graph.add_to_collection(key, part)
+        return part
 
     def _check_devices(self) -> None:
         for node in self._graph.get_operations():
@@ -453,8 +453,8 @@ class _StepCounter:
         self._last = now, step
 
 
-def _is_default(given: Any) -> bool:
-    return type(given) is int and given == Supervisor.USE_DEFAULT
+def _is_default(argument: Any) -> bool:
+    return type(argument) is int and argument == Supervisor.USE_DEFAULT
 
 
 def _local_initializer() -> Any:

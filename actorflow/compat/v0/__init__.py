@@ -47,10 +47,10 @@ def split(split_dim: Any, num_split: int, value: Any, name: str = "split") -> An
     return _v1.split(value, num_split, axis=split_dim, name=name)
 
 
-def _collected(made: Any, collections: Iterable[str] | None) -> Any:
+def _collected(summary: Any, collections: Iterable[str] | None) -> Any:
     names = [_v1.GraphKeys.SUMMARIES] if collections is None else list(collections)
-    _v1.add_to_collections(names, made)
-    return made
+    _v1.add_to_collections(names, summary)
+    return summary
 
 
 def scalar_summary(tags: Any, values: Any, collections: Iterable[str] | None = None, name: str | None = None) -> Any:
@@ -110,15 +110,15 @@ def audio_summary(
         collections: the collections that the summary joins; `GraphKeys.SUMMARIES` unless given.
         name: the node's name.
     """
-    made = _summaries.audio_summary(tag, tensor, sample_rate, max_outputs=max_outputs, name=name)
-    return _collected(made, collections)
+    summary = _summaries.audio_summary(tag, tensor, sample_rate, max_outputs=max_outputs, name=name)
+    return _collected(summary, collections)
 
 
 def __getattr__(name: str) -> Any:
-    found: Any = _v1
+    target: Any = _v1
     for part in _RENAMED.get(name, name).split("."):
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 def __dir__() -> list[str]:

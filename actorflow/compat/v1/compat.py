@@ -35,14 +35,14 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     """Bytes, or text in an encoding. Raises TypeError for anything else."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
-    found = bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
-    return _checked(found, bytes)
+    encoded = bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes_or_text
+    return _checked(encoded, bytes)
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
     """Text, or what bytes mean in an encoding. Raises TypeError for anything else."""
-    found = bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
-    return _checked(found, str)
+    decoded = bytes_or_text.decode(encoding) if isinstance(bytes_or_text, bytes) else bytes_or_text
+    return _checked(decoded, str)
 
 
 as_str = as_text

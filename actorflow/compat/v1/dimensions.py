@@ -75,8 +75,8 @@ def _arithmetic(name: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         if self.value is None or theirs is None:
             return Dimension(None)
-        found = compute(int(self), theirs)
-        return Dimension(found) if found >= 0 else found
+        size = compute(int(self), theirs)
+        return Dimension(size) if size >= 0 else size
 
     return method
 
@@ -166,5 +166,5 @@ def dimension_at_index(shape: shapes.TensorShape, index: int) -> Dimension:
         >>> tf.dimension_at_index(tf.TensorShape([None, 3]), 1)
         Dimension(3)
     """
-    found: Dimension = Dimension(None if shape.dims is None else shapes.as_shape(shape)[index])  # type: ignore[index]
-    return found
+    dimension: Dimension = Dimension(None if shape.dims is None else shapes.as_shape(shape)[index])  # type: ignore[index]
+    return dimension

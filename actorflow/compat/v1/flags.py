@@ -188,10 +188,10 @@ FLAGS = FlagValues()
 
 
 def _boolean(text: str) -> bool:
-    known = {"true": True, "t": True, "1": True, "yes": True, "false": False, "f": False, "0": False, "no": False}
-    if text.lower() not in known:
+    words = {"true": True, "t": True, "1": True, "yes": True, "false": False, "f": False, "0": False, "no": False}
+    if text.lower() not in words:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return known[text.lower()]
+    return words[text.lower()]
 
 
 _OLDER = {"flag_name": "name", "default_value": "default", "docstring": "help"}

@@ -45,6 +45,6 @@ def register() -> None:
     for path in index.NAMES:
         if path != "tf":
             name = f"{__package__}.{path.removeprefix('tf.')}"
-            made: Any = ModuleType(name, f"TensorFlow 1.15's `{path}`.")
-            made.__getattr__, made.__dir__, made.__all__ = namespace(path, name)
-            sys.modules[name] = made
+            module: Any = ModuleType(name, f"TensorFlow 1.15's `{path}`.")
+            module.__getattr__, module.__dir__, module.__all__ = namespace(path, name)
+            sys.modules[name] = module

@@ -168,18 +168,18 @@ class _Line:
         if entry.takes_context or entry.takes_step or entry.is_async or opdef.lookup(node.op).writes:
             raise UnimplementedError("it needs more than its inputs")
         function = self._sources.expression(entry.function, f"the kernel of {node.op}")
-        given = [self._names[edge.node, edge.port] for edge in node.inputs]
+        arguments = [self._names[edge.node, edge.port] for edge in node.inputs]
         definition = opdef.lookup(node.op)
         position = list_position(definition)
         if position is not None:
-            end = len(given) - (len(definition.inputs) - position - 1)
-            given = [*given[:position], f"[{', '.join(given[position:end])}]", *given[end:]]
+            end = len(arguments) - (len(definition.inputs) - position - 1)
+            arguments = [*arguments[:position], f"[{', '.join(arguments[position:end])}]", *arguments[end:]]
         attrs = [f"{name}={self._sources.expression(node.attrs[name], node.op)}" for name in entry.attrs]
-        made = [self._sources.fresh(f"v{len(self._lines)}") for _ in node.dtypes]
-        for port, name in enumerate(made):
+        targets = [self._sources.fresh(f"v{len(self._lines)}") for _ in node.dtypes]
+        for port, name in enumerate(targets):
             self._names[node.name, port] = name
-        target = f"{made[0]} = " if len(made) == 1 else f"{', '.join(made)} = " if made else ""
-        self._lines.append(f"{target}{function}({', '.join(['np', *given, *attrs])})  # {node.name}")
+        target = f"{targets[0]} = " if len(targets) == 1 else f"{', '.join(targets)} = " if targets else ""
+        self._lines.append(f"{target}{function}({', '.join(['np', *arguments, *attrs])})  # {node.name}")
 
     def _constant(self, node: Node) -> None:
         value = np.asarray(node.attrs["value"])

@@ -43,12 +43,12 @@ class Sources:
 
     def fresh(self, name: str) -> str:
         """A name that nothing else has."""
-        found, number = name, 1
-        while found in self._taken:
+        candidate, number = name, 1
+        while candidate in self._taken:
             number += 1
-            found = f"{name}_{number}"
-        self._taken.add(found)
-        return found
+            candidate = f"{name}_{number}"
+        self._taken.add(candidate)
+        return candidate
 
     def expression(self, value: Any, what: str = "a value") -> str:
         """An expression that gives `value`.
@@ -60,9 +60,9 @@ class Sources:
         Raises:
             UnimplementedError: it can't be written.
         """
-        known = self._names.get(id(value))
-        if known is not None:
-            return known
+        expression = self._names.get(id(value))
+        if expression is not None:
+            return expression
         written = self._plain(value, what)
         if written is not None:
             return written
@@ -118,11 +118,11 @@ class Sources:
         return None
 
     def _define(self, value: Any, name: str, make: Callable[[str], str]) -> str:
-        found = self.fresh(name)
-        self._names[id(value)] = found  # before its source, which may name itself
+        unique = self.fresh(name)
+        self._names[id(value)] = unique  # before its source, which may name itself
         self._kept.append(value)
-        self._definitions.append(make(found))
-        return found
+        self._definitions.append(make(unique))
+        return unique
 
     def _dtype(self, dtype: DType, name: str) -> str:
         return f"{name} = {self._type_class()}({dtype.name!r}, np.dtype({np.dtype(dtype.numpy_dtype).str!r}))\n"

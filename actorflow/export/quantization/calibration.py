@@ -63,8 +63,8 @@ class Histogram:
         sizes = self._counts[half:] + self._counts[:half][::-1]  # of magnitudes, from zero on
         width = self._reach / half
         if method == "percentile":
-            wanted = np.searchsorted(np.cumsum(sizes), percentile / 100 * sizes.sum()) + 1
-            return min(top, float(wanted) * width)
+            last = np.searchsorted(np.cumsum(sizes), percentile / 100 * sizes.sum()) + 1
+            return min(top, float(last) * width)
         levels = 128 if self.is_signed else 256
         used = int(np.flatnonzero(sizes)[-1]) + 1
         if used <= levels:

@@ -87,11 +87,11 @@ async def quantize(
     messages = Messages(part)
     if unknown := sorted(set(keep) - messages.nodes.keys()):
         raise ValueError(f"There is no node {unknown[0]!r} to keep.")
-    found, left = sites(messages, ends, keep, smallest)
-    histograms = None if calibration is None else await _measured(part, found, calibration)
-    made, left_by_range = [], {}
+    site_list, left = sites(messages, ends, keep, smallest)
+    histograms = None if calibration is None else await _measured(part, site_list, calibration)
+    nodes, left_by_range = [], {}
     shared: Shared = {}
-    for site in found:
+    for site in site_list:
         limit, signed = 0.0, not site.never_negative
         if histograms is not None:
             histogram = histograms[site.input]
@@ -100,13 +100,13 @@ async def quantize(
                 left_by_range[site.node.name] = "the calibration saw no value of its input but 0"
                 continue
         replace(messages, site, limit, signed, shared)
-        made.append(QuantizedNode(site.name, site.node.op, site.weights.size, limit, signed))
+        nodes.append(QuantizedNode(site.name, site.node.op, site.weights.size, limit, signed))
     small = extract_sub_graph(messages.message(), ends)
     report = QuantizationReport(
         method if calibration is not None else "dynamic",
         len(part.SerializeToString()),
         len(small.SerializeToString()),
-        tuple(made),
+        tuple(nodes),
         {**left, **left_by_range},
         {},
     )
@@ -139,22 +139,22 @@ def _opened(graph_def: GraphDef) -> tuple[Graph, dict[str, str]]:
     return graph, {node.name: f"{node.name}:0" for node in graph.nodes.values() if node.op == "Placeholder"}
 
 
-def _feeds(inputs: Mapping[str, str], given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
+def _feeds(inputs: Mapping[str, str], batch: Any) -> dict[str, Any]:
+    if not isinstance(batch, Mapping):
         if len(inputs) != 1:
             raise InvalidArgumentError(
                 f"The graph has the inputs {sorted(inputs)}; give a dict of arrays by their names."
             )
-        return {next(iter(inputs.values())): given}
-    names = {str(key).removesuffix(":0"): value for key, value in given.items()}
+        return {next(iter(inputs.values())): batch}
+    names = {str(key).removesuffix(":0"): value for key, value in batch.items()}
     if names.keys() != inputs.keys():
         raise InvalidArgumentError(f"The graph has the inputs {sorted(inputs)}, but the feeds are {sorted(names)}.")
     return {inputs[name]: value for name, value in names.items()}
 
 
-async def _measured(graph_def: GraphDef, found: Sequence[Site], data: Any) -> dict[str, Histogram]:
+async def _measured(graph_def: GraphDef, site_list: Sequence[Site], data: Any) -> dict[str, Histogram]:
     """The values that go into each site, by the text of its input."""
-    histograms = {site.input: Histogram() for site in found}
+    histograms = {site.input: Histogram() for site in site_list}
     graph, inputs = _opened(graph_def)
     batches = 0
     async with Session(graph=graph) as session:
@@ -175,16 +175,16 @@ async def _compared(
     (first, inputs), (second, _) = _opened(before), _opened(after)
     sums = {name: _Difference() for name in outputs}
     right, labelled = np.zeros(2, np.int64), 0
-    async with Session(graph=first) as one, Session(graph=second) as other:
-        async for given, labels in _items(data):
-            feeds = _feeds(inputs, given)
-            pairs = list(zip(await one.run(list(outputs), feeds), await other.run(list(outputs), feeds)))
-            for difference, (wanted, value) in zip(sums.values(), pairs):
-                difference.add(wanted, value)
+    async with Session(graph=first) as session_before, Session(graph=second) as other:
+        async for batch, labels in _items(data):
+            feeds = _feeds(inputs, batch)
+            pairs = list(zip(await session_before.run(list(outputs), feeds), await other.run(list(outputs), feeds)))
+            for difference, (expected, value) in zip(sums.values(), pairs):
+                difference.add(expected, value)
             if labels is not None:
-                known = np.asarray(labels).reshape(-1)
-                labelled += known.size
-                right += [int((_classes(value) == known).sum()) for value in pairs[0]]
+                truth = np.asarray(labels).reshape(-1)
+                labelled += truth.size
+                right += [int((_classes(value) == truth).sum()) for value in pairs[0]]
     rows = next(iter(sums.values())).rows if sums else 0
     accuracy = (right / labelled).tolist() if labelled else (None, None)
     return with_changes(

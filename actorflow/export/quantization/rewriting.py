@@ -77,15 +77,15 @@ def sites(
     for node in messages.nodes.values():
         for text in node.input:
             users.setdefault(split(text)[0], []).append(node)
-    found, left = [], {}
+    site_list, left = [], {}
     for node in messages.ordered():
         if node.op in PRODUCTS:
             reason = f"it is to stay (keep={node.name!r})" if node.name in keep else _refusal(messages, node, smallest)
             if reason:
                 left[node.name] = reason
             else:
-                found.append(_site(messages, node, uses, users, keep))
-    return found, left
+                site_list.append(_site(messages, node, uses, users, keep))
+    return site_list, left
 
 
 def _flag(node: NodeDef, name: str) -> bool:
@@ -150,8 +150,8 @@ def _site(
 
 def _next(name: str, uses: Counter[str], users: dict[str, list[NodeDef]], keep: Collection[str]) -> NodeDef | None:
     """The only node that takes a value; None where others want it too, or it is to stay."""
-    found = users[name][0] if uses[name] == 1 and name in users else None
-    return None if found is None or found.name in keep else found
+    node = users[name][0] if uses[name] == 1 and name in users else None
+    return None if node is None or node.name in keep else node
 
 
 def _bias(messages: Messages, node: NodeDef, before: str, channels: int) -> Any:
@@ -199,17 +199,17 @@ def replace(messages: Messages, site: Site, limit: float, signed: bool, shared: 
         shared[key] = (parts[0].name, parts[1].name)
     bias = np.zeros(site.weights.shape[-1], np.float32) if site.bias is None else site.bias
     parts.append(constant(_fresh(messages, f"{name}/bias"), bias, device=device, after=after))
-    made = NodeDef(name=name, op="Int8MatMul" if site.node.op == "MatMul" else "Int8Conv2D", device=device)
-    made.input.extend([site.input, *shared[key], parts[-1].name, *(f"^{control}" for control in after)])
+    quantized = NodeDef(name=name, op="Int8MatMul" if site.node.op == "MatMul" else "Int8Conv2D", device=device)
+    quantized.input.extend([site.input, *shared[key], parts[-1].name, *(f"^{control}" for control in after)])
     for attr in ("strides", "padding", "explicit_paddings", "dilations") if site.node.op == "Conv2D" else ():
         if attr in site.node.attr:
-            made.attr[attr].CopyFrom(site.node.attr[attr])
-    made.attr["limit"].CopyFrom(to_attr(float(limit)))
-    made.attr["signed"].CopyFrom(to_attr(bool(signed)))
-    made.attr["activation"].CopyFrom(to_attr(site.activation))
+            quantized.attr[attr].CopyFrom(site.node.attr[attr])
+    quantized.attr["limit"].CopyFrom(to_attr(float(limit)))
+    quantized.attr["signed"].CopyFrom(to_attr(bool(signed)))
+    quantized.attr["activation"].CopyFrom(to_attr(site.activation))
     for gone in site.chain:
         del messages.nodes[gone]
-    messages.nodes.update({node.name: node for node in (*parts, made)})
+    messages.nodes.update({node.name: node for node in (*parts, quantized)})
 
 
 def _scaled(weights: Any) -> tuple[Any, Any]:

@@ -15,13 +15,13 @@ from actorflow.graphdef.protos import NodeDef
 
 def constant_node(name: str, value: Any, node: Node, dtype: DType = int32) -> NodeDef:
     """A constant beside a node, in the frame of its first input."""
-    made = NodeDef(name=name, op="Const", device=node.device)
+    const = NodeDef(name=name, op="Const", device=node.device)
     if node.inputs:
-        made.input.append(f"^{node.inputs[0].node}")
+        const.input.append(f"^{node.inputs[0].node}")
     array = np.asarray(value)
-    made.attr["dtype"].CopyFrom(to_attr(dtype))
-    made.attr["value"].CopyFrom(to_attr(array.astype(dtype.numpy_dtype)))
-    return made
+    const.attr["dtype"].CopyFrom(to_attr(dtype))
+    const.attr["value"].CopyFrom(to_attr(array.astype(dtype.numpy_dtype)))
+    return const
 
 
 class Builder:
@@ -33,12 +33,12 @@ class Builder:
     def add(self, name: str, op: str, inputs: Sequence[str], **attrs: Any) -> str:
         """Adds `node/name`, or with an empty name the node itself; gives its name."""
         full = f"{self.node.name}/{name}" if name else self.node.name
-        made = NodeDef(
+        record = NodeDef(
             name=full, op=op, input=[*inputs, *(f"^{c}" for c in self.node.controls)], device=self.node.device
         )
         for key, value in attrs.items():
-            made.attr[key].CopyFrom(to_attr(value))
-        self.made.append(made)
+            record.attr[key].CopyFrom(to_attr(value))
+        self.made.append(record)
         return full
 
     def constant(self, name: str, value: Any, dtype: DType = int32) -> str:

@@ -57,9 +57,9 @@ def write_if(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[str]
             text if kind == _RESOURCE else _output(f"{name}/given_{index}", port)
             for index, (text, kind) in enumerate(zip(inputs, types))
         ]
-        made, run = body(node.attr[key].func.name, f"{side}/", arguments, [f"{side}_taken"])
+        outputs, run = body(node.attr[key].func.name, f"{side}/", arguments, [f"{side}_taken"])
         add(_node(f"{side}_done", "Identity", [f"{side}_taken", *(f"^{other}" for other in run)], T=_BOOL))
-        ends.append([*made, f"{side}_done"])
+        ends.append([*outputs, f"{side}_done"])
     merged = []
     for index, (pair, kind) in enumerate(zip(zip(*ends), [*results, _BOOL])):
         merged.append(f"{name}/merged_{index}")
@@ -108,9 +108,9 @@ def write_case(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[st
             arguments.append(text if kind == _RESOURCE else f"{side}_given_{place}:1")
             if kind != _RESOURCE:
                 add(_node(f"{side}_given_{place}", "Switch", [text, predicate, *controls], T=kind))
-        made, run = body(function, f"{side}/", arguments, [f"{side}_taken"])
+        outputs, run = body(function, f"{side}/", arguments, [f"{side}_taken"])
         add(_node(f"{side}_done", "Identity", [f"{side}_taken", *(f"^{other}" for other in run)], T=_BOOL))
-        ends.append([*made, f"{side}_done"])
+        ends.append([*outputs, f"{side}_done"])
     merged = []
     for index, (several, kind) in enumerate(zip(zip(*ends), [*results, _BOOL])):
         merged.append(f"{name}/merged_{index}")
@@ -159,10 +159,12 @@ def write_while(node: NodeDef, name: str, data: Sequence[str], waits: Sequence[s
         add(_node(split, "Switch", [f"{name}/value_{index}", f"{name}/more"], T=kind))
         add(_node(f"{name}/exit_{index}", "Exit", [split], T=kind))
         add(_node(f"{name}/inner_{index}", "Identity", [_output(split, 1)], T=kind))
-    made, run = body(node.attr["body"].func.name, f"{name}/body/", arguments("inner"), [f"{name}/inner_{varying[0]}"])
+    outputs, run = body(
+        node.attr["body"].func.name, f"{name}/body/", arguments("inner"), [f"{name}/inner_{varying[0]}"]
+    )
     for index in varying:
         ends = [f"^{other}" for other in run] if index == varying[0] else []
-        add(_node(f"{name}/next_{index}", "NextIteration", [made[index], *ends], T=types[index]))
+        add(_node(f"{name}/next_{index}", "NextIteration", [outputs[index], *ends], T=types[index]))
     add(
         _results(
             name, [f"{name}/exit_{index}" if index in varying else data[index] for index in range(len(types))], types
@@ -176,27 +178,27 @@ def _output(name: str, port: int) -> str:
 
 def _number(name: str, value: int, beside: str) -> NodeDef:
     """A constant in the frame of another node."""
-    made = NodeDef(name=name, op="Const", input=[f"^{beside.partition(':')[0]}"])
-    made.attr["dtype"].type = _INT32
-    made.attr["value"].tensor.dtype = _INT32
-    made.attr["value"].tensor.int_val.append(value)
-    made.attr["value"].tensor.tensor_shape.SetInParent()
-    return made
+    node = NodeDef(name=name, op="Const", input=[f"^{beside.partition(':')[0]}"])
+    node.attr["dtype"].type = _INT32
+    node.attr["value"].tensor.dtype = _INT32
+    node.attr["value"].tensor.int_val.append(value)
+    node.attr["value"].tensor.tensor_shape.SetInParent()
+    return node
 
 
 def _node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> NodeDef:
-    made = NodeDef(name=name, op=op, input=list(inputs))
+    node = NodeDef(name=name, op=op, input=list(inputs))
     for key, value in attrs.items():
         if key in ("T", "SrcT", "DstT"):
-            made.attr[key].type = value
+            node.attr[key].type = value
         else:
-            made.attr[key].i = value
-    return made
+            node.attr[key].i = value
+    return node
 
 
 def _results(name: str, values: Sequence[str], types: Sequence[int], waits: Sequence[str] = ()) -> NodeDef:
     """The node that has the name of a branch or loop, and its results."""
-    made = _node(name, "IdentityN" if values else "NoOp", [*values, *(f"^{other}" for other in waits)])
+    node = _node(name, "IdentityN" if values else "NoOp", [*values, *(f"^{other}" for other in waits)])
     if values:
-        made.attr["T"].list.type.extend(types)
-    return made
+        node.attr["T"].list.type.extend(types)
+    return node

@@ -22,8 +22,8 @@ _READ: Mapping[str, str] = {"IteratorV2": "OneShotIterator"}
 def _described(b: Builder, op: str, inputs: Sequence[str], components: Sequence[str], **attrs: Any) -> None:
     """A node that keeps its Dataset's description where TensorFlow does not look, and waits for the tensors of it."""
     waits = [f"^{source(text)}" for text in components]
-    known = {"_description": b.node.attrs["description"], "_components": tuple(components)}
-    b.add("", op, [*inputs, *dict.fromkeys(waits)], **attrs, **known)
+    description = {"_description": b.node.attrs["description"], "_components": tuple(components)}
+    b.add("", op, [*inputs, *dict.fromkeys(waits)], **attrs, **description)
 
 
 def _elements(b: Builder) -> dict[str, Any]:
@@ -57,25 +57,25 @@ def with_datasets(message: NodeDef) -> NodeDef:
     if not described and message.op != "OneShotIterator" and not _FOREIGN.fullmatch(message.op):
         if message.op != "MakeIterator" or len(message.input) != 2:
             return message
-    made = NodeDef(name=message.name, device=message.device)
+    node = NodeDef(name=message.name, device=message.device)
     if described:
         components = [text.decode() for text in message.attr["_components"].list.s]
         gone = {f"^{source(text)}" for text in components} | {f"{message.name}/dataset"}
-        made.op = _READ.get(message.op, message.op)
+        node.op = _READ.get(message.op, message.op)
         controls = [text for text in message.input if text.startswith("^") and text not in gone]
         data = [text for text in message.input if not text.startswith("^") and text not in gone]
-        made.input.extend([*data, *components, *controls])
-        made.attr["description"].CopyFrom(message.attr["_description"])
+        node.input.extend([*data, *components, *controls])
+        node.attr["description"].CopyFrom(message.attr["_description"])
     elif message.op == "OneShotIterator":
-        made.op = "IteratorV2"
+        node.op = "IteratorV2"
     elif message.op == "MakeIterator":
-        made.op = "Identity"  # which fails where the Dataset is not fed
-        made.input.append(message.input[0])
+        node.op = "Identity"  # which fails where the Dataset is not fed
+        node.input.append(message.input[0])
     else:
-        made.op = "Placeholder"
-        made.attr["dtype"].CopyFrom(to_attr(variant))
-        return made
+        node.op = "Placeholder"
+        node.attr["dtype"].CopyFrom(to_attr(variant))
+        return node
     for name in ("shared_name", "container", "output_types", "output_shapes"):
         if name in message.attr:
-            made.attr[name].CopyFrom(message.attr[name])
-    return made
+            node.attr[name].CopyFrom(message.attr[name])
+    return node

@@ -44,14 +44,14 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
             raise ValueError(f"Node {message.name!r} ({message.op}): the keys of its features are no constants.")
         return list(np.ravel(value))
 
-    made = NodeDef(name=message.name, op=message.op, input=list(message.input), device=message.device)
+    node = NodeDef(name=message.name, op=message.op, input=list(message.input), device=message.device)
 
     def keep(names: Sequence[str], keys: Mapping[str, Sequence[bytes]]) -> None:
         for name in names:
-            made.attr[name].CopyFrom(message.attr[name])
+            node.attr[name].CopyFrom(message.attr[name])
         for name, several in keys.items():
-            made.attr[name].list.s.extend(several)
-            made.attr[name].list.SetInParent()
+            node.attr[name].list.s.extend(several)
+            node.attr[name].list.SetInParent()
 
     if message.op == "ParseSequenceExampleV2":
         if tensors[0].static_shape != ():
@@ -62,11 +62,11 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
             raise ValueError(f"Node {message.name!r} ({message.op}) has ragged features, which are not read here.")
         features = {f"{kind}_keys": keys for kind, keys in several if kind is not _RAGGED}
         missing = zip(features["feature_list_dense_keys"], constant(tensors[8]), strict=True)
-        made.op = "ParseSingleSequenceExample"
+        node.op = "ParseSingleSequenceExample"
         keep(_SEQUENCE_KEPT, {_EMPTY: [key for key, may_lack in missing if may_lack], **features})
         with graph.as_default():
             name = tensors[1] if tensors[1].static_shape == () else constant_op("", string)
-        return made, [tensors[0], name, *tensors[9:]]
+        return node, [tensors[0], name, *tensors[9:]]
     if message.op == "ParseSingleSequenceExample":
         at = 2
         features = {_EMPTY: constant(tensors[1])}
@@ -75,7 +75,7 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
             features[f"{kind}_keys"] = [constant(tensor)[0] for tensor in tensors[at : at + count]]
             at += count
         keep(_SEQUENCE_KEPT, features)
-        return made, [tensors[0], tensors[-1], *tensors[at:-1]]
+        return node, [tensors[0], tensors[-1], *tensors[at:-1]]
     if message.op == "ParseExampleV2":
         sparse, dense, ragged = (constant(tensor) for tensor in tensors[2:5])
         if ragged:
@@ -88,10 +88,10 @@ def with_keys(graph: Graph, message: NodeDef, tensors: Sequence[Tensor]) -> tupl
         defaults = tensors[2 + sum(counts) :]
     keep(_KEPT, {"sparse_keys": sparse, "dense_keys": dense})
     if tensors[0].static_shape == ():  # TensorFlow 2 parses one message by the op of many
-        made.op = "ParseSingleExample"
-        return made, [tensors[0], *defaults]
-    made.op = "ParseExample"
-    return made, [*tensors[:2], *defaults]
+        node.op = "ParseSingleExample"
+        return node, [tensors[0], *defaults]
+    node.op = "ParseExample"
+    return node, [*tensors[:2], *defaults]
 
 
 def parse_example(b: Builder, types: Sequence[DType]) -> None:
@@ -134,9 +134,9 @@ _SEQUENCE_KEYS = ("context_sparse", "context_dense", "feature_list_sparse", "fea
 
 
 def _shapes(b: Builder, name: str) -> None:
-    made = b.made[-1].attr[name].list
-    made.shape.extend([shape_proto(shape) for shape in b.node.attrs[name]])
-    made.SetInParent()
+    shape_list = b.made[-1].attr[name].list
+    shape_list.shape.extend([shape_proto(shape) for shape in b.node.attrs[name]])
+    shape_list.SetInParent()
 
 
 def _texts(b: Builder, name: str, keys: Any) -> str:

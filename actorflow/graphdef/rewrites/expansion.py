@@ -19,8 +19,8 @@ from actorflow.registry.opdef import lookup
 def _sum_to(b: Builder, types: Sequence[DType]) -> None:
     value, index = types
     x, shape = b.inputs
-    given = b.add("given", "Shape", [x], T=value, out_type=index)
-    axes = b.add("axes", "BroadcastGradientArgs", [shape, given], T=index)
+    target_shape = b.add("given", "Shape", [x], T=value, out_type=index)
+    axes = b.add("axes", "BroadcastGradientArgs", [shape, target_shape], T=index)
     total = b.add("sum", "Sum", [x, axes], T=value, Tidx=index, keep_dims=False)
     b.add("", "Reshape", [total, shape], T=value, Tshape=index)
 
@@ -33,11 +33,11 @@ def _unreduce(b: Builder, types: Sequence[DType]) -> None:
         all_axes = b.add("range", "Range", [b.constant("zero", 0), rank, b.constant("one", 1)], Tidx=int32)
         axis = axis if along is int32 else b.add("axis", "Cast", [axis], SrcT=along, DstT=int32, Truncate=False)
         counted = b.add("mod", "FloorMod", [b.add("added", "AddV2", [axis, rank], T=int32), rank], T=int32)
-        one = f"{b.node.name}/one"
+        unit = f"{b.node.name}/one"
         if index is not int32:
-            one = b.add("wide", "Cast", [one], SrcT=int32, DstT=index, Truncate=False)
+            unit = b.add("wide", "Cast", [unit], SrcT=int32, DstT=index, Truncate=False)
         sizes = b.add("sizes", "Shape", [counted], T=int32, out_type=int32)
-        ones = b.add("ones", "Fill", [sizes, one], T=index, index_type=int32)
+        ones = b.add("ones", "Fill", [sizes, unit], T=index, index_type=int32)
         kept = b.add("kept", "DynamicStitch", [all_axes, counted, shape, ones], T=index, N=2)
         x = b.add("reshape", "Reshape", [x, kept], T=value, Tshape=index)
     b.add("", "BroadcastTo", [x, shape], T=value, Tidx=index)
@@ -74,22 +74,22 @@ def _sparse_adam(b: Builder, types: Sequence[DType]) -> None:
     before, inputs = summed_rows(b.node, b.inputs, types)
     b.made += before
     var, m, v, power1, power2, lr, beta1, beta2, epsilon, rows, places = inputs
-    one = b.constant("one", 1, kind)
+    unit = b.constant("one", 1, kind)
 
     def moment(name: str, handle: str, beta: str, term: str) -> str:
         read = b.add(f"{name}/read", "ReadVariableOp", [handle], dtype=kind)
         shrunk = b.add(f"{name}/shrunk", "Mul", [read, beta], T=kind)
         assigned = b.add(f"{name}/assign", "AssignVariableOp", [handle, shrunk], dtype=kind)
-        part = b.add(f"{name}/part", "Mul", [term, b.add(f"{name}/rest", "Sub", [one, beta], T=kind)], T=kind)
+        part = b.add(f"{name}/part", "Mul", [term, b.add(f"{name}/rest", "Sub", [unit, beta], T=kind)], T=kind)
         inputs = [handle, places, part, f"^{assigned}"]
         added = b.add(f"{name}/add", "ResourceScatterAdd", inputs, dtype=kind, Tindices=types[-1])
         return b.add(f"{name}/value", "ReadVariableOp", [handle, f"^{added}"], dtype=kind)
 
     mean = moment("m", m, beta1, rows)
     root = b.add("root", "Sqrt", [moment("v", v, beta2, b.add("square", "Square", [rows], T=kind))], T=kind)
-    corrected = b.add("corrected", "Sqrt", [b.add("rest2", "Sub", [one, power2], T=kind)], T=kind)
+    corrected = b.add("corrected", "Sqrt", [b.add("rest2", "Sub", [unit, power2], T=kind)], T=kind)
     rate = b.add("rate", "Mul", [lr, corrected], T=kind)
-    rate = b.add("scaled", "RealDiv", [rate, b.add("rest1", "Sub", [one, power1], T=kind)], T=kind)
+    rate = b.add("scaled", "RealDiv", [rate, b.add("rest1", "Sub", [unit, power1], T=kind)], T=kind)
     below = b.add("below", "Add", [root, epsilon], T=kind)
     step = b.add("step", "RealDiv", [b.add("moved", "Mul", [rate, mean], T=kind), below], T=kind)
     b.add("", "AssignSubVariableOp", [var, step], dtype=kind)

@@ -99,10 +99,10 @@ def _chosen_queue(a: Attributes, t: Sequence[Tensor]) -> Tensor | None:
 
 def _optional(a: Attributes, t: Sequence[Tensor]) -> Tensor:
     """Values that may be there or not, as a list."""
-    made = lists.empty_list()
+    elements = lists.empty_list()
     for value in t:
-        made = lists.push_back(made, value)
-    return made
+        elements = lists.push_back(elements, value)
+    return elements
 
 
 def _optional_values(a: Attributes, t: Sequence[Tensor]) -> list[Tensor]:

@@ -26,20 +26,20 @@ def with_constants_in_frames(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
                 if is_free(nodes[tensor_id.node]):
                     users.setdefault(tensor_id.node, {})[of[node.name]] = None
     place: dict[tuple[str, str], str] = {}
-    made: dict[str, Node] = {}
+    placed: dict[str, Node] = {}
     for name, node in nodes.items():
         inner = [frame for frame in users.get(name, ()) if frame != ROOT and frame in pivots]
         if inner and list(users[name]) == inner[:1]:
-            made[name] = replace(node, controls=(pivots[inner[0]],))
+            placed[name] = replace(node, controls=(pivots[inner[0]],))
             continue
-        made[name] = node
+        placed[name] = node
         for index, frame in enumerate(inner):
             copy = f"{name}/loop_{index}"
             place[name, frame] = copy
-            made[copy] = replace(node, name=copy, controls=(pivots[frame],))
-    for name, node in made.items():
+            placed[copy] = replace(node, name=copy, controls=(pivots[frame],))
+    for name, node in placed.items():
         if name in of and not is_free(nodes[name]):
             inputs = tuple([TensorId(place.get((e.node, of[name]), e.node), e.port) for e in node.inputs])
             if inputs != node.inputs:
-                made[name] = replace(node, inputs=inputs)
-    return made
+                placed[name] = replace(node, inputs=inputs)
+    return placed

@@ -21,14 +21,14 @@ _MOST = 1_000_000  # nodes: functions that call each other twice grow exponentia
 
 def without_functions(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
     """The nodes of a graph of actorflow's, where the nodes of functions are in the place of their calls."""
-    made, _ = inline(nodes)
-    if made is nodes:
+    expanded, _ = inline(nodes)
+    if expanded is nodes:
         return nodes
     inside: set[str] = set()
-    for node in made.values():  # each comes after its inputs, but for the ends of loops
+    for node in expanded.values():  # each comes after its inputs, but for the ends of loops
         if node.op in ("_Arg", "_Return") or any(e.node in inside for e in node.inputs) or inside & {*node.controls}:
             inside.add(node.name)
-    return {name: node for name, node in made.items() if name not in inside}
+    return {name: node for name, node in expanded.items() if name not in inside}
 
 
 def calls_functions(graph_def: GraphDef) -> bool:
@@ -54,15 +54,15 @@ def inlined(graph_def: GraphDef) -> GraphDef:
         UnimplementedError: there are gradients of functions, branches by a text, or outputs of an unknown order, which are named.
     """
     library = _library(graph_def)
-    made = GraphDef()
-    made.versions.CopyFrom(graph_def.versions)
-    _Inliner(library, made).add(graph_def.node, "", {}, (), 0)
-    return made
+    flat = GraphDef()
+    flat.versions.CopyFrom(graph_def.versions)
+    _Inliner(library, flat).add(graph_def.node, "", {}, (), 0)
+    return flat
 
 
 class _Inliner:
-    def __init__(self, library: Mapping[str, FunctionDef], made: GraphDef) -> None:
-        self._library, self._made = library, made
+    def __init__(self, library: Mapping[str, FunctionDef], target: GraphDef) -> None:
+        self._library, self._made = library, target
 
     def add(
         self, nodes: Sequence[NodeDef], prefix: str, arguments: Mapping[str, str], after: Sequence[str], depth: int
@@ -114,10 +114,10 @@ class _Inliner:
         function = node.attr["f"].func.name if node.op in CALLS else node.op
         results, run = self._body(name, depth, function, f"{name}/", data, waits)
         ends = [f"^{text}" for text in (*run, *waits)]
-        made = NodeDef(name=name, op="IdentityN" if results else "NoOp", input=[*results, *dict.fromkeys(ends)])
+        end = NodeDef(name=name, op="IdentityN" if results else "NoOp", input=[*results, *dict.fromkeys(ends)])
         if results:
-            made.attr["T"].list.type.extend([result.type for result in self._library[function].signature.output_arg])
-        self._add(made)
+            end.attr["T"].list.type.extend([result.type for result in self._library[function].signature.output_arg])
+        self._add(end)
 
     def _body(
         self, name: str, depth: int, called: str, prefix: str, data: Sequence[str], waits: Sequence[str]

@@ -24,10 +24,10 @@ def with_reads_first(nodes: Mapping[str, Node]) -> Mapping[str, Node]:
             source = node.inputs[0].node
             if nodes[source].op == "VariableV2":
                 reads.setdefault(source, []).append(node.name)
-    made = dict(nodes)
+    ordered = dict(nodes)
     for node in nodes.values():
         if node.op in _BEGINS or not any(e.node in reads for e in node.inputs) or not lookup(node.op).writes:
             continue
         first = [name for e in node.inputs for name in reads.get(e.node, ()) if name not in node.controls]
-        made[node.name] = replace(node, controls=(*node.controls, *dict.fromkeys(first)))
-    return made
+        ordered[node.name] = replace(node, controls=(*node.controls, *dict.fromkeys(first)))
+    return ordered

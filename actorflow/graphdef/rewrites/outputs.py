@@ -109,8 +109,8 @@ def output_number(node: NodeDef, output: str) -> int:
     """
     names = OUTPUTS.get(node.op)
     if names is None:
-        known = registered().get(node.op)
-        if known is None or known.output_count in (None, 1):
+        definition = registered().get(node.op)
+        if definition is None or definition.output_count in (None, 1):
             return 0  # the only output, or the only list
     number = 0
     for row in names or ():

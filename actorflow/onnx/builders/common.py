@@ -18,27 +18,27 @@ HALVES = (af.float16, af.bfloat16)
 
 def rank_of(value: Any) -> int:
     """The rank. Raises InvalidArgumentError where it is not known."""
-    found = shape_of(value)
-    if found is None:
+    dims = shape_of(value)
+    if dims is None:
         raise NotKnownError(
             "The rank of an input is not known while the graph is built.", hint="Give the shapes of inputs by shapes=."
         )
-    return len(found)
+    return len(dims)
 
 
 def sizes_of(value: Any) -> Any:
     """The shape as a vector of int64: an array where all of it is known, else a tensor."""
-    found = shape_of(value)
-    if found is not None and None not in found:
-        return np.array(found, np.int64)
+    dims = shape_of(value)
+    if dims is not None and None not in dims:
+        return np.array(dims, np.int64)
     return af.shape(value, out_type=af.int64)
 
 
 def size_of(value: Any, axis: int) -> Any:
     """The size of one dimension: an int, or a scalar of int64."""
-    found = shape_of(value)
-    if found is not None and found[axis] is not None:
-        return found[axis]
+    dims = shape_of(value)
+    if dims is not None and dims[axis] is not None:
+        return dims[axis]
     return af.shape(value, out_type=af.int64)[axis if axis >= 0 else axis + rank_of(value)]
 
 
@@ -60,9 +60,9 @@ def computed(function: Callable[..., Any], *values: Any) -> Any:
     if any(isinstance(value, af.Tensor) for value in values):
         return function(*values)
     with eager():
-        made = function(*values)
-        several = isinstance(made, (tuple, list))
-        return tuple(np.asarray(t.numpy()) for t in made) if several else np.asarray(made.numpy())
+        results = function(*values)
+        several = isinstance(results, (tuple, list))
+        return tuple(np.asarray(t.numpy()) for t in results) if several else np.asarray(results.numpy())
 
 
 def whole(value: Any) -> Any:
@@ -105,20 +105,20 @@ def counted_axis(axis: int, value: Any) -> int:
 
 def known(value: Any, what: str) -> list[int]:
     """Whole numbers that have to be known while the graph is built."""
-    found = ints(value)
-    if found is None:
+    numbers = ints(value)
+    if numbers is None:
         raise NotKnownError(f"{what} has to be known while the graph is built, but is computed in a run.")
-    return found
+    return numbers
 
 
 def scalar(value: Any, default: Any = None) -> Any:
     """The number that a value of one element is known to be; `default` where there is no value."""
     if value is None:
         return default
-    found = static(value)
-    if found is None or found.size != 1:
+    constant = static(value)
+    if constant is None or constant.size != 1:
         raise NotKnownError("A number has to be known while the graph is built, but is computed in a run.")
-    return found.reshape(-1)[0].item()
+    return constant.reshape(-1)[0].item()
 
 
 def moved(value: Any, source: int, target: int) -> Any:

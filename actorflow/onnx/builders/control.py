@@ -33,38 +33,38 @@ def branch(node: Node, condition: Any) -> Any:
     forms: list[Any] = []
 
     def build(side: bool) -> Any:
-        def made() -> list[Any]:
+        def build_side() -> list[Any]:
             values = node.scope.subgraph(sides[side], [])
             forms[:] = [_fuller(form, value) for form, value in zip(forms, values)] if forms else values
             return [af.identity(t) for value, kind in zip(values, kinds) for t in flatten(value, kind)]
 
-        return made
+        return build_side
 
-    found = af.cond(af.reshape(condition, []), build(True), build(False))
-    return tuple(_grouped(found if isinstance(found, (list, tuple)) else [found], forms, kinds))
+    results = af.cond(af.reshape(condition, []), build(True), build(False))
+    return tuple(_grouped(results if isinstance(results, (list, tuple)) else [results], forms, kinds))
 
 
 def _kind(info: Any) -> ValueType:
     return value_type(info.type, info.name)
 
 
-def _fuller(one: Any, other: Any) -> Any:
+def _fuller(left: Any, other: Any) -> Any:
     """Of the forms of a value in both branches the one that has content."""
-    if isinstance(one, Optional_) and one.value is None:
+    if isinstance(left, Optional_) and left.value is None:
         return other
-    if isinstance(one, Listed) and isinstance(other, Listed):
-        same = one.shape if one.shape == other.shape else None
-        return Listed(one.dtype or other.dtype, same)
-    return one
+    if isinstance(left, Listed) and isinstance(other, Listed):
+        same = left.shape if left.shape == other.shape else None
+        return Listed(left.dtype or other.dtype, same)
+    return left
 
 
 def _grouped(tensors: Sequence[Any], forms: Sequence[Any], kinds: Sequence[ValueType]) -> list[Any]:
-    made, at = [], 0
+    groups, at = [], 0
     for form, kind in zip(forms, kinds):
         count = 2 if isinstance(form, Optional_) else 1
-        made.append(rebuilt(form, tensors[at : at + count], kind))
+        groups.append(rebuilt(form, tensors[at : at + count], kind))
         at += count
-    return made
+    return groups
 
 
 Body = Callable[[Any, list[Any]], tuple[Any, list[Any], list[Any]]]
@@ -93,16 +93,16 @@ def repeated(
         inner = [_within(value, kind) for value, kind in zip(map(stand_in, carried), kinds)]
         _, after, added = probe(af.placeholder(af.int64, []), list(inner))
         forms = [_form(value, later, kind) for value, later, kind in zip(carried, after, kinds)]
-        invariants = [_invariant(one, two) for one, two in zip(carried, after)]
+        invariants = [_invariant(first_value, two) for first_value, two in zip(carried, after)]
         rows = [(dtype_of(value), shape_of(value)) for value in added]
 
     flat = [[af.convert_to_tensor(t) for t in flatten(v, _of_form(f, k))] for v, f, k in zip(carried, forms, kinds)]
     arrays = [af.TensorArray(kind, size=0, dynamic_size=True, element_shape=shape).flow for kind, shape in rows]
 
     def step(at: Any, _: Any, values: Any, flows: Any) -> Any:
-        going, later, found = body(at, [rebuilt(f, v, k) for f, v, k in zip(forms, values, kinds)])
+        going, later, outputs = body(at, [rebuilt(f, v, k) for f, v, k in zip(forms, values, kinds)])
         wrapped = [_as_form(value, form) for value, form in zip(later, forms)]
-        flows = [_written(flow, at, row, value) for flow, row, value in zip(flows, rows, found)]
+        flows = [_written(flow, at, row, value) for flow, row, value in zip(flows, rows, outputs)]
         nested = [flatten(value, _of_form(f, k)) for value, f, k in zip(wrapped, forms, kinds)]
         return at + np.int64(1), af.reshape(going, []), nested, flows
 
@@ -141,8 +141,8 @@ def _form(value: Any, later: Any, kind: ValueType) -> Any:
         inner = value.value if value.value is not None else (later.value if isinstance(later, Optional_) else later)
         return Optional_(True, inner)
     if isinstance(value, Listed):
-        known = value.dtype or kind.dtype or getattr(later, "dtype", None)
-        return Listed(known, value.shape if isinstance(later, Listed) and later.shape == value.shape else None)
+        dtype = value.dtype or kind.dtype or getattr(later, "dtype", None)
+        return Listed(dtype, value.shape if isinstance(later, Listed) and later.shape == value.shape else None)
     return value
 
 
@@ -160,11 +160,11 @@ def _as_form(value: Any, form: Any) -> Any:
     return value
 
 
-def _invariant(one: Any, two: Any) -> Shape:
+def _invariant(left: Any, two: Any) -> Shape:
     """The sizes that are the same in two iterations."""
-    if isinstance(one, (Listed, Optional_)) or isinstance(two, (Listed, Optional_)):
+    if isinstance(left, (Listed, Optional_)) or isinstance(two, (Listed, Optional_)):
         return ()
-    first, second = shape_of(one), shape_of(two)
+    first, second = shape_of(left), shape_of(two)
     if first is None or second is None or len(first) != len(second):
         return None
     return tuple(a if a == b else None for a, b in zip(first, second))
@@ -190,8 +190,8 @@ def loop(node: Node, limit: Any = None, condition: Any = None, *initial: Any) ->
 
     def within(scope: Any) -> Body:
         def body(at: Any, values: list[Any]) -> Any:
-            going, *found = scope.subgraph(graph, [at, np.asarray(True), *values])
-            return going, found[:count], found[count:]
+            going, *values_out = scope.subgraph(graph, [at, np.asarray(True), *values])
+            return going, values_out[:count], values_out[count:]
 
         return body
 
@@ -229,8 +229,8 @@ def scan(node: Node, *inputs: Any) -> Any:
     last, stacks = _scanned(node, graph, states, rows)
     out_axes = node.attr("scan_output_axes", [0] * outputs)
     back = node.attr("scan_output_directions", [0] * outputs)
-    found = [af.reverse(s, [0]) if b else s for s, b in zip(stacks, back)]
-    return (*last, *(moved(s, 0, counted_axis(axis, s)) for s, axis in zip(found, out_axes)))
+    directed = [af.reverse(s, [0]) if b else s for s, b in zip(stacks, back)]
+    return (*last, *(moved(s, 0, counted_axis(axis, s)) for s, axis in zip(directed, out_axes)))
 
 
 def _time_first(x: Any, axis: int, back: int) -> Any:
@@ -244,8 +244,8 @@ def _scanned(node: Node, graph: Any, states: list[Any], rows: list[Any]) -> Any:
 
     def over(scope: Any, here: list[Any]) -> Body:
         def body(at: Any, values: list[Any]) -> Any:
-            found = scope.subgraph(graph, [*values, *(af.gather(row, at) for row in here)])
-            return np.asarray(True), found[: len(states)], found[len(states) :]
+            values_out = scope.subgraph(graph, [*values, *(af.gather(row, at) for row in here)])
+            return np.asarray(True), values_out[: len(states)], values_out[len(states) :]
 
         return body
 

@@ -96,9 +96,9 @@ _POWERS: dict[float, Any] = {
 
 @onnx_op("Pow")
 def power(node: Node, x: Any, y: Any) -> Any:
-    known = static(y)
-    if known is not None and known.size == 1 and len(known.shape) <= len(shape_of(x) or ()):
-        function = _POWERS.get(float(known.reshape(())))
+    constant = static(y)
+    if constant is not None and constant.size == 1 and len(constant.shape) <= len(shape_of(x) or ()):
+        function = _POWERS.get(float(constant.reshape(())))
         if function is not None and dtype_of(x).is_floating:
             return function(x)
     kind, exponent = dtype_of(x), dtype_of(y)

@@ -137,8 +137,8 @@ def reverse_sequence(node: Node, x: Any, lengths: Any) -> Any:
 
 @onnx_op("ArrayFeatureExtractor", domain="ai.onnx.ml")
 def array_feature(node: Node, x: Any, indices: Any) -> Any:
-    found = af.gather(x, af.reshape(indices, [-1]), axis=rank_of(x) - 1)
-    return af.reshape(found, [1, -1]) if rank_of(x) == 1 else found
+    gathered = af.gather(x, af.reshape(indices, [-1]), axis=rank_of(x) - 1)
+    return af.reshape(gathered, [1, -1]) if rank_of(x) == 1 else gathered
 
 
 @onnx_op("TensorScatter")

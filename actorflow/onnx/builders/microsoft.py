@@ -54,8 +54,8 @@ def _behind(function: Callable[[Node, Any], Any]) -> Callable[[Node, Any], Any]:
         if not node.attr("channels_last", 0):
             return function(node, x)
         rank = rank_of(x)
-        made = function(node, af.transpose(x, [0, rank - 1, *range(1, rank - 1)]))
-        return af.transpose(made, [0, *range(2, rank), 1])
+        result = function(node, af.transpose(x, [0, rank - 1, *range(1, rank - 1)]))
+        return af.transpose(result, [0, *range(2, rank), 1])
 
     return build
 
@@ -96,8 +96,8 @@ def qlinear_where(
     scale: Any,
     zero: Any,
 ) -> Any:
-    made = af.where_v2(condition, to_wide(x, x_scale, x_zero), to_wide(y, y_scale, y_zero))
-    return to_whole(made, scale, zero, dtype_of(x))
+    selected = af.where_v2(condition, to_wide(x, x_scale, x_zero), to_wide(y, y_scale, y_zero))
+    return to_whole(selected, scale, zero, dtype_of(x))
 
 
 @_op("QGemm")
@@ -108,16 +108,16 @@ def qgemm(
     """Sums of whole numbers, to which `c` is added. Without a scale of the result they are numbers again."""
     a = af.transpose(a) if node.attr("transA", 0) else a
     b = af.transpose(b) if node.attr("transB", 0) else b
-    made = scaled_product(a, a_scale, a_zero, b, b_scale, b_zero, c) * number(node.attr("alpha", 1.0), a_scale)
-    return made if scale is None else to_whole(made, scale, zero, dtype_of(a))
+    scaled = scaled_product(a, a_scale, a_zero, b, b_scale, b_zero, c) * number(node.attr("alpha", 1.0), a_scale)
+    return scaled if scale is None else to_whole(scaled, scale, zero, dtype_of(a))
 
 
 @_op("MatMulIntegerToFloat")
 def matmul_integer_to_float(
     node: Node, a: Any, b: Any, a_scale: Any, b_scale: Any, a_zero: Any = None, b_zero: Any = None, bias: Any = None
 ) -> Any:
-    made = scaled_product(a, a_scale, a_zero, b, b_scale, b_zero)
-    return made if bias is None else made + bias
+    scaled = scaled_product(a, a_scale, a_zero, b, b_scale, b_zero)
+    return scaled if bias is None else scaled + bias
 
 
 @_op("DynamicQuantizeMatMul")
@@ -152,8 +152,8 @@ def matmul_n_bits(
         middle = (spread(parts[2], count) if stored else parts[2].astype(np.float32).reshape(rows, count))[:, :, None]
     weights = (whole - middle) * parts[1].astype(np.float32).reshape(rows, count, 1)
     matrix = np.ascontiguousarray(weights.reshape(rows, -1)[:, :width].T)
-    made = product(a, number(matrix, a))
-    return made if bias is None else made + bias
+    output = product(a, number(matrix, a))
+    return output if bias is None else output + bias
 
 
 # ---- fused ops
@@ -182,8 +182,8 @@ def _activated(node: Node, x: Any, params: Sequence[float]) -> Any:
 
 @_op("FusedConv")
 def fused_conv(node: Node, x: Any, weights: Any, bias: Any = None, added: Any = None) -> Any:
-    made = convolved(node, x, weights, bias)
-    return _activated(node, made if added is None else made + added, node.attr("activation_params") or [])
+    convolution = convolved(node, x, weights, bias)
+    return _activated(node, convolution if added is None else convolution + added, node.attr("activation_params") or [])
 
 
 @_op("FusedGemm")
@@ -207,8 +207,8 @@ def fused_matmul(node: Node, a: Any, b: Any) -> Any:
             order[-2:] = order[:-3:-1]
         return x if order == sorted(order) else af.transpose(x, order)
 
-    made = product(turned(a, "A"), turned(b, "B"))
-    return made * number(node.attr("alpha", 1.0), made)
+    output = product(turned(a, "A"), turned(b, "B"))
+    return output * number(node.attr("alpha", 1.0), output)
 
 
 @_op("Gelu", "BiasGelu")
@@ -236,15 +236,15 @@ def _normal(x: Any, scale: Any, offset: Any, epsilon: float, *, centred: bool = 
         return rest * inverse, mean, inverse
 
     kind = dtype_of(x)
-    made, mean, inverse = rows(x if kind is af.float64 else af.cast(x, af.float32))
-    made = af.cast(made, kind) * scale
-    return made if offset is None else made + offset, mean, inverse
+    normal, mean, inverse = rows(x if kind is af.float64 else af.cast(x, af.float32))
+    normal = af.cast(normal, kind) * scale
+    return normal if offset is None else normal + offset, mean, inverse
 
 
 @onnx_op("SimplifiedLayerNormalization")
 def simplified_layer_norm(node: Node, x: Any, scale: Any) -> Any:
-    made, _, inverse = _normal(x, scale, None, node.attr("epsilon", 1e-5), centred=False)
-    return made, inverse
+    normal, _, inverse = _normal(x, scale, None, node.attr("epsilon", 1e-5), centred=False)
+    return normal, inverse
 
 
 @_op("LayerNormalization")
@@ -274,9 +274,9 @@ def embed_layer_norm(
     whole = af.gather(words, ids) + own
     if segments is not None:
         whole = whole + af.gather(kinds, segments)
-    made, *_ = _normal(whole, scale, offset, node.attr("epsilon", 1e-12))
+    normal, *_ = _normal(whole, scale, offset, node.attr("epsilon", 1e-12))
     count = af.zeros(af.shape(ids)[:1], af.int32) if mask is None else af.reduce_sum(af.cast(mask, af.int32), 1)
-    return made, count, whole
+    return normal, count, whole
 
 
 def _weighed(node: Node, query: Any, keys: Any, values: Any, mask: Any, added: Any) -> Any:
@@ -327,7 +327,7 @@ def multi_head_attention(
     node: Node, query: Any, key: Any = None, value: Any = None, bias: Any = None, mask: Any = None, added: Any = None,
     past_key: Any = None, past_value: Any = None, *rest: Any,
 ) -> Any:  # fmt: skip
-    if key is None or value is None or rank_of(query) != 3 or any(given is not None for given in rest):
+    if key is None or value is None or rank_of(query) != 3 or any(operand is not None for operand in rest):
         raise UnimplementedError(f"{node} has queries, keys and values in one tensor, which is not supported.")
     heads = node.required("num_heads")
     parts = [query, key, value]

@@ -41,21 +41,21 @@ def product(x: Any, y: Any) -> Any:
     if left > 2 and right == 2:  # rows of one matrix
         rows = af.matmul(shaped(x, [-1, size_of(x, left - 1)]), y)
         return shaped(rows, [*(size_of(x, at) for at in range(left - 1)), size_of(y, 1)])
-    made = af.matmul(af.expand_dims(x, 0) if left == 1 else x, af.expand_dims(y, 1) if right == 1 else y)
+    result = af.matmul(af.expand_dims(x, 0) if left == 1 else x, af.expand_dims(y, 1) if right == 1 else y)
     if right == 1:
-        made = af.squeeze(made, [-1])
-    return af.squeeze(made, [-2 if right > 1 else -1]) if left == 1 else made
+        result = af.squeeze(result, [-1])
+    return af.squeeze(result, [-2 if right > 1 else -1]) if left == 1 else result
 
 
 @onnx_op("Gemm")
 def gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
-    made = af.matmul(a, b, transpose_a=bool(node.attr("transA", 0)), transpose_b=bool(node.attr("transB", 0)))
+    result = af.matmul(a, b, transpose_a=bool(node.attr("transA", 0)), transpose_b=bool(node.attr("transB", 0)))
     if alpha != 1.0:
-        made = made * number(alpha, made)
+        result = result * number(alpha, result)
     if c is None:
-        return made
-    return made + (c if beta == 1.0 else c * number(beta, c))
+        return result
+    return result + (c if beta == 1.0 else c * number(beta, c))
 
 
 @onnx_op("Einsum")
@@ -63,13 +63,13 @@ def einsum(node: Node, *values: Any) -> Any:
     """The dimensions that `...` stands for get letters, and a label that comes twice in an operand takes its diagonal first."""
     equation = node.required("equation").replace(" ", "")
     operands, arrow, output = equation.partition("->")
-    parts, made = operands.split(","), list(values)
-    if len(parts) != len(made):
+    parts, tensors = operands.split(","), list(values)
+    if len(parts) != len(tensors):
         raise InvalidArgumentError(
-            f"{equation!r} of {node} has {len(parts)} operands, but there are {len(made)} inputs."
+            f"{equation!r} of {node} has {len(parts)} operands, but there are {len(tensors)} inputs."
         )
     free = [letter for letter in string.ascii_letters if letter not in equation]
-    widths = [rank_of(value) - len(part.replace("...", "")) for part, value in zip(parts, made)]
+    widths = [rank_of(value) - len(part.replace("...", "")) for part, value in zip(parts, tensors)]
     wide = "".join(free[: max(widths)]) if "..." in equation else ""
     if "..." in equation and not arrow:
         arrow, output = "->", "..." + "".join(sorted(c for c in set(operands) - set(".,") if operands.count(c) == 1))
@@ -78,10 +78,10 @@ def einsum(node: Node, *values: Any) -> Any:
         while twice := next((label for label in labels if labels.count(label) > 1), None):
             places = [place for place, label in enumerate(labels) if label == twice]
             rest = [place for place in range(len(labels)) if place not in (places[0], places[-1])]
-            made[at] = af.matrix_diag_part(af.transpose(made[at], [*rest, places[0], places[-1]]))
+            tensors[at] = af.matrix_diag_part(af.transpose(tensors[at], [*rest, places[0], places[-1]]))
             labels = "".join(labels[place] for place in rest) + twice
         parts[at] = labels
-    return af.linalg.einsum(",".join(parts) + arrow + output.replace("...", wide), *made)
+    return af.linalg.einsum(",".join(parts) + arrow + output.replace("...", wide), *tensors)
 
 
 @onnx_op("BatchNormalization")
@@ -95,8 +95,10 @@ def batch_norm(node: Node, x: Any, scale: Any, offset: Any, mean: Any, variance:
     def normalised(mean: Any, variance: Any) -> Any:
         kind = dtype_of(mean)
         deviation = af.sqrt(along(variance) + number(epsilon, variance))
-        made = (af.cast(x, kind) - along(mean)) / deviation * along(af.cast(scale, kind)) + along(af.cast(offset, kind))
-        return af.cast(made, dtype_of(x))
+        normal = (af.cast(x, kind) - along(mean)) / deviation * along(af.cast(scale, kind)) + along(
+            af.cast(offset, kind)
+        )
+        return af.cast(normal, dtype_of(x))
 
     if not node.attr("training_mode", 0):
         return normalised(mean, variance)
@@ -123,8 +125,8 @@ def instance_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
     rank = rank_of(x)
 
     def normalised(x: Any, scale: Any, offset: Any) -> Any:
-        made, _, _ = _standard(x, list(range(2, rank)), node.attr("epsilon", 1e-5))
-        return made * with_rank(scale, rank, 1) + with_rank(offset, rank, 1)
+        normal, _, _ = _standard(x, list(range(2, rank)), node.attr("epsilon", 1e-5))
+        return normal * with_rank(scale, rank, 1) + with_rank(offset, rank, 1)
 
     return widened(normalised, x, scale, offset)
 
@@ -135,9 +137,9 @@ def group_norm(node: Node, x: Any, scale: Any, offset: Any) -> Any:
 
     def normalised(x: Any, scale: Any, offset: Any) -> Any:
         parts = shaped(x, [size_of(x, 0), groups, -1])
-        made, _, _ = _standard(parts, [2], node.attr("epsilon", 1e-5))
-        made = shaped(made, [size_of(x, at) for at in range(rank)])
-        return made * with_rank(scale, rank, 1) + with_rank(offset, rank, 1)
+        normal, _, _ = _standard(parts, [2], node.attr("epsilon", 1e-5))
+        normal = shaped(normal, [size_of(x, at) for at in range(rank)])
+        return normal * with_rank(scale, rank, 1) + with_rank(offset, rank, 1)
 
     return widened(normalised, x, scale, offset)
 
@@ -148,9 +150,9 @@ def layer_norm(node: Node, x: Any, scale: Any, offset: Any = None) -> Any:
     axes = list(range(positive(node.attr("axis", -1), rank), rank))
     kind = dtype_of(x)
     precise = af.float32 if node.attr("stash_type", 1) == 1 and kind in HALVES else kind
-    made, mean, inverse = _standard(af.cast(x, precise), axes, node.attr("epsilon", 1e-5))
-    made = af.cast(made, kind) * scale
-    return made if offset is None else made + offset, mean, inverse
+    normal, mean, inverse = _standard(af.cast(x, precise), axes, node.attr("epsilon", 1e-5))
+    normal = af.cast(normal, kind) * scale
+    return normal if offset is None else normal + offset, mean, inverse
 
 
 @onnx_op("RMSNormalization")
@@ -161,8 +163,8 @@ def rms_norm(node: Node, x: Any, scale: Any) -> Any:
     precise = element_type(node.attr("stash_type", 1)) if kind in HALVES else kind
     wide = af.cast(x, precise)
     mean = af.reduce_mean(wide * wide, axes, keepdims=True)
-    made = wide / af.sqrt(mean + number(node.attr("epsilon", 1e-5), wide))
-    return af.cast(made, kind) * scale
+    normal = wide / af.sqrt(mean + number(node.attr("epsilon", 1e-5), wide))
+    return af.cast(normal, kind) * scale
 
 
 @onnx_op("MeanVarianceNormalization")
@@ -212,16 +214,16 @@ def affine_grid(node: Node, theta: Any, sizes: Any) -> Any:
     (rank,) = known(vector([size_of(sizes, 0)]), "The number of dimensions of a grid")
     corners, kind = bool(node.attr("align_corners", 0)), dtype_of(theta)
     batch, _, *space = (element(sizes, at) for at in range(rank))
-    one, two = np.float64(1), np.float64(2)
+    unit, two = np.float64(1), np.float64(2)
 
     def points(*space: Any) -> Any:
         lines = []
         for at, size in enumerate(space):
             count = af.cast(whole(size), af.float64)
-            line = (af.range_(count) * two + one) / count - one
+            line = (af.range_(count) * two + unit) / count - unit
             if corners:
-                even = af.range_(count) * two / af.maximum(count - one, one) - one
-                line = af.where_v2(count > one, even, line)
+                even = af.range_(count) * two / af.maximum(count - unit, unit) - unit
+                line = af.where_v2(count > unit, even, line)
             wide = af.reshape(line, [-1 if at == axis else 1 for axis in range(len(space))])
             lines.append(af.broadcast_to(wide, vector(space)))
         return af.cast(af.reshape(af.stack([*reversed(lines), af.ones_like(lines[0])], -1), [-1, len(space) + 1]), kind)

@@ -57,8 +57,8 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
             rank = rank_of(x)
             places = [positive(axis, rank) for axis in listed]
             if dtype_of(x).is_floating and (keepdims or sorted(places) == list(range(2, rank))):
-                made = function(inner, sorted(last_place(place, rank) for place in places), keepdims=keepdims)
-                return channels_first(made) if keepdims else made
+                reduced = function(inner, sorted(last_place(place, rank) for place in places), keepdims=keepdims)
+                return channels_first(reduced) if keepdims else reduced
         if dtype_of(x).is_bool:
             return af.cast(function(af.cast(x, af.uint8), axes, keepdims=keepdims), af.bool)
         return function(x, axes, keepdims=keepdims)
@@ -76,10 +76,10 @@ def arg_extreme(node: Node, x: Any) -> Any:
     function = af.argmax if node.op == "ArgMax" else af.argmin
     if node.attr("select_last_index", 0):
         size = af.shape(x, out_type=af.int64)[axis]
-        found = size - 1 - function(af.reverse(x, [axis]), axis, output_type=af.int64)
+        place = size - 1 - function(af.reverse(x, [axis]), axis, output_type=af.int64)
     else:
-        found = function(x, axis, output_type=af.int64)
-    return af.expand_dims(found, axis) if node.attr("keepdims", 1) else found
+        place = function(x, axis, output_type=af.int64)
+    return af.expand_dims(place, axis) if node.attr("keepdims", 1) else place
 
 
 @onnx_op("CumSum", "CumProd")

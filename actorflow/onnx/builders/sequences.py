@@ -99,8 +99,8 @@ def concat_from(node: Node, sequence: Listed) -> Any:
         raise InvalidArgumentError(f"The rank of the elements of {node} is not known.")
     rank = len(sequence.shape) if sequence.shape is not None else None
     if new:
-        made = lists.stack_list(sequence.flow, **sequence.element)
-        return made if axis == 0 else moved(made, 0, positive(axis, (rank or 0) + 1))
+        stacked = lists.stack_list(sequence.flow, **sequence.element)
+        return stacked if axis == 0 else moved(stacked, 0, positive(axis, (rank or 0) + 1))
     if axis == 0 or rank == 1:
         return lists.concat_list(sequence.flow, **sequence.element)
     place = positive(axis, rank or 0)
@@ -113,8 +113,8 @@ def _mapped(sequence: Listed, function: Any) -> Listed:
     count = lists.length(sequence.flow)
     source = sequence.flow
 
-    def step(at: Any, made: Any) -> Any:
-        return at + 1, lists.set_item(made, at, function(lists.get_item(source, at, **sequence.element)))
+    def step(at: Any, results: Any) -> Any:
+        return at + 1, lists.set_item(results, at, function(lists.get_item(source, at, **sequence.element)))
 
     _, flow = af.while_loop(lambda at, _: at < count, step, [0, lists.reserve(count)])
     return Listed(sequence.dtype, None, flow=flow)
@@ -168,13 +168,13 @@ def sequence_map(node: Node, first: Listed, *others: Any) -> Any:
     results = [Listed(value_type(info.type, info.name).dtype, items=[]) for info in graph.output]
 
     def over(scope: Any, sources: list[Any]) -> Body:
-        def body(at: Any, made: list[Any]) -> Any:
+        def body(at: Any, flows: list[Any]) -> Any:
             place = af.cast(at, af.int32)
             taken = [lists.get_item(s.flow, place, **s.element) if isinstance(s, Listed) else s for s in sources]
-            found = scope.subgraph(graph, taken)
+            outputs = scope.subgraph(graph, taken)
             grown = [
                 Listed(m.dtype or dtype_of(f), None, flow=lists.set_item(m.flow, place, f, grows=True))
-                for m, f in zip(made, found)
+                for m, f in zip(flows, outputs)
             ]
             return np.asarray(True), grown, []
 
@@ -182,8 +182,8 @@ def sequence_map(node: Node, first: Listed, *others: Any) -> Any:
 
     sources = [Listed(s.dtype, s.shape, flow=s.flow) if isinstance(s, Listed) else s for s in (first, *others)]
 
-    def probe(at: Any, made: list[Any]) -> Any:
-        return over(Probe(node.scope.file, node.scope), [stand_in(s) for s in sources])(at, made)
+    def probe(at: Any, flows: list[Any]) -> Any:
+        return over(Probe(node.scope.file, node.scope), [stand_in(s) for s in sources])(at, flows)
 
     last, _ = repeated(
         node, af.cast(count, af.int64), np.asarray(True), list(results), over(node.scope, sources), probe

@@ -115,11 +115,11 @@ def _powers_of_two(x: Any, saturate: bool, round_mode: str) -> Any:
     more = af.logical_and(more, finite)
     if saturate:
         more = af.logical_and(more, exponent < 254)
-    made = exponent + af.cast(more, af.int32)
+    biased = exponent + af.cast(more, af.int32)
     if saturate:
         infinite = af.is_inf(x)
-        made = af.where_v2(infinite, np.int32(254), made)
-    return af.bitcast(af.cast(made, af.uint8), kind)
+        biased = af.where_v2(infinite, np.int32(254), biased)
+    return af.bitcast(af.cast(biased, af.uint8), kind)
 
 
 def _as_text(x: Any) -> Any:
@@ -139,9 +139,9 @@ def bit_cast(node: Node, x: Any) -> Any:
 @onnx_op("Shape")
 def shape(node: Node, x: Any) -> Any:
     start, end = node.attr("start", 0), node.attr("end")
-    found = shape_of(x)
-    if found is not None and None not in found[start:end]:
-        return np.array(found[start:end], np.int64)
+    dims = shape_of(x)
+    if dims is not None and None not in dims[start:end]:
+        return np.array(dims[start:end], np.int64)
     return af.shape(x, out_type=af.int64)[start:end]
 
 
@@ -152,11 +152,11 @@ def size(node: Node, x: Any) -> Any:
 
 @onnx_op("Reshape")
 def reshape(node: Node, x: Any, sizes: Any) -> Any:
-    wanted = ints(sizes)
+    targets = ints(sizes)
     if node.attr("allowzero", 0):
         return af.reshape(x, sizes)
-    if wanted is not None:
-        return shaped(x, [size_of(x, at) if size == 0 else size for at, size in enumerate(wanted)])
+    if targets is not None:
+        return shaped(x, [size_of(x, at) if size == 0 else size for at, size in enumerate(targets)])
     (length,) = shape_of(sizes) or (None,)
     own = af.concat([af.shape(x, out_type=af.int64), af.zeros_like(sizes)], 0)
     own = own[: af.size(sizes) if length is None else length]
@@ -198,9 +198,9 @@ def concat(node: Node, *values: Any) -> Any:
 
 @onnx_op("Expand", enlarging=True)
 def expand(node: Node, x: Any, sizes: Any) -> Any:
-    wanted, own = ints(sizes), shape_of(x)
-    if wanted is not None and own is not None and None not in own:
-        return af.broadcast_to(x, vector(np.broadcast_shapes(tuple(wanted), own)))  # type: ignore[arg-type]
+    target, own = ints(sizes), shape_of(x)
+    if target is not None and own is not None and None not in own:
+        return af.broadcast_to(x, vector(np.broadcast_shapes(tuple(target), own)))  # type: ignore[arg-type]
     return af.broadcast_to(x, af.broadcast_dynamic_shape(sizes_of(x), sizes))
 
 

@@ -71,14 +71,14 @@ def dft(node: Node, x: Any, length: Any = None, axis: Any = None) -> Any:
     count = _number(length, 2 * (own - 1) if inverse and one_sided else own)
     signal = _complex(turned)
     if inverse and one_sided:
-        made = af.signal.irfft(
+        transformed = af.signal.irfft(
             _long(signal, count // 2 + 1), [count] if isinstance(count, int) else in_int32(vector([count]))
         )
-        return _swapped(af.cast(af.expand_dims(made, -1), dtype_of(x)), along)
+        return _swapped(af.cast(af.expand_dims(transformed, -1), dtype_of(x)), along)
     signal = _long(signal, count)
-    made = af.signal.ifft(signal) if inverse else af.signal.fft(af.cast(signal, af.complex128))
-    made = made[..., : count // 2 + 1] if one_sided else made
-    return _swapped(_pairs(made, dtype_of(x)), along)
+    transformed = af.signal.ifft(signal) if inverse else af.signal.fft(af.cast(signal, af.complex128))
+    transformed = transformed[..., : count // 2 + 1] if one_sided else transformed
+    return _swapped(_pairs(transformed, dtype_of(x)), along)
 
 
 @onnx_op("STFT")
@@ -95,8 +95,8 @@ def stft(node: Node, x: Any, step: Any, window: Any = None, length: Any = None) 
     frames = af.gather(_complex(pairs), computed(places, total, count, hop), axis=1)
     if window is not None:
         frames = frames * af.cast(_long(window, count), dtype_of(frames))
-    made = af.signal.fft(frames)
-    return _pairs(made[..., : count // 2 + 1] if node.attr("onesided", 1) else made, dtype_of(x))
+    spectrum = af.signal.fft(frames)
+    return _pairs(spectrum[..., : count // 2 + 1] if node.attr("onesided", 1) else spectrum, dtype_of(x))
 
 
 _WINDOWS = {
@@ -112,32 +112,32 @@ def window(node: Node, size: Any) -> Any:
     a, b, c = _WINDOWS[node.op]
     count = af.cast(af.reshape(size, []), af.float64)
     turns = af.range_(count) * np.float64(2 * np.pi) / (count if node.attr("periodic", 1) else count - np.float64(1))
-    made = np.float64(a) - np.float64(b) * af.cos(turns) + np.float64(c) * af.cos(turns * np.float64(2))
-    return af.cast(made, element_type(node.attr("output_datatype", 1)))
+    weights = np.float64(a) - np.float64(b) * af.cos(turns) + np.float64(c) * af.cos(turns * np.float64(2))
+    return af.cast(weights, element_type(node.attr("output_datatype", 1)))
 
 
 @onnx_op("MelWeightMatrix", enlarging=True)
 def mel_weights(node: Node, bins: Any, length: Any, rate: Any, low: Any, high: Any) -> Any:
     """[frequencies, bins]: triangles, which are equally wide on the scale of Mel."""
-    double, one = af.float64, np.float64(1)
+    double, unit = af.float64, np.float64(1)
 
     def matrix(*values: Any) -> Any:
         bins, length, rate, low, high = (af.reshape(value, []) for value in values)
         lowest, highest = (_mel(af.cast(edge, double)) for edge in (low, high))
         count = af.cast(bins, double)
         edges = af.range_(count + np.float64(2)) * ((highest - lowest) / (count + np.float64(2))) + lowest
-        hertz = np.float64(700) * (af.pow(np.float64(10), edges / np.float64(2595)) - one)
-        places = af.floor((af.cast(length, double) + one) * hertz / af.cast(rate, double))
+        hertz = np.float64(700) * (af.pow(np.float64(10), edges / np.float64(2595)) - unit)
+        places = af.floor((af.cast(length, double) + unit) * hertz / af.cast(rate, double))
         left, middle, right = places[:-2], places[1:-1], places[2:]
-        row = af.expand_dims(af.range_(af.cast(length, double) // np.float64(2) + one), 1)
+        row = af.expand_dims(af.range_(af.cast(length, double) // np.float64(2) + unit), 1)
         wide = middle > left
-        rising = af.where_v2(wide, (row - left) / af.where_v2(wide, middle - left, one), one)
-        falling = (right - row) / af.maximum(right - middle, one)
+        rising = af.where_v2(wide, (row - left) / af.where_v2(wide, middle - left, unit), unit)
+        falling = (right - row) / af.maximum(right - middle, unit)
         up = af.where_v2(af.logical_and(row >= left, row <= middle), rising, np.float64(0))
         return af.where_v2(af.logical_and(row >= middle, row < right), falling, up)
 
-    made = computed(matrix, bins, length, rate, low, high)
-    return af.cast(made, element_type(node.attr("output_datatype", 1)))
+    weights = computed(matrix, bins, length, rate, low, high)
+    return af.cast(weights, element_type(node.attr("output_datatype", 1)))
 
 
 def _mel(hertz: Any) -> Any:

@@ -40,8 +40,8 @@ def _for_all(default: Any, axes: Any, values: Any, rank: int) -> Any:
 
 
 def _length(values: Any) -> int | None:
-    found = shape_of(values)
-    return found[0] if found else None
+    dims = shape_of(values)
+    return dims[0] if dims else None
 
 
 @onnx_op("Slice")
@@ -86,12 +86,12 @@ def _sliced(x: Any, starts: Any, ends: Any, axes: Any, steps: Any, places: list[
     end = af.where_v2(af.logical_and(end < 0, named), end + sizes, end)
     start = af.minimum(af.maximum(start, np.int64(0)), af.where_v2(backward, sizes - 1, sizes))
     end = af.minimum(af.maximum(end, af.where_v2(backward, np.int64(-1), np.int64(0))), sizes)
-    made = af.strided_slice(x, start, af.where_v2(end < 0, end - sizes, end), step)
+    part = af.strided_slice(x, start, af.where_v2(end < 0, end - sizes, end), step)
     own = shape_of(x)
     if places is not None and own is not None:
         cut = {positive(axis, rank) for axis in places}
-        return af.ensure_shape(made, [None if at in cut else size for at, size in enumerate(own)])
-    return af.ensure_shape(made, [None] * rank)
+        return af.ensure_shape(part, [None if at in cut else size for at, size in enumerate(own)])
+    return af.ensure_shape(part, [None] * rank)
 
 
 @onnx_op("Split")
@@ -190,9 +190,9 @@ def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
     rank = rank_of(x)
     gone = _for_all(np.zeros(rank, np.int64), axes, af.ones_like(axes), rank)
     left = af.reshape(af.where(af.equal(gone, np.int64(0))), [-1])
-    made = af.reshape(x, af.gather(sizes_of(x), left))
+    squeezed = af.reshape(x, af.gather(sizes_of(x), left))
     count = _length(axes)
-    return made if count is None else af.ensure_shape(made, [None] * (rank - count))
+    return squeezed if count is None else af.ensure_shape(squeezed, [None] * (rank - count))
 
 
 @onnx_op("Unsqueeze")
@@ -209,6 +209,6 @@ def unsqueeze(node: Node, x: Any, axes: Any) -> Any:
     new = af.scatter_nd(af.expand_dims(places_, 1), af.ones_like(places_), af.reshape(whole, [1]))
     own = af.cumsum(np.int64(1) - new, exclusive=True)
     source = af.concat([sizes_of(x), [np.int64(1)]], 0)
-    made = af.reshape(x, af.where_v2(new > np.int64(0), np.int64(1), af.gather(source, own)))
+    expanded = af.reshape(x, af.where_v2(new > np.int64(0), np.int64(1), af.gather(source, own)))
     count = 1 if shape_of(axes) == () else _length(axes)
-    return made if count is None else af.ensure_shape(made, [None] * (rank_of(x) + count))
+    return expanded if count is None else af.ensure_shape(expanded, [None] * (rank_of(x) + count))

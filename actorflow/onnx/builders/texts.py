@@ -17,9 +17,9 @@ _UTF8 = "utf-8"
 
 def words(values: Any) -> Any:
     """A vector of strings."""
-    made = np.empty(len(values), object)
-    made[:] = [raw(value) for value in values]
-    return made
+    texts = np.empty(len(values), object)
+    texts[:] = [raw(value) for value in values]
+    return texts
 
 
 @onnx_op("StringConcat")
@@ -62,13 +62,13 @@ def string_normalizer(node: Node, x: Any) -> Any:
     compared, barred = (flat, words(stops)) if exact else (af.strings.lower(flat, encoding=_UTF8), None)
     if barred is None:
         barred = words([stop.lower() for stop in stops])
-    made = changes[case](flat, encoding=_UTF8)
+    texts = changes[case](flat, encoding=_UTF8)
     if stops:
         stays = af.logical_not(af.reduce_any(af.equal(af.expand_dims(compared, 1), barred), 1))
-        made = af.gather(made, af.reshape(af.where(stays), [-1]))
-    missing = af.cast(af.equal(af.size(made), 0), af.int32)
-    made = af.concat([made, af.fill(af.reshape(missing, [1]), b"")], 0)
-    return af.reshape(made, [1, -1]) if rank_of(x) == 2 else made
+        texts = af.gather(texts, af.reshape(af.where(stays), [-1]))
+    missing = af.cast(af.equal(af.size(texts), 0), af.int32)
+    texts = af.concat([texts, af.fill(af.reshape(missing, [1]), b"")], 0)
+    return af.reshape(texts, [1, -1]) if rank_of(x) == 2 else texts
 
 
 @onnx_op("TfIdfVectorizer")

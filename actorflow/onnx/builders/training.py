@@ -21,8 +21,8 @@ def _in_groups(node: Node, many: int, inputs: Any, step: Callable[..., Any]) -> 
     """The results of `step` for each tensor: the inputs are all tensors, then all gradients, and so on."""
     rate, count, *rest = inputs
     groups = len(rest) // many
-    found = [step(rate, count, *rest[at::groups]) for at in range(groups)]
-    return tuple(value for kind in zip(*found) for value in kind)
+    results = [step(rate, count, *rest[at::groups]) for at in range(groups)]
+    return tuple(value for kind in zip(*results) for value in kind)
 
 
 def _regular(node: Node, x: Any, gradient: Any, name: str = "norm_coefficient") -> Any:
@@ -51,8 +51,8 @@ def adam(node: Node, *inputs: Any) -> Any:
         steps = af.cast(count, af.float64)
         grown = af.sqrt(1 - af.pow(np.float64(beta), steps)) / (1 - af.pow(np.float64(alpha), steps))
         now = rate * af.cast(af.where_v2(steps > 0, grown, np.float64(1)), dtype_of(rate))
-        made = x - now * mean / (af.sqrt(squares) + number(node.attr("epsilon", 1e-6), x))
-        return made * number(1 - node.attr("norm_coefficient_post", 0.0), x), mean, squares
+        updated = x - now * mean / (af.sqrt(squares) + number(node.attr("epsilon", 1e-6), x))
+        return updated * number(1 - node.attr("norm_coefficient_post", 0.0), x), mean, squares
 
     return _in_groups(node, 4, inputs, step)
 
@@ -80,5 +80,5 @@ def gradient(node: Node, *inputs: Any) -> Any:
     xs = [node.scope.get(name) for name in node.required("xs")]
     if not all(isinstance(x, af.Tensor) for x in xs):
         raise InvalidArgumentError(f"{node} is for a value that is a constant.")
-    found = af.gradients(convert_to_tensor(node.scope.get(node.required("y"))), xs)
-    return tuple(af.zeros_like(x) if one is None else one for x, one in zip(xs, found))
+    slopes = af.gradients(convert_to_tensor(node.scope.get(node.required("y"))), xs)
+    return tuple(af.zeros_like(x) if slope is None else slope for x, slope in zip(xs, slopes))

@@ -52,12 +52,12 @@ class File:
     def fresh(self, name: str) -> str:
         """A name that is not taken yet."""
         name = re.sub(r"[^A-Za-z0-9_./-]", "_", name) or "value"
-        made, number = name, 0
-        while made in self.names:
+        candidate, number = name, 0
+        while candidate in self.names:
             number += 1
-            made = f"{name}_{number}"
-        self.names.add(made)
-        return made
+            candidate = f"{name}_{number}"
+        self.names.add(candidate)
+        return candidate
 
 
 class Block:
@@ -99,21 +99,21 @@ class Block:
         """The name of a tensor's value; what gives it is written where it is not yet."""
         stack = [(self, tensor)]
         while stack:  # without recursion along a graph that is deep; control flow and its bodies recurse
-            block, wanted = stack[-1]
-            if block.known(wanted) is not None:
+            block, current = stack[-1]
+            if block.known(current) is not None:
                 stack.pop()
                 continue
-            missing = [] if wanted.op.type in _CONTROL else [t for t in wanted.op.inputs if block.known(t) is None]
+            missing = [] if current.op.type in _CONTROL else [t for t in current.op.inputs if block.known(t) is None]
             if missing and len(stack) < 100_000:
                 stack.extend((block, t) for t in reversed(missing))
                 continue
-            block.write(wanted.op)
-            if block.known(wanted) is None:
-                raise UnimplementedError(f"{wanted.name} ({wanted.op.type}) has no form in ONNX.")
+            block.write(current.op)
+            if block.known(current) is None:
+                raise UnimplementedError(f"{current.name} ({current.op.type}) has no form in ONNX.")
             stack.pop()
-        found = self.known(tensor)
-        assert found is not None
-        return found
+        name = self.known(tensor)
+        assert name is not None
+        return name
 
     def known(self, tensor: Tensor) -> str | None:
         """The name of a value that is written already."""
@@ -124,20 +124,20 @@ class Block:
 
     def write(self, op: Operation) -> None:
         """Writes the nodes for an operation."""
-        made = RULES.get(op.type)
-        if made is None:
+        export = RULES.get(op.type)
+        if export is None:
             raise UnimplementedError(f"{op.name} ({op.type}) has no form in ONNX.")
         if any(tensor.dtype.is_complex for tensor in (*op.inputs, *op.outputs)):
             raise UnimplementedError(f"{op.name} ({op.type}) is of complex numbers, which ONNX's ops don't know.")
         outer, self._scope = self._scope, op.name
         try:
-            found = made(self, op)
+            outputs = export(self, op)
         except (ValueError, TypeError, InvalidArgumentError, UnimplementedError) as error:
             error.add_note(f"  as the node {op.name!r} ({op.type}) was written for ONNX")
             raise
         finally:
             self._scope = outer
-        names = [found] if isinstance(found, str) else found
+        names = [outputs] if isinstance(outputs, str) else outputs
         self.values |= {tensor.name: name for tensor, name in zip(op.outputs, names)}
 
     def inputs(self, op: Operation) -> list[str]:
@@ -148,13 +148,13 @@ class Block:
         """Writes a node, and gives the name of its output; a list of names with `count`."""
         name = self.file.fresh(f"{self._scope}/{kind}" if self._scope else kind)
         outputs = [self.file.fresh(f"{self._scope or kind}_out") for _ in range(1 if count is None else count)]
-        made = NodeProto(op_type=kind, name=name, input=list(inputs), output=outputs)
+        proto = NodeProto(op_type=kind, name=name, input=list(inputs), output=outputs)
         if domain:
-            made.domain = domain
+            proto.domain = domain
         for key, value in attrs.items():
             if value is not None:
-                _set_attribute(made.attribute.add(name=key), value)
-        self.nodes.append(made)
+                _set_attribute(proto.attribute.add(name=key), value)
+        self.nodes.append(proto)
         return outputs[0] if count is None else outputs
 
     def constant(self, value: Any, dtype: DType | None = None, name: str = "const") -> str:
@@ -163,11 +163,11 @@ class Block:
         key = (array.dtype.str, array.shape, array.tobytes()) if array.nbytes <= 64 and array.dtype != object else None
         if key is not None and key in self.file.constants:
             return self.file.constants[key]
-        made = self.file.fresh(name)
-        self.file.weights[made] = array
+        label = self.file.fresh(name)
+        self.file.weights[label] = array
         if key is not None:
-            self.file.constants[key] = made
-        return made
+            self.file.constants[key] = label
+        return label
 
     def cast(self, value: str, source: DType, target: DType) -> str:
         """A value in another element type."""
@@ -175,18 +175,18 @@ class Block:
 
     def whole(self, tensor: Tensor) -> str:
         """Whole numbers as int64, in which ONNX has sizes and axes."""
-        found = static(tensor)
-        if found is not None:
-            return self.constant(np.asarray(found, np.int64))
+        constant = static(tensor)
+        if constant is not None:
+            return self.constant(np.asarray(constant, np.int64))
         return self.cast(self.get(tensor), tensor.dtype, as_dtype("int64"))
 
     def graph(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """The message of a block with these inputs and outputs, which are `ValueInfoProto`."""
-        made = GraphProto(name=name)
-        made.node.extend(self.nodes)
-        made.input.extend(inputs)
-        made.output.extend(outputs)
-        return made
+        proto = GraphProto(name=name)
+        proto.node.extend(self.nodes)
+        proto.input.extend(inputs)
+        proto.output.extend(outputs)
+        return proto
 
 
 _CONTROL = ("Merge", "Exit", "Switch", "Enter")
@@ -199,10 +199,10 @@ def static(tensor: Tensor) -> Any:
 
 def required(tensor: Tensor, what: str) -> list[int]:
     """Whole numbers that have to be known. Raises UnimplementedError where only a run knows them."""
-    found = static(tensor)
-    if found is None:
+    constant = static(tensor)
+    if constant is None:
         raise UnimplementedError(f"{what} is computed in a run, but has to be known in ONNX.")
-    return [int(number) for number in np.reshape(found, -1)]
+    return [int(number) for number in np.reshape(constant, -1)]
 
 
 def rank_of(tensor: Tensor) -> int:
@@ -212,25 +212,25 @@ def rank_of(tensor: Tensor) -> int:
     return len(tensor.static_shape)
 
 
-def _set_attribute(made: Any, value: Any) -> None:
+def _set_attribute(attribute: Any, value: Any) -> None:
     if isinstance(value, bool | int | np.integer):
-        made.type, made.i = 2, int(value)
+        attribute.type, attribute.i = 2, int(value)
     elif isinstance(value, float | np.floating):
-        made.type, made.f = 1, float(value)
+        attribute.type, attribute.f = 1, float(value)
     elif isinstance(value, str):
-        made.type, made.s = 3, value.encode()
+        attribute.type, attribute.s = 3, value.encode()
     elif isinstance(value, GraphProto):
-        made.type = 5
-        made.g.CopyFrom(value)
+        attribute.type = 5
+        attribute.g.CopyFrom(value)
     elif isinstance(value, np.ndarray):
-        made.type = 4
-        made.t.CopyFrom(value if isinstance(value, TensorProto) else tensor_proto(value))
+        attribute.type = 4
+        attribute.t.CopyFrom(value if isinstance(value, TensorProto) else tensor_proto(value))
     elif value and isinstance(value[0], bytes):
-        made.type = 8
-        made.strings.extend(value)
+        attribute.type = 8
+        attribute.strings.extend(value)
     elif value and isinstance(value[0], float):
-        made.type = 6
-        made.floats.extend(value)
+        attribute.type = 6
+        attribute.floats.extend(value)
     else:
-        made.type = 7
-        made.ints.extend(int(number) for number in value)
+        attribute.type = 7
+        attribute.ints.extend(int(number) for number in value)

@@ -45,21 +45,21 @@ def frames_of(operations: Iterable[Operation]) -> dict[str, Frame]:
     for op in operations:
         for tensor in op.inputs:
             users.setdefault(tensor.name, []).append(op)
-    found: dict[str, Frame] = {}
+    frames: dict[str, Frame] = {}
     for merge in operations:
         if merge.type != "Merge" or merge.inputs[0].op.type != "Enter":
             continue
         enter, again = merge.inputs[0].op, merge.inputs[1].op
         takers = users.get(merge.outputs[0].name, ())
         switch = next((op for op in takers if op.type == "Switch" and op.inputs[1].op.type == "LoopCond"), None)
-        frame = found.setdefault(enter.attrs["frame_name"], Frame())
+        frame = frames.setdefault(enter.attrs["frame_name"], Frame())
         if switch is not None:
             for op in users.get(switch.outputs[0].name, ()):
                 if op.type == "Exit":
                     frame.exits[op.name] = len(frame.variables)
             frame.condition = switch.inputs[1].op.inputs[0]
         frame.variables.append((enter, merge, switch, again))
-    return found
+    return frames
 
 
 def value_info(name: str, tensor: Tensor, shape: Shape = None, *, typed: bool = True) -> Any:
@@ -117,8 +117,8 @@ def loop(block: Block, op: Operation) -> list[str]:
         *(value_info(value, rows[place], rows[place].static_shape) for place, value in added.items()),  # type: ignore[union-attr, arg-type]
     ]
     graph = body.graph(block.file.fresh(f"{name}_body"), inputs, outputs)
-    found = block.node("Loop", "", begins, *first, count=len(first) + len(added), body=graph)
-    values = dict(zip([*carried, *added], found)) | same
+    results = block.node("Loop", "", begins, *first, count=len(first) + len(added), body=graph)
+    values = dict(zip([*carried, *added], results)) | same
     for exit_name, place in frame.exits.items():
         block.values[f"{exit_name}:0"] = values[place]
     return [values[frame.exits[op.name]]]
@@ -174,11 +174,11 @@ def _source(tensor: Tensor) -> Tensor:
 def branches(block: Block, op: Operation) -> list[str]:
     """The end of two branches. The second output says from which one the value came."""
     sides = [_deciding(tensor) for tensor in op.inputs]
-    found = [side for side in sides if side is not None]
-    if len(op.inputs) != 2 or not found:
+    controlling = [side for side in sides if side is not None]
+    if len(op.inputs) != 2 or not controlling:
         raise UnimplementedError(f"{op.name} is not the end of two branches of one condition.")
-    predicate = found[0][0]
-    truths = [side[1] if side is not None else 1 - found[0][1] for side in sides]
+    predicate = controlling[0][0]
+    truths = [side[1] if side is not None else 1 - controlling[0][1] for side in sides]
     if sorted(truths) != [0, 1]:
         raise UnimplementedError(f"{op.name} is not the end of two branches of one condition.")
     condition = block.get(predicate)
@@ -192,8 +192,10 @@ def branches(block: Block, op: Operation) -> list[str]:
         if len(op.outputs) > 1:
             outputs.append(value_info(_own(inner, port), op.outputs[1], ()))
         graphs[truth] = inner.graph(block.file.fresh(f"{op.name}_{'then' if truth else 'else'}"), [], outputs)
-    made: list[str] = block.node("If", condition, count=len(op.outputs), then_branch=graphs[1], else_branch=graphs[0])
-    return made
+    results: list[str] = block.node(
+        "If", condition, count=len(op.outputs), then_branch=graphs[1], else_branch=graphs[0]
+    )
+    return results
 
 
 def _deciding(tensor: Tensor) -> tuple[Tensor, int] | None:

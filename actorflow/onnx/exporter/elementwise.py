@@ -100,8 +100,8 @@ def not_equal(block: Block, op: Operation) -> str:
 
 @rule("SquaredDifference")
 def squared_difference(block: Block, op: Operation) -> str:
-    found = block.node("Sub", *block.inputs(op))
-    return str(block.node("Mul", found, found))
+    difference = block.node("Sub", *block.inputs(op))
+    return str(block.node("Mul", difference, difference))
 
 
 @rule("FloorMod")
@@ -177,11 +177,13 @@ _REDUCTIONS = {"Sum": "ReduceSum", "Mean": "ReduceMean", "Max": "ReduceMax", "Mi
 
 @rule(*_REDUCTIONS)
 def reduction(block: Block, op: Operation) -> str:
-    found = static(op.inputs[1])
-    if found is not None and not np.size(found):
+    constant = static(op.inputs[1])
+    if constant is not None and not np.size(constant):
         return str(block.node("Identity", block.get(op.inputs[0])))
-    axes = block.constant(np.reshape(found, -1).astype(np.int64)) if found is not None else block.whole(op.inputs[1])
-    if found is None and rank_of(op.inputs[1]) == 0:
+    axes = (
+        block.constant(np.reshape(constant, -1).astype(np.int64)) if constant is not None else block.whole(op.inputs[1])
+    )
+    if constant is None and rank_of(op.inputs[1]) == 0:
         axes = block.node("Unsqueeze", axes, block.constant(np.zeros(1, np.int64)))
     return str(
         block.node(
@@ -201,21 +203,21 @@ def truth(block: Block, op: Operation) -> str:
         return str(block.node("Identity", block.get(op.inputs[0])))
     number = block.node("Cast", block.get(op.inputs[0]), to=6)
     kind = "ReduceMin" if op.type == "All" else "ReduceMax"
-    found = block.node(kind, number, block.constant(np.array(axes, np.int64)), keepdims=int(op.attrs["keep_dims"]))
-    return str(block.node("Cast", found, to=9))
+    reduced = block.node(kind, number, block.constant(np.array(axes, np.int64)), keepdims=int(op.attrs["keep_dims"]))
+    return str(block.node("Cast", reduced, to=9))
 
 
 @rule("ArgMax", "ArgMin")
 def arg_extreme(block: Block, op: Operation) -> str:
     (axis,) = required(op.inputs[1], "The axis of an extreme")
-    found = block.node(op.type, block.get(op.inputs[0]), axis=axis, keepdims=0)
-    return block.cast(found, as_dtype("int64"), op.outputs[0].dtype)
+    index = block.node(op.type, block.get(op.inputs[0]), axis=axis, keepdims=0)
+    return block.cast(index, as_dtype("int64"), op.outputs[0].dtype)
 
 
 @rule("L2Loss")
 def l2_loss(block: Block, op: Operation) -> str:
-    found = block.node("ReduceSumSquare", *block.inputs(op), keepdims=0)
-    return str(block.node("Mul", found, number(block, 0.5, op)))
+    squares = block.node("ReduceSumSquare", *block.inputs(op), keepdims=0)
+    return str(block.node("Mul", squares, number(block, 0.5, op)))
 
 
 @rule("Cumsum")

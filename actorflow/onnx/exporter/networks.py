@@ -25,9 +25,9 @@ def matmul(block: Block, op: Operation) -> str:
 
 def reordered(block: Block, tensor: Tensor, order: list[int]) -> str:
     """A tensor with its dimensions in another order: a constant is turned here."""
-    found = static(tensor) if order != sorted(order) else None
-    if found is not None:
-        return block.constant(np.ascontiguousarray(np.transpose(found, order)), name=tensor.op.name)
+    constant = static(tensor) if order != sorted(order) else None
+    if constant is not None:
+        return block.constant(np.ascontiguousarray(np.transpose(constant, order)), name=tensor.op.name)
     return moved(block, block.get(tensor), order)
 
 
@@ -62,16 +62,16 @@ class Layout:
         return moved(block, value, [0, *range(2, self.rank), 1] if self.last else list(range(self.rank)))
 
     def sizes(self, values: Any) -> list[int]:
-        given = list(values)
-        return given[self.space] if len(given) == self.rank else given
+        numbers = list(values)
+        return numbers[self.space] if len(numbers) == self.rank else numbers
 
     def padding(self, op: Operation, kernel: list[int], dilations: list[int]) -> dict[str, Any]:
         """The attributes that say what is put around: by numbers where the sizes are known."""
-        given = op.attrs["padding"]
-        if given == "VALID":
+        kind = op.attrs["padding"]
+        if kind == "VALID":
             return {}
-        if given != "SAME":
-            pairs = given if given != "EXPLICIT" else op.attrs["explicit_paddings"]
+        if kind != "SAME":
+            pairs = kind if kind != "EXPLICIT" else op.attrs["explicit_paddings"]
             return {"pads": [int(n) for n in np.reshape(pairs, [-1, 2])[self.space].T.reshape(-1)]}
         sizes = self.sizes(op.inputs[0].static_shape or ())
         strides, reaches = self.sizes(op.attrs["strides"]), [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
@@ -105,12 +105,12 @@ def conv(block: Block, op: Operation) -> str:
         group = channels // shape[-2]  # type: ignore[operator]
         weights = reordered(block, filters, [rank - 1, rank - 2, *range(rank - 2)])
     dilations = layout.sizes(op.attrs.get("dilations") or [1] * rank)
-    made = block.node(
+    output = block.node(
         "Conv", layout.inward(block, block.get(x)), weights,
         strides=layout.sizes(op.attrs["strides"]), dilations=dilations,
         group=group, **layout.padding(op, list(shape[:-2]), dilations),  # type: ignore[arg-type]
     )  # fmt: skip
-    return layout.outward(block, made)
+    return layout.outward(block, output)
 
 
 _POOLS = {"MaxPool": "MaxPool", "MaxPool3D": "MaxPool", "AvgPool": "AveragePool", "AvgPool3D": "AveragePool"}
@@ -144,8 +144,8 @@ def batch_norm(block: Block, op: Operation) -> list[str]:
         raise UnimplementedError("A batch normalization in training has no form for inference: give training=False.")
     layout = Layout(op, rank_of(op.inputs[0]))
     x, *rest = block.inputs(op)
-    made = block.node("BatchNormalization", layout.inward(block, x), *rest, epsilon=float(op.attrs["epsilon"]))
-    return [layout.outward(block, made), *rest[2:], *rest[2:]]
+    output = block.node("BatchNormalization", layout.inward(block, x), *rest, epsilon=float(op.attrs["epsilon"]))
+    return [layout.outward(block, output), *rest[2:], *rest[2:]]
 
 
 @rule("LRN")
@@ -153,7 +153,7 @@ def local_response(block: Block, op: Operation) -> str:
     radius = op.attrs["depth_radius"]
     size = 2 * radius + 1
     source = moved(block, block.get(op.inputs[0]), [0, 3, 1, 2])
-    made = block.node(
+    output = block.node(
         "LRN",
         source,
         size=size,
@@ -161,15 +161,17 @@ def local_response(block: Block, op: Operation) -> str:
         beta=float(op.attrs["beta"]),
         bias=float(op.attrs["bias"]),
     )
-    return moved(block, made, [0, 2, 3, 1])
+    return moved(block, output, [0, 2, 3, 1])
 
 
 @rule("SpaceToDepth", "DepthToSpace")
 def blocks(block: Block, op: Operation) -> str:
     layout = Layout(op, 4)
     attrs: dict[str, Any] = {"mode": "DCR"} if op.type == "DepthToSpace" else {}
-    made = block.node(op.type, layout.inward(block, block.get(op.inputs[0])), blocksize=op.attrs["block_size"], **attrs)
-    return layout.outward(block, made)
+    output = block.node(
+        op.type, layout.inward(block, block.get(op.inputs[0])), blocksize=op.attrs["block_size"], **attrs
+    )
+    return layout.outward(block, output)
 
 
 @rule("ResizeBilinear", "ResizeNearestNeighbor")
@@ -185,8 +187,8 @@ def resize(block: Block, op: Operation) -> str:
         sizes = block.constant(np.array([shape[0], shape[3], height, width], np.int64))
     if linear and op.inputs[0].dtype.name != "float32":
         source = block.node("Cast", source, to=1)
-    made = block.node(
+    output = block.node(
         "Resize", source, "", "", sizes, mode="linear" if linear else "nearest", coordinate_transformation_mode=mode,
         nearest_mode=None if linear else "round_prefer_ceil" if corners or half else "floor",
     )  # fmt: skip
-    return moved(block, made, [0, 2, 3, 1])
+    return moved(block, output, [0, 2, 3, 1])

@@ -37,10 +37,10 @@ def _there_and_back(block: Block, x: str, scale: str, zero: str, **attrs: Any) -
 
 
 def _known(tensor: Tensor) -> Any:
-    found = static(tensor)
-    if found is None:
+    constant = static(tensor)
+    if constant is None:
         raise UnimplementedError("Weights of int8 are constants in ONNX.")
-    return found
+    return constant
 
 
 def _weights(block: Block, op: Operation, values: Any, axis: int) -> str:
@@ -78,9 +78,9 @@ def int8_conv2d(block: Block, op: Operation) -> str:
     layout = Layout(op, 4)
     dilations = layout.sizes(op.attrs["dilations"])
     x = _stepped(block, op, layout.inward(block, block.get(op.inputs[0])))
-    made = block.node(
+    output = block.node(
         "Conv", x, _weights(block, op, np.transpose(values, [3, 2, 0, 1]), 0),
         strides=layout.sizes(op.attrs["strides"]), dilations=dilations, group=channels // values.shape[2],
         **layout.padding(op, list(values.shape[:2]), dilations),
     )  # fmt: skip
-    return layout.outward(block, _finished(block, op, made, channel_axis=1))
+    return layout.outward(block, _finished(block, op, output, channel_axis=1))

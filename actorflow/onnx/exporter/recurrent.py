@@ -27,13 +27,13 @@ def block_lstm(block: Block, op: Operation) -> list[str]:
     graph = body.graph(
         block.file.fresh(f"{op.name}_body"), inputs, [value_info(name, kind, shapes[1]) for name in ends]
     )
-    found: list[str] = block.node("Scan", c, h, steps, count=9, body=graph, num_scan_inputs=1)[2:]
+    states: list[str] = block.node("Scan", c, h, steps, count=9, body=graph, num_scan_inputs=1)[2:]
     if whole:
-        return found
+        return states
     time = block.node("Slice", block.node("Shape", x), first, block.constant(np.array([1], np.int64)))
     nothing = [block.constant(np.zeros(size, np.int64)) for size in (3, 2)]
     pads = block.node("Concat", nothing[0], block.node("Sub", time, end), nothing[1], axis=0)
-    return [block.node("Pad", one, pads) for one in found]
+    return [block.node("Pad", output, pads) for output in states]
 
 
 def _step(body: Block, op: Operation, c: str, h: str, x: str) -> list[str]:

@@ -84,12 +84,12 @@ def save(
 
 
 async def _saved(
-    path: str | os.PathLike[str], session: Session, outputs: Any, inputs: Any, given: Any, opset: int
+    path: str | os.PathLike[str], session: Session, outputs: Any, inputs: Any, fixed: Any, opset: int
 ) -> None:
     outputs, maps = _without_maps(outputs)
     ends, starts = _named(session, outputs), None if inputs is None else _named(session, inputs)
     fed = None if starts is None else list(starts.values())
-    frozen = await freeze(session, list(ends.values()), fed, given)
+    frozen = await freeze(session, list(ends.values()), fed, fixed)
     data = model_of(frozen, ends, starts, opset, maps).SerializeToString()
     if len(data) > _LARGEST:
         raise InvalidArgumentError(f"The model has {len(data)} bytes; a file of ONNX has at most {_LARGEST}.")
@@ -119,7 +119,7 @@ def _named(session: Session, values: Any) -> dict[str, str]:
     single = not isinstance(values, (Mapping, Sequence)) or isinstance(values, str)
     listed = [values] if single else values
     pairs = list(listed.items()) if isinstance(listed, Mapping) else [(None, value) for value in listed]
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, value in pairs:
         element = session.graph.as_graph_element(value) if isinstance(value, str) else value
         tensor = element.outputs[0] if isinstance(element, Operation) else element
@@ -129,10 +129,10 @@ def _named(session: Session, values: Any) -> dict[str, str]:
             )
         tensor = tensor if isinstance(tensor, Tensor) else tensor.value()
         name = name or (tensor.op.name if tensor.name.endswith(":0") else tensor.name.replace(":", "_"))
-        if name in found:
+        if name in names:
             raise ValueError(f"The name {name!r} comes twice.")
-        found[name] = tensor.name
-    return found
+        names[name] = tensor.name
+    return names
 
 
 def model_of(
@@ -160,29 +160,29 @@ def model_of(
         inputs = {op.name: f"{op.name}:0" for op in operations if op.type == "Placeholder"}
     file = File(frames_of(operations), {*inputs, *outputs})
     block = Block(file)
-    made = GraphProto(name="main")
+    proto = GraphProto(name="main")
     for name, text in inputs.items():
         tensor = graph.get_tensor_by_name(text)
         block.values[tensor.name] = name
         sizes = tuple(f"{name}_{at}" for at in range(len(tensor.static_shape or ())))
-        made.input.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
+        proto.input.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
     for name, text in outputs.items():
         tensor = graph.get_tensor_by_name(text)
-        found = block.get(tensor)
+        label = block.get(tensor)
         if name in maps:
-            made.output.append(_zipped(block, found, name, tensor.dtype, maps[name]))
+            proto.output.append(_zipped(block, label, name, tensor.dtype, maps[name]))
             continue
-        block.nodes.append(_renamed(found, name))
+        block.nodes.append(_renamed(label, name))
         sizes = tuple(f"{name}_{at}" for at in range(len(tensor.static_shape or ())))
-        made.output.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
-    made.node.extend(block.nodes)
+        proto.output.append(ValueInfoProto(name=name, type=type_proto(tensor.dtype, tensor.static_shape, sizes)))
+    proto.node.extend(block.nodes)
     used = set(_inputs(block.nodes))  # rules that change weights leave those behind that they had at first
-    made.initializer.extend(tensor_proto(value, name) for name, value in file.weights.items() if name in used)
+    proto.initializer.extend(tensor_proto(value, name) for name, value in file.weights.items() if name in used)
     model = ModelProto(ir_version=_VERSIONS[opset], producer_name="actorflow")
     model.opset_import.add(domain="", version=opset)
     if maps:
         model.opset_import.add(domain=_LEARNED, version=1)
-    model.graph.CopyFrom(made)
+    model.graph.CopyFrom(proto)
     return model
 
 

@@ -41,10 +41,10 @@ def unsorted_segments(block: Block, op: Operation) -> str:
     inside = block.node("Where", block.node("Less", places, block.constant(np.int64(0))), total, places)
     sizes = block.node("Concat", more, block.node("Shape", block.get(data), start=rank_of(numbers)), axis=0)
     empty = block.node("ConstantOfShape", sizes, value=np.array([first(kind)], kind.numpy_dtype))
-    made = block.node(
+    scattered = block.node(
         "ScatterND", empty, block.node("Unsqueeze", inside, axes(block, -1)), block.get(data), reduction=reduction
     )
-    return str(block.node("Slice", made, axes(block, 0), total, axes(block, 0)))
+    return str(block.node("Slice", scattered, axes(block, 0), total, axes(block, 0)))
 
 
 @rule("BroadcastArgs")
@@ -58,5 +58,5 @@ def broadcast_args(block: Block, op: Operation) -> str:
     for value, length in zip(map(block.whole, op.inputs), lengths):
         ones = block.constant(np.ones(longest - (length or 0), np.int64))
         wide.append(value if length == longest else block.node("Concat", ones, value, axis=0))
-    made = block.node("Where", block.node("Equal", wide[0], block.constant(np.int64(1))), wide[1], wide[0])
-    return block.cast(made, INT64, op.outputs[0].dtype)
+    sizes = block.node("Where", block.node("Equal", wide[0], block.constant(np.int64(1))), wide[1], wide[0])
+    return block.cast(sizes, INT64, op.outputs[0].dtype)

@@ -57,8 +57,8 @@ def expand_dims(block: Block, op: Operation) -> str:
 @rule("Squeeze")
 def squeeze(block: Block, op: Operation) -> str:
     places = list(op.attrs.get("squeeze_dims") or op.attrs.get("axis") or ())
-    given = [axes(block, *places)] if places else []
-    return str(block.node("Squeeze", *block.inputs(op), *given))
+    operands = [axes(block, *places)] if places else []
+    return str(block.node("Squeeze", *block.inputs(op), *operands))
 
 
 @rule("ConcatV2")
@@ -88,26 +88,26 @@ def unpack(block: Block, op: Operation) -> list[str]:
 def split(block: Block, op: Operation) -> list[str]:
     source, axis = op.inputs
     (place,) = required(axis, "The axis of a split")
-    found: list[str] = block.node(
+    outputs: list[str] = block.node(
         "Split", block.get(source), axis=place, num_outputs=len(op.outputs), count=len(op.outputs)
     )
-    return found
+    return outputs
 
 
 @rule("SplitV")
 def split_v(block: Block, op: Operation) -> list[str]:
     source, sizes, axis = op.inputs
-    given = required(sizes, "The sizes of a split")
+    lengths = required(sizes, "The sizes of a split")
     (place,) = required(axis, "The axis of a split")
-    if -1 in given:
+    if -1 in lengths:
         whole = (source.static_shape or ())[place] if source.static_shape else None
         if whole is None:
             raise UnimplementedError("The size of what is split is not known.")
-        given[given.index(-1)] = whole - sum(given) - 1
-    found: list[str] = block.node(
-        "Split", block.get(source), block.constant(np.array(given, np.int64)), axis=place, count=len(given)
+        lengths[lengths.index(-1)] = whole - sum(lengths) - 1
+    outputs: list[str] = block.node(
+        "Split", block.get(source), block.constant(np.array(lengths, np.int64)), axis=place, count=len(lengths)
     )
-    return found
+    return outputs
 
 
 @rule("Slice")
@@ -169,20 +169,20 @@ def strided_slice(block: Block, op: Operation) -> str:
             else:
                 result += 1
             axis += 1
-    made = block.get(source)
+    current = block.get(source)
     if places:
         starts, ends = (_vector(block, values) for values in bounds.values())
-        made = block.node("Slice", made, starts, ends, axes(block, *places), axes(block, *hops))
+        current = block.node("Slice", current, starts, ends, axes(block, *places), axes(block, *hops))
     if gone:
-        made = block.node("Squeeze", made, axes(block, *gone))
-    return str(block.node("Unsqueeze", made, axes(block, *new)) if new else made)
+        current = block.node("Squeeze", current, axes(block, *gone))
+    return str(block.node("Unsqueeze", current, axes(block, *new)) if new else current)
 
 
 def _number(block: Block, vector: Tensor, at: int) -> Any:
     """An element of a vector: a number where it is known, else the name of a vector of one."""
-    found = static(vector)
-    if found is not None:
-        return int(found[at])
+    constant = static(vector)
+    if constant is not None:
+        return int(constant[at])
     return block.node("Slice", block.whole(vector), axes(block, at), axes(block, at + 1), axes(block, 0))
 
 
@@ -250,15 +250,15 @@ def scatter_nd(block: Block, op: Operation) -> str:
 
 @rule("Pad", "PadV2")
 def pad(block: Block, op: Operation) -> str:
-    given = [block.get(op.inputs[2])] if op.type == "PadV2" else []
-    return str(block.node("Pad", block.get(op.inputs[0]), _widths(block, op.inputs[1]), *given))
+    padding = [block.get(op.inputs[2])] if op.type == "PadV2" else []
+    return str(block.node("Pad", block.get(op.inputs[0]), _widths(block, op.inputs[1]), *padding))
 
 
 def _widths(block: Block, pairs: Tensor) -> str:
     """All widths in front, then all behind."""
-    found = static(pairs)
-    if found is not None:
-        return block.constant(np.asarray(found, np.int64).T.reshape(-1))
+    constant = static(pairs)
+    if constant is not None:
+        return block.constant(np.asarray(constant, np.int64).T.reshape(-1))
     turned = block.node("Transpose", block.whole(pairs), perm=[1, 0])
     return str(block.node("Reshape", turned, axes(block, -1)))
 
@@ -368,9 +368,9 @@ def where(block: Block, op: Operation) -> str:
 def band(block: Block, op: Operation) -> str:
     """The lower triangle, then its upper one. A negative number keeps all of a side."""
     (lower,), (upper,) = (required(value, "The width of a band") for value in op.inputs[1:])
-    made = block.get(op.inputs[0])
+    current = block.get(op.inputs[0])
     if lower >= 0:
-        made = block.node("Trilu", made, block.constant(np.int64(-lower)), upper=1)
+        current = block.node("Trilu", current, block.constant(np.int64(-lower)), upper=1)
     if upper >= 0:
-        made = block.node("Trilu", made, block.constant(np.int64(upper)), upper=0)
-    return str(block.node("Identity", made))
+        current = block.node("Trilu", current, block.constant(np.int64(upper)), upper=0)
+    return str(block.node("Identity", current))

@@ -15,11 +15,11 @@ from actorflow.onnx.exporter.shapes import axes
 
 def _pads(op: Operation, layout: Layout, sizes: Any, reaches: Any, strides: Any) -> list[tuple[int, int]]:
     """The pads of the convolution that is turned round, before and behind its source of known sizes."""
-    given = op.attrs["padding"]
-    if given == "VALID":
+    kind = op.attrs["padding"]
+    if kind == "VALID":
         return [(0, 0)] * len(reaches)
-    if given != "SAME":
-        pairs = given if given != "EXPLICIT" else op.attrs["explicit_paddings"]
+    if kind != "SAME":
+        pairs = kind if kind != "EXPLICIT" else op.attrs["explicit_paddings"]
         return [(int(a), int(b)) for a, b in np.reshape(pairs, [-1, 2])[layout.space]]
     if any(size is None for size in sizes):
         raise UnimplementedError("A convolution turned round with padding 'SAME' needs known sizes.")
@@ -30,7 +30,7 @@ def _pads(op: Operation, layout: Layout, sizes: Any, reaches: Any, strides: Any)
 @rule("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def conv_transpose(block: Block, op: Operation) -> str:
     """The result of ONNX gets the sizes that are asked for: rows at its end are cut off, or are zeros."""
-    wanted, filters, x = op.inputs
+    size_tensor, filters, x = op.inputs
     rank = rank_of(x)
     layout, shape = Layout(op, rank), filters.static_shape
     channels = (op.outputs[0].static_shape or (None,) * rank)[-1 if layout.last else 1]
@@ -40,7 +40,7 @@ def conv_transpose(block: Block, op: Operation) -> str:
     strides = layout.sizes(op.attrs["strides"])
     dilations = layout.sizes(op.attrs.get("dilations") or [1] * rank)
     reaches = [(int(k) - 1) * d + 1 for k, d in zip(shape[:-2], dilations)]  # type: ignore[arg-type]
-    own, target = layout.sizes(x.static_shape or ()), static(wanted)
+    own, target = layout.sizes(x.static_shape or ()), static(size_tensor)
     result: list[Any] = (
         [None] * len(own) if target is None else [int(n) for n in layout.sizes(np.asarray(target).tolist())]
     )
@@ -60,10 +60,10 @@ def conv_transpose(block: Block, op: Operation) -> str:
         attrs["output_padding"] = None
     if any(before or after for before, after in pads):
         attrs["pads"] = [before for before, _ in pads] + [after for _, after in pads]
-    made = block.node("ConvTranspose", source, weights, **attrs)
+    output = block.node("ConvTranspose", source, weights, **attrs)
     spatial = axes(block, *range(1, rank - 1)) if layout.last else axes(block, *range(2, rank))
-    sizes = block.node("Gather", block.whole(wanted), spatial, axis=0)
-    missing = block.node("Sub", sizes, block.node("Shape", made, start=2))
+    sizes = block.node("Gather", block.whole(size_tensor), spatial, axis=0)
+    missing = block.node("Sub", sizes, block.node("Shape", output, start=2))
     begin = block.constant(np.zeros(rank - 2, np.int64))
-    made = block.node("Pad", made, block.node("Concat", begin, missing, axis=0), "", axes(block, *range(2, rank)))
-    return layout.outward(block, made)
+    output = block.node("Pad", output, block.node("Concat", begin, missing, axis=0), "", axes(block, *range(2, rank)))
+    return layout.outward(block, output)

@@ -231,9 +231,9 @@ class Message:
     @classmethod
     def FromString(cls, data: bytes) -> Self:
         """The message that `data` is. Raises BrokenMessageError (an InvalidArgumentError) where it is none."""
-        made = cls()
-        made._merge(memoryview(data), 0)
-        return made
+        message = cls()
+        message._merge(memoryview(data), 0)
+        return message
 
     def ParseFromString(self, data: bytes) -> int:
         """Takes the fields of `data` in place of its own; gives the number of bytes. Raises BrokenMessageError."""
@@ -273,9 +273,9 @@ class Message:
             if field.key:
                 place.parse(value, depth + 1)
             elif field.repeated:
-                made = field.kind()
-                made._merge(value, depth + 1)
-                place.adopt([made])
+                message = field.kind()
+                message._merge(value, depth + 1)
+                place.adopt([message])
             else:
                 place._merge(value, depth + 1)
             return True

@@ -102,14 +102,14 @@ class _Reader:
         self._next()
 
     def _next(self) -> None:
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
             if self._text[self._at :].strip() and not self._text[self._at :].lstrip().startswith("#"):
                 self.fail("something else than a field")
             self.kind, self.token = "", ""
             return
-        self.kind, self.token = found.lastgroup or "", found[found.lastgroup or 0]
-        self._at = found.end()
+        self.kind, self.token = match.lastgroup or "", match[match.lastgroup or 0]
+        self._at = match.end()
 
     def take(self) -> str:
         token = self.token
@@ -231,8 +231,8 @@ def _parsed(reader: _Reader, field: Field) -> Any:
         return data if field.kind == "bytes" else data.decode("utf-8", "surrogateescape")
     token = reader.take()
     if field.kind == "enum" and not token.lstrip("-").isdigit():
-        for number, known in field.names:
-            if known == token:
+        for number, label in field.names:
+            if label == token:
                 return number
     try:
         if field.kind == "bool":
@@ -246,8 +246,8 @@ def _parsed(reader: _Reader, field: Field) -> Any:
         reader.fail(f"{token!r} where a value of type {field.kind} belongs")
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    code = found[1]
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    code = match[1]
     if code[:1] in b"xX" and len(code) > 1:
         return bytes([int(code[1:], 16)])
     if code[:1].isdigit():

@@ -136,7 +136,7 @@ async def on_thread(function: Callable[..., R], *arguments: Any) -> R:
 
 def matching(patterns: Sequence[str], roots: FileRoots) -> list[bytes]:
     """The files like any of the patterns, sorted. Raises PermissionDeniedError where one leads outside of the roots."""
-    found: list[bytes] = []
+    paths: list[bytes] = []
     for pattern in patterns:
         if roots is not None:
             fixed = next((i for i, c in enumerate(pattern) if c in "*?["), len(pattern))
@@ -145,5 +145,5 @@ def matching(patterns: Sequence[str], roots: FileRoots) -> list[bytes]:
         here = "" if os.path.dirname(pattern) or not glob.has_magic(pattern) else "./"
         for path in glob.glob(here + pattern, include_hidden=True):
             if roots is None or root_of(os.path.realpath(path), roots) is not None:
-                found.append(os.fsencode(path))
-    return sorted(found)
+                paths.append(os.fsencode(path))
+    return sorted(paths)

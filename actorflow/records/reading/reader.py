@@ -238,9 +238,9 @@ class ReaderState:
             InvalidArgumentError: it is no such state.
         """
         kinds = {number: wire.BYTES if number == 4 else wire.VARINT for number in range(1, 7)}
-        found: dict[int, Any] = dict(wire.typed(state, kinds))
-        counts = [found.get(number, 0) for number in (1, 2, 3, 5, 6)]
-        path = found.get(4, b"")
+        fields: dict[int, Any] = dict(wire.typed(state, kinds))
+        counts = [fields.get(number, 0) for number in (1, 2, 3, 5, 6)]
+        path = fields.get(4, b"")
         if not all(0 <= n < 2**63 for n in counts):
             raise InvalidArgumentError(f"The state of {len(state)} bytes is none of a reader.")
         started, completed, produced, offset, number = counts

@@ -153,8 +153,8 @@ class TestCase(Comparisons):
         """
         if self.id().endswith(".test_session"):
             self.skipTest("Not a test.")  # the name makes it one to those who look for tests
-        made = self.cached_session if graph is None else self.session
-        return made(graph, config, use_gpu, force_gpu)
+        opener = self.cached_session if graph is None else self.session
+        return opener(graph, config, use_gpu, force_gpu)
 
     def checkedThread(
         self, target: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -196,8 +196,8 @@ class TestCase(Comparisons):
         session = get_default_session() or self._cached
         if session is not None:
             return session.run(tensors)
-        with self.cached_session() as made:
-            return made.run(tensors)
+        with self.cached_session() as cached:
+            return cached.run(tensors)
 
 
 def _value(leaf: Any) -> Any:

@@ -34,13 +34,13 @@ class Comparisons(unittest.TestCase):
             a, b: arrays or tensors.
             msg: is added to the message.
         """
-        found, wanted = self._array(a), self._array(b)
-        self.assertShapeEqual(found, wanted, msg)
-        same = found == wanted
-        if found.dtype.kind in "fc" and wanted.dtype.kind in "fc":
-            same |= np.isnan(found) & np.isnan(wanted)
+        actual, expected = self._array(a), self._array(b)
+        self.assertShapeEqual(actual, expected, msg)
+        same = actual == expected
+        if actual.dtype.kind in "fc" and expected.dtype.kind in "fc":
+            same |= np.isnan(actual) & np.isnan(expected)
         if not np.all(same):
-            self._tell(found, wanted, ~np.asarray(same), "not equal", msg)
+            self._tell(actual, expected, ~np.asarray(same), "not equal", msg)
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
         """Fails if `assertAllEqual` would not.
@@ -71,16 +71,16 @@ class Comparisons(unittest.TestCase):
             return
         if isinstance(a, (list, tuple)) and _uneven(a):
             self.assertEqual(len(a), len(b), msg)
-            for index, (one, other) in enumerate(zip(a, b)):
-                self.assertAllClose(one, other, rtol, atol, f"[{index}] {msg or ''}")
+            for index, (left, other) in enumerate(zip(a, b)):
+                self.assertAllClose(left, other, rtol, atol, f"[{index}] {msg or ''}")
             return
-        found, wanted = self._array(a), self._array(b)
-        self.assertShapeEqual(found, wanted, msg)
-        if {found.dtype.name, wanted.dtype.name} & {"float16", "bfloat16"}:
+        actual, expected = self._array(a), self._array(b)
+        self.assertShapeEqual(actual, expected, msg)
+        if {actual.dtype.name, expected.dtype.name} & {"float16", "bfloat16"}:
             rtol, atol = max(rtol, 1e-2), max(atol, 1e-2)
-        close = np.isclose(found.astype(_wide(found)), wanted.astype(_wide(wanted)), rtol, atol, equal_nan=True)
+        close = np.isclose(actual.astype(_wide(actual)), expected.astype(_wide(expected)), rtol, atol, equal_nan=True)
         if not np.all(close):
-            self._tell(found, wanted, ~close, f"not close with rtol={rtol}, atol={atol}", msg)
+            self._tell(actual, expected, ~close, f"not close with rtol={rtol}, atol={atol}", msg)
 
     def assertAllCloseAccordingToType(
         self,
@@ -106,8 +106,8 @@ class Comparisons(unittest.TestCase):
             bfloat16_rtol, bfloat16_atol: for bfloat16.
             msg: is added to the message.
         """
-        found, wanted = self._array(a), self._array(b)
-        names = {found.dtype.name, wanted.dtype.name}
+        actual, expected = self._array(a), self._array(b)
+        names = {actual.dtype.name, expected.dtype.name}
         for kinds, r, t in (
             ({"float32", "complex64"}, float_rtol, float_atol),
             ({"float16"}, half_rtol, half_atol),
@@ -115,7 +115,7 @@ class Comparisons(unittest.TestCase):
         ):
             if names & kinds:
                 rtol, atol = max(rtol, r), max(atol, t)
-        self.assertAllClose(found.astype(_wide(found)), wanted.astype(_wide(wanted)), rtol, atol, msg)
+        self.assertAllClose(actual.astype(_wide(actual)), expected.astype(_wide(expected)), rtol, atol, msg)
 
     def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Fails if `assertAllClose` would not.
@@ -138,8 +138,8 @@ class Comparisons(unittest.TestCase):
             msg: is added to the message.
         """
         self.assertEqual(len(farray1), len(farray2), msg)
-        for one, other in zip(farray1, farray2):
-            self.assertNear(one, other, err, msg)
+        for left, other in zip(farray1, farray2):
+            self.assertNear(left, other, err, msg)
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
         """Fails unless two numbers differ by at most `err`.
@@ -169,10 +169,10 @@ class Comparisons(unittest.TestCase):
             input_a, input_b: the arrays or tensors.
             msg: the message.
         """
-        found, wanted = (
+        actual, expected = (
             tuple(v.shape.as_list()) if hasattr(v.shape, "as_list") else v.shape for v in (input_a, input_b)
         )
-        self.assertEqual(found, wanted, msg or f"Shape mismatch: {found} and {wanted}.")
+        self.assertEqual(actual, expected, msg or f"Shape mismatch: {actual} and {expected}.")
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
         """Fails unless an array or a tensor has a type."""
@@ -230,13 +230,13 @@ class Comparisons(unittest.TestCase):
                 f"These elements are not {what}: {array[~good][:10].tolist()}, at {np.argwhere(~good)[:10].tolist()}."
             )
 
-    def _tell(self, found: Any, wanted: Any, bad: Any, what: str, msg: Any) -> NoReturn:
+    def _tell(self, actual: Any, expected: Any, bad: Any, what: str, msg: Any) -> NoReturn:
         places = np.argwhere(bad)[:10].tolist()
         lines = [
             f"{int(np.sum(bad))} of {bad.size} elements are {what}. {msg or ''}",
             f"  at {places}",
-            f"  {np.atleast_1d(found)[np.atleast_1d(bad)][:10].tolist()} against",
-            f"  {np.atleast_1d(wanted)[np.atleast_1d(bad)][:10].tolist()}",
+            f"  {np.atleast_1d(actual)[np.atleast_1d(bad)][:10].tolist()} against",
+            f"  {np.atleast_1d(expected)[np.atleast_1d(bad)][:10].tolist()}",
         ]
         raise self.failureException("\n".join(lines))
 

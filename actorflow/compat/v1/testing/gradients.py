@@ -61,28 +61,28 @@ def compute_gradient(
     several = isinstance(x, (list, tuple))
     sources: list[Any] = list(x) if isinstance(x, (list, tuple)) else [x]
     shapes = [tuple(shape) for shape in (x_shape if several else [x_shape])]
-    given = x_init_value if several else None if x_init_value is None else [x_init_value]
+    starts = x_init_value if several else None if x_init_value is None else [x_init_value]
     rng = np.random.default_rng()
     values = [
-        np.array(rng.uniform(-1, 1, shape) if given is None else given[i], source.dtype.numpy_dtype, order="C")
+        np.array(rng.uniform(-1, 1, shape) if starts is None else starts[i], source.dtype.numpy_dtype, order="C")
         for i, (source, shape) in enumerate(zip(sources, shapes))
     ]
     with y.graph.as_default():
         slope = placeholder(y.dtype, tuple(y_shape))
-        made = [None if each is None else convert_to_tensor(each) for each in gradients(y, sources, slope)]
+        slopes_of = [None if each is None else convert_to_tensor(each) for each in gradients(y, sources, slope)]
     feeds = {**(extra_feed_dict or {}), **dict(zip(sources, values))}
     count = math.prod(y_shape) * (2 if y.dtype.is_complex else 1)
-    found = []
-    for source, value, slopes in zip(sources, values, made):
+    pairs = []
+    for source, value, slopes in zip(sources, values, slopes_of):
         if slopes is None:
             raise ValueError(f"{y.name} has no gradient for {source.name}.")
-        found.append(
+        pairs.append(
             (
                 _of_graph(session, slopes, slope, value, y_shape, feeds),
                 np.array(_of_steps(session, y, source, value, delta, feeds)).reshape(_numbers(value).size, count),
             )
         )
-    return found if several else found[0]
+    return pairs if several else pairs[0]
 
 
 @public("tf.test")
@@ -109,18 +109,18 @@ def compute_gradient_error(
         x, x_shape, y, y_shape, x_init_value: see `compute_gradient`.
         delta, init_targets, extra_feed_dict: see `compute_gradient`.
     """
-    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
-    pairs = [found] if isinstance(found, tuple) else found
-    return max((float(np.abs(one - other).max(initial=0)) for one, other in pairs), default=0.0)
+    jacobian = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    pairs = [jacobian] if isinstance(jacobian, tuple) else jacobian
+    return max((float(np.abs(analytic - other).max(initial=0)) for analytic, other in pairs), default=0.0)
 
 
 def _of_graph(session: Session, slopes: Any, slope: Tensor, value: Any, shape: Sequence[int], feeds: Any) -> Any:
     columns = []
-    one = np.zeros(tuple(shape), slope.dtype.numpy_dtype)
-    for place in range(_numbers(one).size):
-        _numbers(one)[place] = 1
-        columns.append(_numbers(np.array(session.run(slopes, {**feeds, slope: one}), order="C")))
-        _numbers(one)[place] = 0
+    basis = np.zeros(tuple(shape), slope.dtype.numpy_dtype)
+    for place in range(_numbers(basis).size):
+        _numbers(basis)[place] = 1
+        columns.append(_numbers(np.array(session.run(slopes, {**feeds, slope: basis}), order="C")))
+        _numbers(basis)[place] = 0
     return np.stack(columns, 1) if columns else np.zeros((_numbers(value).size, 0), _numbers(value).dtype)
 
 

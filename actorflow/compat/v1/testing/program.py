@@ -89,8 +89,8 @@ def gpu_device_name() -> str:
         True
     """
     with Session(graph=get_default_graph()) as session:
-        found = [device.name for device in session.list_devices() if "/device:GPU:" in device.name]
-    return found[0] if found else ""
+        names = [device.name for device in session.list_devices() if "/device:GPU:" in device.name]
+    return names[0] if names else ""
 
 
 @public("tf.test")
@@ -102,10 +102,10 @@ def assert_equal_graph_def(actual: Any, expected: Any) -> None:
         >>> one, two = tf.NodeDef(name="a", op="NoOp"), tf.NodeDef(name="b", op="NoOp")
         >>> tf.test.assert_equal_graph_def(tf.GraphDef(node=[one, two]), tf.GraphDef(node=[two, one]))
     """
-    for one in (actual, expected):
-        if not hasattr(one, "node"):
-            raise TypeError(f"A GraphDef is compared, not a {type(one).__name__}.")
-    mine, theirs = ({node.name: str(node) for node in one.node} for one in (actual, expected))
+    for graph_def in (actual, expected):
+        if not hasattr(graph_def, "node"):
+            raise TypeError(f"A GraphDef is compared, not a {type(graph_def).__name__}.")
+    mine, theirs = ({node.name: str(node) for node in graph.node} for graph in (actual, expected))
     if different := sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)):
         name = different[0]
         raise AssertionError(
@@ -125,10 +125,10 @@ def create_local_cluster(num_workers: int, num_ps: int, protocol: str = "grpc") 
         The servers of `worker`, and those of `ps`.
     """
     held = {job: [Reservation() for _ in range(count)] for job, count in (("worker", num_workers), ("ps", num_ps))}
-    spec = {job: [f"127.0.0.1:{one.port}" for one in some] for job, some in held.items() if some}
-    made: dict[str, list[Any]] = {job: [] for job in held}
+    spec = {job: [f"127.0.0.1:{member.port}" for member in some] for job, some in held.items() if some}
+    servers: dict[str, list[Any]] = {job: [] for job in held}
     for job, some in held.items():
-        for index, one in enumerate(some):
-            one.close()
-            made[job].append(Server(spec, job, index, protocol=protocol))
-    return made["worker"], made["ps"]
+        for index, server in enumerate(some):
+            server.close()
+            servers[job].append(Server(spec, job, index, protocol=protocol))
+    return servers["worker"], servers["ps"]

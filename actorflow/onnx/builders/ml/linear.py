@@ -28,8 +28,8 @@ def _linear(node: Node, x: Any, count: int) -> Any:
     weights, offsets = _floats(node, "coefficients"), _floats(node, "intercepts")
     if not count or len(weights) % count:
         raise InvalidArgumentError(f"{node} has {len(weights)} coefficients for {count} targets.")
-    made = af.matmul(_rows(x), np.ascontiguousarray(weights.reshape(count, -1).T))
-    return made + offsets if len(offsets) else made
+    products = af.matmul(_rows(x), np.ascontiguousarray(weights.reshape(count, -1).T))
+    return products + offsets if len(offsets) else products
 
 
 @onnx_op("LinearRegressor", domain=_ML)
@@ -67,10 +67,10 @@ def svm_regressor(node: Node, x: Any) -> Any:
     x, weights, offset = _rows(x), _floats(node, "coefficients"), _floats(node, "rho")
     count = node.attr("n_supports", 0)
     vectors = _floats(node, "support_vectors").reshape(count, -1) if count else np.eye(len(weights), dtype=np.float32)
-    made = af.matmul(_kernel(node, x, vectors), weights[:, None]) + offset[0]
+    scores = af.matmul(_kernel(node, x, vectors), weights[:, None]) + offset[0]
     if node.attr("one_class", 0):
-        return af.where_v2(made > np.float32(0), np.float32(1), np.float32(-1))
-    return transformed(node, made, node.attr("post_transform", "NONE"))
+        return af.where_v2(scores > np.float32(0), np.float32(1), np.float32(-1))
+    return transformed(node, scores, node.attr("post_transform", "NONE"))
 
 
 @onnx_op("SVMClassifier", domain=_ML)
@@ -146,8 +146,8 @@ def _probabilities(scores: Any, pairs: Any, classes: int, slope: Any, offset: An
         return at + 1, rough, af.where_v2(rough, later, p)
 
     every = af.fill(af.stack([af.shape(scores)[0], 1]), True)
-    _, _, made = af.while_loop(
+    _, _, probabilities = af.while_loop(
         lambda at, going, _: af.logical_and(at < max(_ROUNDS, classes), af.reduce_any(going)), round_, [0, every, first],
         [af.TensorShape([]), af.TensorShape([None, 1]), af.TensorShape([None, classes])],
     )  # fmt: skip
-    return made
+    return probabilities

@@ -38,17 +38,17 @@ def label_encoder(node: Node, x: Any) -> Any:
     same = af.equal(af.expand_dims(x, -1), keys)
     if keys.dtype.kind == "f":
         same = af.logical_or(same, af.logical_and(af.expand_dims(af.is_nan(x), -1), np.isnan(keys)))
-    found = af.gather(values, af.argmax(af.cast(same, af.int32), -1))
+    labels = af.gather(values, af.argmax(af.cast(same, af.int32), -1))
     last = np.array(other, object) if values.dtype == object else np.asarray(other).astype(values.dtype)
-    return af.where_v2(af.reduce_any(same, -1), found, last)
+    return af.where_v2(af.reduce_any(same, -1), labels, last)
 
 
 def _column(node: Node, name: str) -> tuple[Any, str]:
     """The keys or the values, and the kind of attribute that has them."""
     for kind, dtype in (("strings", object), ("int64s", np.int64), ("floats", np.float32)):
-        found = node.attr(f"{name}_{kind}")
-        if found is not None:
-            return (words(found) if kind == "strings" else np.asarray(found, dtype)), kind
+        column = node.attr(f"{name}_{kind}")
+        if column is not None:
+            return (words(column) if kind == "strings" else np.asarray(column, dtype)), kind
     return node.required(f"{name}_tensor"), "tensor"
 
 
@@ -121,12 +121,12 @@ def one_hot_encoder(node: Node, x: Any) -> Any:
     else:
         x, categories = af.cast(x, af.int64), np.asarray(numbers or [], np.int64)
     hit = af.equal(af.expand_dims(x, -1), categories)
-    made = af.cast(hit, af.float32)
+    columns = af.cast(hit, af.float32)
     if node.attr("zeros", 1):
-        return made
+        return columns
     every = af.reduce_all(af.reduce_any(hit, -1))
     with af.control_dependencies([af.Assert(every, [f"{node} got a category that it does not have."])]):
-        return af.identity(made)
+        return af.identity(columns)
 
 
 @onnx_op("CategoryMapper", domain=_ML)
@@ -141,9 +141,9 @@ def category_mapper(node: Node, x: Any) -> Any:
 
 def _looked_up(x: Any, keys: Any, values: Any, default: Any) -> Any:
     same = af.equal(af.expand_dims(x, -1), keys)
-    found = af.gather(values, af.argmax(af.cast(same, af.int32), -1))
+    picked = af.gather(values, af.argmax(af.cast(same, af.int32), -1))
     last = np.array(default, object) if values.dtype == object else np.asarray(default).astype(values.dtype)
-    return af.where_v2(af.reduce_any(same, -1), found, last)
+    return af.where_v2(af.reduce_any(same, -1), picked, last)
 
 
 @onnx_op("ZipMap", domain=_ML)

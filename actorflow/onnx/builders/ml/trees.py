@@ -114,40 +114,40 @@ def tree_ensemble(node: Node, x: Any) -> Any:
     shares[places] = weights
     has = np.zeros(shares.shape, bool)
     has[places] = True
-    made = _aggregated(af.gather(shares, leaf), af.gather(has, leaf), node.attr("aggregate_function", 1))
-    return transformed(node, made, node.attr("post_transform", 0))
+    scores = _aggregated(af.gather(shares, leaf), af.gather(has, leaf), node.attr("aggregate_function", 1))
+    return transformed(node, scores, node.attr("post_transform", 0))
 
 
 def _members(node: Node, modes: Any) -> Any:
     """For each node the elements of its set, in a matrix that is filled up with NaN."""
     sets: list[list[float]] = [[]]
-    given = np.asarray(node.attr("membership_values", np.zeros(0, np.float32)))
-    for value in given.tolist():
+    values_of_sets = np.asarray(node.attr("membership_values", np.zeros(0, np.float32)))
+    for value in values_of_sets.tolist():
         if np.isnan(value):
             sets.append([])
         else:
             sets[-1].append(value)
-    made = np.full([len(modes), max(map(len, sets)) or 1], np.nan, given.dtype)
+    sets_table = np.full([len(modes), max(map(len, sets)) or 1], np.nan, values_of_sets.dtype)
     places = np.flatnonzero(modes == _MEMBER)
     if len(places) != len(sets) - 1:
         raise InvalidArgumentError(f"membership_values of {node} are {len(sets) - 1} sets, for {len(places)} nodes.")
     for at, values in zip(places, sets):
-        made[at, : len(values)] = values
-    return made
+        sets_table[at, : len(values)] = values
+    return sets_table
 
 
 def _aggregated(shares: Any, has: Any, how: Any, base: Any = None) -> Any:
     """[rows, targets] of [rows, trees, targets]. Smallest and largest are of the trees that have a number for the target."""
     if how in (0, 1, "AVERAGE", "SUM"):
-        made = af.reduce_sum(shares, 1)
+        sums = af.reduce_sum(shares, 1)
         if how in (0, "AVERAGE"):
-            made = made / af.cast(af.shape(shares)[1], dtype_of(shares))
+            sums = sums / af.cast(af.shape(shares)[1], dtype_of(shares))
     else:
         bounds = np.finfo(dtype_of(shares).numpy_dtype)
         reduce, rest = (af.reduce_min, bounds.max) if how in (2, "MIN") else (af.reduce_max, bounds.min)
-        made = reduce(af.where_v2(has, shares, number(rest, shares)), 1)
-        made = af.where_v2(af.reduce_any(has, 1), made, number(0, made))
-    return made if base is None else made + number(base, made)
+        sums = reduce(af.where_v2(has, shares, number(rest, shares)), 1)
+        sums = af.where_v2(af.reduce_any(has, 1), sums, number(0, sums))
+    return sums if base is None else sums + number(base, sums)
 
 
 def _old_forest(node: Node, x: Any, kind: str, targets: int) -> tuple[Any, Any, Any, Any]:
@@ -221,8 +221,8 @@ def _base(node: Node) -> Any:
 @onnx_op("TreeEnsembleRegressor", domain=_ML)
 def tree_regressor(node: Node, x: Any) -> Any:
     shares, has, *_ = _old_forest(node, x, "target", node.required("n_targets"))
-    made = _aggregated(shares, has, node.attr("aggregate_function", "SUM"), _base(node))
-    return af.cast(transformed(node, made, node.attr("post_transform", "NONE")), af.float32)
+    scores = _aggregated(shares, has, node.attr("aggregate_function", "SUM"), _base(node))
+    return af.cast(transformed(node, scores, node.attr("post_transform", "NONE")), af.float32)
 
 
 @onnx_op("TreeEnsembleClassifier", domain=_ML)

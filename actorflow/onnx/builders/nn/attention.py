@@ -83,25 +83,25 @@ def attention(
 
     factor = af.cast(computed(af.sqrt, scale_of(node, size_of(query, 3))), kind)
     scores = af.matmul(query * factor, keys * factor, transpose_b=True)
-    told = {_RAW: scores}
+    stages = {_RAW: scores}
     cap = node.attr("softcap", 0.0)
     if cap:
         scores = af.tanh(scores / number(cap, scores)) * number(cap, scores)
-    told[_CAPPED] = scores
+    stages[_CAPPED] = scores
     bias = _bias(node, scores, mask, past_key, lengths)
     if bias is not None:
         scores = scores + bias
-    told[_BIASED] = scores
+    stages[_BIASED] = scores
     code = node.attr("softmax_precision")
     precise = element_type(code) if code else kind
     weights = af.nn.softmax(af.cast(scores, precise))
     if bias is not None:  # a query that may look nowhere gets zeros
         nowhere = af.equal(af.reduce_max(bias, -1, keepdims=True), number(-np.inf, bias))
         weights = af.where_v2(nowhere, number(0, weights), weights)
-    weights = told[_WEIGHTS] = af.cast(weights, kind)
-    found = af.matmul(weights, values)
-    found = heads_together(found) if flat else found
-    return (found, *present, told[node.attr("qk_matmul_output_mode", 0)])[: max(1, len(node.outputs))]
+    weights = stages[_WEIGHTS] = af.cast(weights, kind)
+    output = af.matmul(weights, values)
+    output = heads_together(output) if flat else output
+    return (output, *present, stages[node.attr("qk_matmul_output_mode", 0)])[: max(1, len(node.outputs))]
 
 
 @onnx_op("FlexAttention", domain="ai.onnx.preview")
@@ -126,13 +126,13 @@ def _bias(node: Node, scores: Any, mask: Any, past_key: Any, lengths: Any) -> An
     queries, keys = size_of(scores, 2), size_of(scores, 3)
     causal = bool(node.attr("is_causal", 0))
     left, right = node.attr("left_window_size", -1), node.attr("right_window_size", -1)
-    found, allowed = None, None
+    bias, allowed = None, None
     if mask is not None:
         mask = _as_wide(mask, keys)
         if dtype_of(mask).is_bool:
             allowed = mask
         else:
-            found = mask
+            bias = mask
     if causal or left >= 0 or right >= 0:
         at = af.range_(af.cast(queries, af.int64))[:, None]
         if past_key is not None:
@@ -140,19 +140,19 @@ def _bias(node: Node, scores: Any, mask: Any, past_key: Any, lengths: Any) -> An
         elif lengths is not None:
             at = at + af.reshape(lengths - af.cast(queries, af.int64), [-1, 1, 1, 1])
         distance = at - af.range_(af.cast(keys, af.int64))
-        for wanted in (
+        for rule in (
             [distance >= 0] * causal
             + [distance <= np.int64(left)] * (left >= 0)
             + [distance >= np.int64(-right)] * (right >= 0)
         ):
-            allowed = wanted if allowed is None else af.logical_and(allowed, wanted)
+            allowed = rule if allowed is None else af.logical_and(allowed, rule)
     if lengths is not None:
         inside = af.range_(af.cast(keys, af.int64)) < af.reshape(lengths, [-1, 1, 1, 1])
         allowed = inside if allowed is None else af.logical_and(allowed, inside)
     if allowed is not None:
         barred = af.where_v2(allowed, number(0, scores), number(-np.inf, scores))
-        found = barred if found is None else found + barred
-    return found
+        bias = barred if bias is None else bias + barred
+    return bias
 
 
 def _as_wide(mask: Any, keys: Any) -> Any:
@@ -180,16 +180,18 @@ def rotary_embedding(node: Node, x: Any, cosine: Any, sine: Any, places: Any = N
     cosine, sine = af.expand_dims(cosine, 2), af.expand_dims(sine, 2)
     inside, rest = x[..., :turned], x[..., turned:]
     if node.attr("interleaved", 0):
-        one, two = inside[..., 0::2], inside[..., 1::2]
+        left, two = inside[..., 0::2], inside[..., 1::2]
     else:
-        one, two = inside[..., : turned // 2], inside[..., turned // 2 :]
-    real, imaginary = cosine * one - sine * two, sine * one + cosine * two
+        left, two = inside[..., : turned // 2], inside[..., turned // 2 :]
+    real, imaginary = cosine * left - sine * two, sine * left + cosine * two
     if node.attr("interleaved", 0):
-        made = af.reshape(af.stack([real, imaginary], -1), sizes_of(inside))
+        rotated = af.reshape(af.stack([real, imaginary], -1), sizes_of(inside))
     else:
-        made = af.concat([real, imaginary], -1)
-    made = made if turned == width else af.concat([made, rest], -1)
-    return shaped(made, [size_of(made, 0), size_of(made, 1), -1]) if flat else af.transpose(made, [0, 2, 1, 3])
+        rotated = af.concat([real, imaginary], -1)
+    rotated = rotated if turned == width else af.concat([rotated, rest], -1)
+    return (
+        shaped(rotated, [size_of(rotated, 0), size_of(rotated, 1), -1]) if flat else af.transpose(rotated, [0, 2, 1, 3])
+    )
 
 
 @onnx_op("LinearAttention")
@@ -230,8 +232,8 @@ def linear_attention(
     count = af.cast(length, af.int32)
     rows = af.TensorArray(af.float32, size=count)
     _, state, rows = af.while_loop(lambda at, *_: at < count, step, [np.int32(0), state, rows])
-    found = af.transpose(rows.stack(), [1, 0, 2, 3])
-    return af.cast(shaped(found, [batch, length, heads * depth]), kind), af.cast(state, state_kind)
+    output = af.transpose(rows.stack(), [1, 0, 2, 3])
+    return af.cast(shaped(output, [batch, length, heads * depth]), kind), af.cast(state, state_kind)
 
 
 @onnx_op("CausalConvWithState")
@@ -243,9 +245,9 @@ def causal_conv(node: Node, x: Any, weights: Any, bias: Any = None, past: Any = 
     length = size_of(x, 2)
 
     def convolved(whole: Any, weights: Any, *bias: Any) -> Any:
-        made = sum(whole[:, :, at : at + length] * weights[:, 0, at : at + 1] for at in range(reach))
-        made = made + af.reshape(bias[0], [-1, 1]) if bias else made
-        return made * af.sigmoid(made) if node.attr("activation", "none") in ("silu", "swish") else made
+        sums = sum(whole[:, :, at : at + length] * weights[:, 0, at : at + 1] for at in range(reach))
+        sums = sums + af.reshape(bias[0], [-1, 1]) if bias else sums
+        return sums * af.sigmoid(sums) if node.attr("activation", "none") in ("silu", "swish") else sums
 
-    made = widened(convolved, whole, weights, *([] if bias is None else [bias]))
-    return made, whole[:, :, size_of(whole, 2) - (reach - 1) :]
+    output = widened(convolved, whole, weights, *([] if bias is None else [bias]))
+    return output, whole[:, :, size_of(whole, 2) - (reach - 1) :]

@@ -48,9 +48,9 @@ def within(x: Any) -> Any:
 
 def channels_last(x: Any) -> Any:
     """`x` with its channels as the last dimension."""
-    found = within(x)
-    if found is not None:
-        return found
+    inner = within(x)
+    if inner is not None:
+        return inner
     rank = len(shape_of(x) or ())
     return np.transpose(x, _last(rank)) if isinstance(x, np.ndarray) else af.transpose(x, _last(rank))
 
@@ -72,10 +72,10 @@ def moved_behind(node: Node) -> bool:
         node.attrs["axis"] = rank - 1
     elif node.op not in ELEMENTWISE:
         return False
-    found = [_turned(x, rank) for x in node.inputs]
-    if any(new is None and old is not None for new, old in zip(found, node.inputs)):
+    inputs = [_turned(x, rank) for x in node.inputs]
+    if any(new is None and old is not None for new, old in zip(inputs, node.inputs)):
         return False
-    node.inputs = found
+    node.inputs = inputs
     return True
 
 

@@ -33,10 +33,12 @@ def spread(node: Node, value: Any, x: Any) -> Any:
 
 def _rounded(x: Any, zero: Any, target: Any) -> Any:
     """Whole numbers of a type, where `zero` is what 0 became: those beyond its range are its bounds."""
-    made = af.rint(x)
+    rounded = af.rint(x)
     if zero is not None:
-        made = made + af.cast(converted(zero, af.int32), dtype_of(made))
-    return converted(af.clip_by_value(made, number(int(target.min), made), number(int(target.max), made)), target)
+        rounded = rounded + af.cast(converted(zero, af.int32), dtype_of(rounded))
+    return converted(
+        af.clip_by_value(rounded, number(int(target.min), rounded), number(int(target.max), rounded)), target
+    )
 
 
 @onnx_op("QuantizeLinear")
@@ -72,14 +74,14 @@ def dynamic_quantize(node: Node, x: Any) -> Any:
     width = af.where_v2(af.equal(high, low), number(1, x), high - low)
     scale = width / number(255, x)
     zero = af.rint(af.clip_by_value(-low / scale, number(0, x), number(255, x)))
-    made = af.clip_by_value(af.rint(x / scale) + zero, number(0, x), number(255, x))
-    return af.cast(made, af.uint8), scale, af.cast(zero, af.uint8)
+    rounded = af.clip_by_value(af.rint(x / scale) + zero, number(0, x), number(255, x))
+    return af.cast(rounded, af.uint8), scale, af.cast(zero, af.uint8)
 
 
 def _whole(x: Any, zero: Any) -> Any:
     """Whole numbers counted from their zero."""
-    made = af.cast(x, af.int32)
-    return made if zero is None else made - af.cast(zero, af.int32)
+    whole = af.cast(x, af.int32)
+    return whole if zero is None else whole - af.cast(zero, af.int32)
 
 
 def _by_rows(zero: Any, rank: int) -> Any:
@@ -112,20 +114,20 @@ def to_whole(x: Any, scale: Any, zero: Any, kind: Any) -> Any:
 
 def scaled_product(a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, added: Any = None) -> Any:
     """The product of two matrices of whole numbers, as numbers."""
-    made = _integer_product(a, b, a_zero, b_zero)
-    made = made if added is None else made + added
-    return af.cast(made, af.float32) * (_by_rows(_scalar(a_scale), rank_of(a)) * _scalar(b_scale))
+    integers = _integer_product(a, b, a_zero, b_zero)
+    integers = integers if added is None else integers + added
+    return af.cast(integers, af.float32) * (_by_rows(_scalar(a_scale), rank_of(a)) * _scalar(b_scale))
 
 
 @onnx_op("QLinearMatMul")
 def qlinear_matmul(
     node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any
 ) -> Any:
-    found = _integer_product(a, b, a_zero, b_zero)
+    products = _integer_product(a, b, a_zero, b_zero)
     rows = _by_rows(_scalar(a_scale), rank_of(a))
     factor = af.cast(rows * _scalar(b_scale) / _scalar(scale), af.float32)
     target = dtype_of(zero) if zero is not None else dtype_of(a)
-    return _rounded(af.cast(found, af.float32) * factor, _scalar(zero), target)
+    return _rounded(af.cast(products, af.float32) * factor, _scalar(zero), target)
 
 
 def _for_filters(value: Any, space: int) -> Any:
@@ -152,11 +154,11 @@ def qlinear_conv(
     bias: Any = None,
 ) -> Any:  # fmt: skip
     space = rank_of(x) - 2
-    found = _integer_conv(node, x, weights, x_zero, w_zero)
+    sums = _integer_conv(node, x, weights, x_zero, w_zero)
     if bias is not None:
-        found = found + af.cast(shaped(bias, [-1, *[1] * space]), af.float64)
+        sums = sums + af.cast(shaped(bias, [-1, *[1] * space]), af.float64)
     factor = _scalar(x_scale) * _scalar(w_scale) / _scalar(scale)
     if shape_of(factor) != ():
         factor = shaped(factor, [-1, *[1] * space])
-    made = af.cast(found, af.float32) * factor
-    return _rounded(made, _scalar(zero), dtype_of(x) if zero is None else dtype_of(zero))
+    scaled = af.cast(sums, af.float32) * factor
+    return _rounded(scaled, _scalar(zero), dtype_of(x) if zero is None else dtype_of(zero))

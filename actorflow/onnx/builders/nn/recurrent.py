@@ -47,7 +47,7 @@ def _activation(node: Node, name: str, lists: Sequence[Iterator[float]], clip: f
     if name not in _FUNCTIONS:
         raise InvalidArgumentError(f"{node} has the activation {name!r}; known are: {', '.join(sorted(_FUNCTIONS))}.")
     defaults, function = _FUNCTIONS[name]
-    values = [next(given, default) for given, default in zip(lists, defaults)]
+    values = [next(parameter, default) for parameter, default in zip(lists, defaults)]
 
     def applied(x: Any) -> Any:
         if clip is not None:
@@ -70,8 +70,8 @@ class _Cell:
         self._step = step
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
-        found = tuple(self._step(inputs, *(state if self._states > 1 else (state,))))
-        return found[0], found if self._states > 1 else found[0]
+        states = tuple(self._step(inputs, *(state if self._states > 1 else (state,))))
+        return states[0], states if self._states > 1 else states[0]
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         raise NotImplementedError("The first state is always given.")
@@ -115,14 +115,14 @@ def _run(
             for state in states
         ]
         cell = _Cell(units, len(first), steps(at))
-        found, last = af.nn.dynamic_rnn(
+        sequence, last = af.nn.dynamic_rnn(
             cell,
             gates,
             sequence_length=lengths,
             initial_state=tuple(map(af.convert_to_tensor, first)) if len(first) > 1 else af.convert_to_tensor(first[0]),
             time_major=True,
         )
-        outputs.append(_turned(found, lengths) if backward else found)
+        outputs.append(_turned(sequence, lengths) if backward else sequence)
         lasts.append(last if len(first) > 1 else (last,))
     y = af.stack(outputs, 1)
     rest = [af.stack(list(parts), 1 if swapped else 0) for parts in zip(*lasts)]
@@ -159,8 +159,8 @@ def rnn(
         return lambda gates, h: [functions[at](gates + af.matmul(h, own, transpose_b=True))]
 
     def added(at: int) -> Any:
-        one, two = _biases(bias, at, 1)
-        return number(0, x) if one is None else one + two
+        left, two = _biases(bias, at, 1)
+        return number(0, x) if left is None else left + two
 
     return _run(node, x, weights, [state], lengths, steps, added)
 
@@ -198,8 +198,8 @@ def lstm(
         return step
 
     def added(at: int) -> Any:
-        one, two = _biases(bias, at, 4)
-        return number(0, x) if one is None else one + two
+        left, two = _biases(bias, at, 4)
+        return number(0, x) if left is None else left + two
 
     return _run(node, x, weights, [state, memory], lengths, steps, added)
 
@@ -234,7 +234,7 @@ def gru(
         return step
 
     def added(at: int) -> Any:
-        one, two = _biases(bias, at, 3)
-        return number(0, x) if one is None else one + af.pad(two[: 2 * units], [[0, units]])
+        left, two = _biases(bias, at, 3)
+        return number(0, x) if left is None else left + af.pad(two[: 2 * units], [[0, units]])
 
     return _run(node, x, weights, [state], lengths, steps, added)

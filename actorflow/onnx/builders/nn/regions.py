@@ -43,13 +43,13 @@ def non_max_suppression(
     def step(at: Any, rows: Any) -> Any:
         return at + np.int64(1), af.concat([rows, chosen(at // whole(classes), at % whole(classes))], 0)
 
-    _, made = af.while_loop(
+    _, boxes_kept = af.while_loop(
         lambda at, _: at < whole(images) * whole(classes),
         step,
         [np.int64(0), np.zeros([0, 3], np.int64)],
         shape_invariants=[af.TensorShape([]), af.TensorShape([None, 3])],
     )
-    return made
+    return boxes_kept
 
 
 @onnx_op("RoiAlign")
@@ -106,11 +106,11 @@ def _aligned(
     counts = af.cast(af.logical_and(inside[0][:, :, None], inside[1][:, None, :]), x.dtype)
     source = af.gather(x, images)
     if node.attr("mode", "avg") == "max":
-        found = _largest_share(source, places, sizes) * counts[:, None]
+        picked = _largest_share(source, places, sizes) * counts[:, None]
     else:
-        found = sampled(source, places, sizes, "linear", "border") * counts[:, None]
+        picked = sampled(source, places, sizes, "linear", "border") * counts[:, None]
     shape = [size_of(images, 0), size_of(x, 1), cells[0], grid[0], cells[1], grid[1]]
-    parts = shaped(found, shape)
+    parts = shaped(picked, shape)
     return (af.reduce_max if node.attr("mode", "avg") == "max" else af.reduce_mean)(parts, [3, 5])
 
 
@@ -118,14 +118,14 @@ def _largest_share(x: Any, places: Any, sizes: tuple[Any, Any]) -> Any:
     """Of the four elements around a place the largest product of value and weight, which is this op's maximum."""
     below = [af.floor(place) for place in places]
     rest = [place - low for place, low in zip(places, below)]
-    found = None
+    largest = None
     for down in (0, 1):
         for right in (0, 1):
             corner = [clipped(low + number(step, low), size) for low, step, size in zip(below, (down, right), sizes)]
             shares = [r if step else number(1, r) - r for r, step in zip(rest, (down, right))]
             part = sampled(x, corner, sizes, "nearest", "border") * (shares[0] * shares[1])[:, None]
-            found = part if found is None else af.maximum(found, part)
-    return found
+            largest = part if largest is None else af.maximum(largest, part)
+    return largest
 
 
 @onnx_op("DeformConv")
@@ -156,5 +156,5 @@ def deform_conv(node: Node, x: Any, weights: Any, offsets: Any, bias: Any = None
             columns.append(af.concat(parts, 1) if groups > 1 else parts[0])
     taken = shaped(af.stack(columns, 2), [batch, group, channels // group * len(columns), out[0] * out[1]])
     filters = shaped(weights, [group, size_of(weights, 0) // group, -1])
-    made = shaped(af.matmul(af.expand_dims(filters, 0), taken), [batch, size_of(weights, 0), *out])
-    return made if bias is None else made + shaped(bias, [-1, 1, 1])
+    output = shaped(af.matmul(af.expand_dims(filters, 0), taken), [batch, size_of(weights, 0), *out])
+    return output if bias is None else output + shaped(bias, [-1, 1, 1])

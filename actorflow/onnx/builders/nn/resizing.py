@@ -55,8 +55,8 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
     inner = within(x)
     if inner is not None:  # the dimensions are resized where they lie, and the transpose goes behind
         x, axes = inner, [last_place(axis, rank) for axis in axes]
-    made = _resized(node, x, axes, roi, scales, sizes)
-    return made if inner is None else channels_first(made)
+    resized = _resized(node, x, axes, roi, scales, sizes)
+    return resized if inner is None else channels_first(resized)
 
 
 def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: Any) -> Any:
@@ -67,7 +67,7 @@ def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: 
         region = af.cast(roi, af.float64) if static(roi) is None else np.asarray(static(roi), np.float64)
     kind = dtype_of(x)
     whole = kind.is_integer and node.attr("mode", "nearest") != "nearest"
-    made = af.cast(x, af.float32) if whole else x
+    resized = af.cast(x, af.float32) if whole else x
     beyond: list[tuple[int, Any]] = []
     for at, axis in enumerate(axes):
         start, end = region[at], region[at + len(axes)]
@@ -80,13 +80,13 @@ def _resized(node: Node, x: Any, axes: list[int], roi: Any, scales: Any, sizes: 
         if crops:
             last = af.cast(own, af.float64) - np.float64(1) if isinstance(own, af.Tensor) else np.float64(own - 1)
             beyond.append((axis, af.logical_or(places < np.float64(0), places > last)))
-        made = _maybe_along(node, made, at, axis, (own, target, factor), places, plain)
+        resized = _maybe_along(node, resized, at, axis, (own, target, factor), places, plain)
     if whole:
-        made = af.cast(af.clip_by_value(af.rint(made), float(kind.min), float(kind.max)), kind)
+        resized = af.cast(af.clip_by_value(af.rint(resized), float(kind.min), float(kind.max)), kind)
     for axis, outside in beyond:
         line = af.reshape(outside, [-1 if other == axis else 1 for other in range(rank_of(x))])
-        made = af.where_v2(line, number(node.attr("extrapolation_value", 0.0), made), made)
-    return made
+        resized = af.where_v2(line, number(node.attr("extrapolation_value", 0.0), resized), resized)
+    return resized
 
 
 def _targets(node: Node, x: Any, axes: list[int], scales: Any, sizes: Any) -> tuple[list[Any], list[Any]]:
@@ -95,23 +95,23 @@ def _targets(node: Node, x: Any, axes: list[int], scales: Any, sizes: Any) -> tu
     if sizes is None or 0 in (shape_of(sizes) or ()):
         if scales is None:
             raise InvalidArgumentError(f"{node} has neither scales nor sizes.")
-        given = static(scales)
-        if given is None:
+        factors_in = static(scales)
+        if factors_in is None:
             factors: list[Any] = [af.cast(scales[at], af.float64) for at in range(len(axes))]
             return factors, [_floor(size, factor) for size, factor in zip(own, factors)]
-        factors = [float(np.float32(f)) for f in given.reshape(-1)]
+        factors = [float(np.float32(f)) for f in factors_in.reshape(-1)]
         if len(factors) != len(axes) or not all(math.isfinite(f) and f > 0 for f in factors):
             raise InvalidArgumentError(f"scales of {node} are {factors}, for {len(axes)} dimensions.")
         return factors, [None if factor == 1 else _floor(size, factor) for size, factor in zip(own, factors)]
-    wanted: Any = ints(sizes)
-    if wanted is None:
-        wanted = [af.cast(sizes[at], af.int64) for at in range(len(axes))]
-    elif len(wanted) != len(axes) or min(wanted) < 0:
-        raise InvalidArgumentError(f"sizes of {node} are {wanted}, for {len(axes)} dimensions.")
-    factors = [_ratio(to, size) for to, size in zip(wanted, own)]
+    targets: Any = ints(sizes)
+    if targets is None:
+        targets = [af.cast(sizes[at], af.int64) for at in range(len(axes))]
+    elif len(targets) != len(axes) or min(targets) < 0:
+        raise InvalidArgumentError(f"sizes of {node} are {targets}, for {len(axes)} dimensions.")
+    factors = [_ratio(to, size) for to, size in zip(targets, own)]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
-        return factors, list(wanted)
+        return factors, list(targets)
     if all(map(_known, factors)):
         factor = (min if policy == "not_larger" else max)(factors)
     else:
@@ -139,29 +139,29 @@ def _floor(size: Any, factor: Any, more: float = 0.0) -> Any:
 def _places(node: Node) -> Callable[..., Any]:
     """A function from sizes and factor of a dimension to the places of the result's elements in the source."""
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
-    half, one = np.float64(0.5), np.float64(1)
+    half, unit = np.float64(0.5), np.float64(1)
 
     def places(size: Any, target: Any, factor: Any, start: Any, end: Any) -> Any:
         size, factor = _double(size), _double(factor)
         at = af.cast(af.range_(np.int64(target) if _known(target) else target), af.float64)
         length = factor * size
-        single = af.equal(length, one)
-        rest = af.where_v2(single, one, length - one)
+        single = af.equal(length, unit)
+        rest = af.where_v2(single, unit, length - unit)
         if mode == "align_corners":
-            return af.where_v2(single, at * np.float64(0), at * (size - one) / rest)
+            return af.where_v2(single, at * np.float64(0), at * (size - unit) / rest)
         if mode == "asymmetric":
             return at / factor
         if mode == "tf_crop_and_resize":
-            middle = at * np.float64(0) + (end - start) * (size - one) * half
-            return af.where_v2(single, middle, at * (end - start) * (size - one) / rest) + start * (size - one)
-        found = (at + half) / factor - half
+            middle = at * np.float64(0) + (end - start) * (size - unit) * half
+            return af.where_v2(single, middle, at * (end - start) * (size - unit) / rest) + start * (size - unit)
+        positions = (at + half) / factor - half
         if mode == "pytorch_half_pixel":
-            return af.where_v2(af.equal(af.size(at), 1), at * np.float64(0) - half, found)
+            return af.where_v2(af.equal(af.size(at), 1), at * np.float64(0) - half, positions)
         if mode == "half_pixel_symmetric":
-            return size * half * (one - _double(target) / length) + found
+            return size * half * (unit - _double(target) / length) + positions
         if mode != "half_pixel":
             raise InvalidArgumentError(f"coordinate_transformation_mode of {node} is {mode!r}.")
-        return found
+        return positions
 
     return places
 
@@ -172,9 +172,11 @@ def _maybe_along(node: Node, x: Any, at: int, axis: int, sizes: tuple[Any, Any, 
     if _known(factor) or not plain or at >= _OUTER or rank_of(x) <= _OUTER:
         return _along(node, x, axis, own, places, factor)
     same = af.logical_and(af.equal(factor, np.float64(1)), af.equal(af.cast(target, af.int64), np.int64(0) + own))
-    made = af.cond(same, lambda: af.identity(x), lambda: _along(node, x, axis, own, places, factor))
+    resized = af.cond(same, lambda: af.identity(x), lambda: _along(node, x, axis, own, places, factor))
     shape = shape_of(x)
-    return made if shape is None else af.ensure_shape(made, [None if o == axis else s for o, s in enumerate(shape)])
+    return (
+        resized if shape is None else af.ensure_shape(resized, [None if o == axis else s for o, s in enumerate(shape)])
+    )
 
 
 def _along(node: Node, x: Any, axis: int, size: Any, places: Any, factor: Any) -> Any:
@@ -191,14 +193,14 @@ def _along(node: Node, x: Any, axis: int, size: Any, places: Any, factor: Any) -
     a = node.attr("cubic_coeff_a", -0.75)
 
     def weighed(places: Any, size: Any, factor: Any) -> tuple[Any, Any]:
-        one, wide = np.float64(1), np.float64(1 if mode == "linear" else 2)
-        shrunk = af.minimum(_double(factor), one) if node.attr("antialias", 0) else one
-        steps = af.range_(af.floor(-wide / shrunk) + one, af.ceil(wide / shrunk) + one)
+        unit, wide = np.float64(1), np.float64(1 if mode == "linear" else 2)
+        shrunk = af.minimum(_double(factor), unit) if node.attr("antialias", 0) else unit
+        steps = af.range_(af.floor(-wide / shrunk) + unit, af.ceil(wide / shrunk) + unit)
         taps = af.expand_dims(af.floor(places), 1) + steps
         distance = (taps - af.expand_dims(places, 1)) * shrunk
         weights = _linear(distance) if mode == "linear" else cubic(distance, a)
         if node.attr("exclude_outside", 0):
-            within_ = af.logical_and(taps >= np.float64(0), taps <= _double(size) - one)
+            within_ = af.logical_and(taps >= np.float64(0), taps <= _double(size) - unit)
             weights = af.where_v2(within_, weights, np.float64(0))
         if node.attr("antialias", 0) or node.attr("exclude_outside", 0):
             weights = weights / af.reduce_sum(weights, 1, keepdims=True)

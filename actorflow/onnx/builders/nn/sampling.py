@@ -25,11 +25,11 @@ def grid_sample(node: Node, x: Any, grid: Any) -> Any:
     for at, size in enumerate(sizes):
         place = grid[..., len(sizes) - 1 - at]
         half = number(0.5, place)
-        one = number(1, place)
+        unit = number(1, place)
         middle = (
-            (place + one) * half * count(size - 1, place)
+            (place + unit) * half * count(size - 1, place)
             if corners
-            else ((place + one) * count(size, place) - one) * half
+            else ((place + unit) * count(size, place) - unit) * half
         )
         places.append(af.rint(middle) if mode == "nearest" else middle)
     padding = node.attr("padding_mode", "zeros")
@@ -86,9 +86,9 @@ def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
         return [(place, None)]
     below = af.floor(place)
     rest = place - below
-    one = number(1, place)
+    unit = number(1, place)
     if mode == "linear":
-        return [(below, one - rest), (below + one, rest)]
+        return [(below, unit - rest), (below + unit, rest)]
     if mode != "cubic":
         raise InvalidArgumentError(f"The mode {mode!r} of GridSample is not known.")
     a, two = -0.75, number(2, place)
@@ -97,10 +97,10 @@ def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
         return ((x * number(a, x) - number(5 * a, x)) * x + number(8 * a, x)) * x - number(4 * a, x)
 
     def near(x: Any) -> Any:
-        return (x * number(a + 2, x) - number(a + 3, x)) * x * x + one
+        return (x * number(a + 2, x) - number(a + 3, x)) * x * x + unit
 
     return [
-        (below - one, far(rest + one)), (below, near(rest)), (below + one, near(one - rest)), (below + two, far(two - rest))
+        (below - unit, far(rest + unit)), (below, near(rest)), (below + unit, near(unit - rest)), (below + two, far(two - rest))
     ]  # fmt: skip
 
 

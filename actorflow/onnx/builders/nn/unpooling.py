@@ -34,11 +34,11 @@ def max_unpool(node: Node, x: Any, places: Any, sizes: Any = None) -> Any:
     ]
     shape = vector([size_of(x, 0), size_of(x, 1), *inner])
     flat = af.scatter_nd(af.reshape(places, [-1, 1]), af.reshape(x, [-1]), af.reduce_prod(shape, keepdims=True))
-    made = af.reshape(flat, shape)
+    unpooled = af.reshape(flat, shape)
     if sizes is None:
-        return made
+        return unpooled
     after = af.cast(sizes, af.int64) - shape  # places count in the smaller shape
-    return af.pad(made, af.stack([af.zeros_like(after), after], 1))
+    return af.pad(unpooled, af.stack([af.zeros_like(after), after], 1))
 
 
 @onnx_op("Col2Im")
@@ -63,8 +63,10 @@ def col2im(node: Node, x: Any, image: Any, block: Any) -> Any:
     batch, channels = size_of(x, 0), size_of(x, 1) // prod(kernel)
     columns = shaped(x, [batch, channels, -1])
     summed = af.scatter_nd(flat, moved(columns, 2, 0), vector([prod(outer), batch, channels]))
-    made = shaped(moved(summed, 0, 2), [batch, channels, *outer])
-    return made[(slice(None), slice(None), *(slice(pads[at], pads[at] + size) for at, size in enumerate(sizes)))]
+    padded_image = shaped(moved(summed, 0, 2), [batch, channels, *outer])
+    return padded_image[
+        (slice(None), slice(None), *(slice(pads[at], pads[at] + size) for at, size in enumerate(sizes)))
+    ]
 
 
 @onnx_op("LRN")

@@ -128,14 +128,14 @@ def convolved(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
     group = node.attr("group", 1)
     source = channels_last(x)
     if space == 3:
-        made = _conv3d(source, filters, w, group)
+        output = _conv3d(source, filters, w, group)
     else:
         if space == 1:
             source, filters = af.expand_dims(source, 1), af.expand_dims(filters, 0)
             w = Windows((1, *w.kernel), (1, *w.strides), (1, *w.dilations), ((0, 0), *w.pads), ())
-        made = _conv2d(source, filters, w, group)
-        made = af.squeeze(made, [1]) if space == 1 else made
-    return channels_first(made if bias is None else af.nn.bias_add(made, bias))
+        output = _conv2d(source, filters, w, group)
+        output = af.squeeze(output, [1]) if space == 1 else output
+    return channels_first(output if bias is None else af.nn.bias_add(output, bias))
 
 
 def _conv2d(x: Any, filters: Any, w: Windows, group: int) -> Any:
@@ -175,58 +175,58 @@ def conv_transpose(node: Node, x: Any, weights: Any, bias: Any = None) -> Any:
     outputs = [f + e - a - b for f, e, (a, b) in zip(full, extra, pads)]
     batch = size_of(x, 0)
 
-    def one(part: Any, own: Any) -> Any:
+    def transpose(part: Any, own: Any) -> Any:
         channels = (shape_of(own) or ())[1]
         filters = af.transpose(own, [*range(2, space + 2), 1, 0])
         whole = [f + max(e, 0) for f, e in zip(full, extra)]
         if space == 3:
-            made = af.nn.conv3d_transpose(
+            result = af.nn.conv3d_transpose(
                 part, filters, vector([batch, channels, *whole]), strides=strides, padding="VALID", data_format="NCDHW",
                 dilations=dilations,
             )  # fmt: skip
         elif space == 2:
-            made = af.nn.conv2d_transpose(
+            result = af.nn.conv2d_transpose(
                 part, filters, vector([batch, channels, *whole]), strides=strides, padding="VALID", data_format="NCHW",
                 dilations=dilations,
             )  # fmt: skip
         else:
-            made = af.nn.conv2d_transpose(
+            result = af.nn.conv2d_transpose(
                 _flat_pair(part), af.expand_dims(filters, 0), vector([batch, channels, 1, *whole]), strides=[1, *strides],
                 padding="VALID", data_format="NCHW", dilations=[1, *dilations],
             )  # fmt: skip
-            made = af.squeeze(made, [2])
-        return _cut(made, pads, outputs)
+            result = af.squeeze(result, [2])
+        return _cut(result, pads, outputs)
 
     if group == 1:
-        made = one(x, weights)
+        output = transpose(x, weights)
     else:
         parts = zip(af.split(x, group, axis=1), af.split(weights, group, axis=0))
-        made = af.concat([one(part, own) for part, own in parts], 1)
-    return made if bias is None else made + shaped(bias, [-1, *[1] * space])
+        output = af.concat([transpose(part, own) for part, own in parts], 1)
+    return output if bias is None else output + shaped(bias, [-1, *[1] * space])
 
 
 def _transpose_pads(node: Node, full: Any, extra: Any, sizes: Any, strides: Any) -> list[tuple[Any, Any]]:
     space = len(full)
     auto = node.attr("auto_pad", "NOTSET")
-    wanted = node.attr("output_shape")
-    if wanted is None and auto in ("SAME_UPPER", "SAME_LOWER"):
-        wanted = [size * stride for size, stride in zip(sizes, strides)]
-    if wanted is None:
-        given = list(node.attr("pads") or [0] * (2 * space))
-        return [(given[at], given[at + space]) for at in range(space)]
+    lengths = node.attr("output_shape")
+    if lengths is None and auto in ("SAME_UPPER", "SAME_LOWER"):
+        lengths = [size * stride for size, stride in zip(sizes, strides)]
+    if lengths is None:
+        padding = list(node.attr("pads") or [0] * (2 * space))
+        return [(padding[at], padding[at + space]) for at in range(space)]
     pads = []
-    for f, e, size in zip(full, extra, list(wanted)[-space:]):
+    for f, e, size in zip(full, extra, list(lengths)[-space:]):
         total = f + e - size
         less = total // 2
         pads.append((less, total - less) if auto == "SAME_UPPER" else (total - less, less))
     return pads
 
 
-def _cut(made: Any, pads: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Any:
+def _cut(x: Any, pads: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> Any:
     """Without its pads; negative ones are zeros around."""
-    made = padded(made, [(at_least(-a, 0), at_least(-b, 0)) for a, b in pads])
+    x = padded(x, [(at_least(-a, 0), at_least(-b, 0)) for a, b in pads])
     index = [slice(at_least(a, 0), at_least(a, 0) + size) for (a, _), size in zip(pads, outputs)]
-    return made[(slice(None), slice(None), *index)]
+    return x[(slice(None), slice(None), *index)]
 
 
 def _lowest(x: Any) -> Any:
@@ -267,8 +267,8 @@ def max_pool(node: Node, x: Any) -> Any:
     plain = set(w.dilations) == {1} and not node.wants(1) and space in (1, 2, 3)
     if plain and (space < 3 or kind.is_floating):
         return _pooled("max", padded(x, w.pads, _lowest(x)), w)
-    found = _gathered(padded(x, w.pads, _lowest(x)), w)
-    values = af.reduce_max(found, -1)
+    patches = _gathered(padded(x, w.pads, _lowest(x)), w)
+    values = af.reduce_max(patches, -1)
     if not node.wants(1):
         return values
     sizes = [size_of(x, at + 2) for at in range(space)]
@@ -285,7 +285,7 @@ def max_pool(node: Node, x: Any) -> Any:
     each = [(size, step, *pair) for size, step, pair in zip(sizes, steps, w.pads)]
     flat = computed(numbered, *(value for values in each for value in values))
     places = _gathered(flat[None, None], w)
-    which = af.argmax(found, space + 2, output_type=af.int64)
+    which = af.argmax(patches, space + 2, output_type=af.int64)
     chosen = af.one_hot(which, prod(w.kernel), dtype=af.int64)
     inside = af.reduce_sum(chosen * places, -1)
     plane = prod(sizes)
@@ -309,8 +309,8 @@ def _pooled(how: str, x: Any, w: Windows) -> Any:
     function = functions.get((how, max(space, 2)))
     if function is None:
         raise InvalidArgumentError(f"A pool over {space} dimensions is not supported, only over one to three.")
-    made = function(source, kernel, strides, padding="VALID")
-    return channels_first(af.squeeze(made, [1]) if space == 1 else made)
+    pooled = function(source, kernel, strides, padding="VALID")
+    return channels_first(af.squeeze(pooled, [1]) if space == 1 else pooled)
 
 
 def _sums(x: Any, w: Windows) -> Any:
@@ -334,15 +334,15 @@ def average_pool(node: Node, x: Any) -> Any:
 
         return counts
 
-    made = _sums(padded(x, w.pads), w)
+    sums = _sums(padded(x, w.pads), w)
     for at, (pads, own) in enumerate(
         zip(w.pads, inside)
     ):  # how many elements of each window count, dimension by dimension
         line = computed(counted(at), size_of(x, at + 2), *pads, *own)
-        made = made / with_rank(
+        sums = sums / with_rank(
             number(line, x) if isinstance(line, np.ndarray) else af.cast(line, dtype_of(x)), len(w.kernel) + 2, at + 2
         )
-    return made
+    return sums
 
 
 @onnx_op("LpPool")
