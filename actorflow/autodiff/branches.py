@@ -117,13 +117,13 @@ def is_branching(operation: Operation) -> bool:
 
 
 def branch_gradients(
-    mirror: Mirror, operation: Operation, outputs: Sequence[Any], wanted: Callable[[Tensor], bool]
+    mirror: Mirror, operation: Operation, outputs: Sequence[Any], needed: Callable[[Tensor], bool]
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """The gradients of the inputs of a Switch or Merge of a `cond`, from those of its outputs."""
     graph = operation.graph
     if operation.type == "Merge":
         for tensor in operation.inputs:
-            if wanted(tensor):
+            if needed(tensor):
                 branch = mirror.of(graph.flow_of(tensor.op.name))
                 with scopes.changed(graph, flow=branch, controls=()):
                     yield tensor, identity(convert_to_tensor(outputs[0]))
@@ -131,7 +131,7 @@ def branch_gradients(
     flow = graph.flow_of(operation.name)
     gradient = outputs[flow.branch]
     tensor = operation.inputs[0]
-    if gradient is None or not wanted(tensor):
+    if gradient is None or not needed(tensor):
         return
     taken, other = mirror.of(flow), mirror.of(flow.twin)
     with scopes.changed(graph, flow=taken, controls=()):
@@ -139,9 +139,9 @@ def branch_gradients(
     with scopes.changed(graph, flow=other, controls=()):
         zeros = identity(zeros_of(tensor))
     sides = [zeros, live] if flow.branch else [live, zeros]
-    made = join(graph, mirror.of(flow.parent), sides)
-    made.set_shape(tensor.static_shape)
-    yield tensor, made
+    joined = join(graph, mirror.of(flow.parent), sides)
+    joined.set_shape(tensor.static_shape)
+    yield tensor, joined
 
 
 def zeros_of(tensor: Tensor) -> Tensor:

@@ -56,10 +56,10 @@ class ChainUnit:
 
     def gradients(self, dy: Tensor) -> Sequence[Tensor]:
         """The gradients of the inputs, by that of the chain's result."""
-        found = self.rule(dy, self.inputs, self.named)
-        for tensor, gradient in zip(self.inputs, found, strict=True):
+        slopes = self.rule(dy, self.inputs, self.named)
+        for tensor, gradient in zip(self.inputs, slopes, strict=True):
             gradient.set_shape(tensor.static_shape)
-        return found
+        return slopes
 
 
 def chains_among(
@@ -73,7 +73,7 @@ def chains_among(
         ends: the tensors that have to keep a gradient of their own, or stop it.
         is_between: whether an operation, or the loop that it is in, is between the xs and the ys.
     """
-    found: dict[str, ChainUnit] = {}
+    units: dict[str, ChainUnit] = {}
     present = {graph.nodes[name].op for name in names}
     search = Search(Subgraph(graph.nodes), graph.nodes)
     for chain, rows in ROWS:
@@ -82,28 +82,28 @@ def chains_among(
         lasts = {pattern.op for pattern in patterns}
         for last in [graph.nodes[name] for name in names if graph.nodes[name].op in lasts]:
             if last.dtypes[0] is float32 and rule is not None:
-                for one in search.occurrences(chain, patterns, last):
-                    if len(last.shapes[0] or ()) > 1 and _stands_alone(graph, one, names, ends, is_between):
-                        tensors = [_tensor(graph, e) for e in one.inputs]
-                        named = {name: _tensor(graph, e) for name, e in one.named.items()}
-                        inner = frozenset(node.name for node in one.nodes) - {last.name}
-                        found[last.name] = ChainUnit(tuple(tensors), inner, named, rule)
+                for occurrence in search.occurrences(chain, patterns, last):
+                    if len(last.shapes[0] or ()) > 1 and _stands_alone(graph, occurrence, names, ends, is_between):
+                        tensors = [_tensor(graph, e) for e in occurrence.inputs]
+                        named = {name: _tensor(graph, e) for name, e in occurrence.named.items()}
+                        inner = frozenset(node.name for node in occurrence.nodes) - {last.name}
+                        units[last.name] = ChainUnit(tuple(tensors), inner, named, rule)
                         break
-    return found
+    return units
 
 
 def _stands_alone(
     graph: Graph,
-    one: Occurrence,
+    occurrence: Occurrence,
     names: AbstractSet[str],
     ends: AbstractSet[TensorId],
     is_between: Callable[[Operation], bool],
 ) -> bool:
     """Whether derivatives go from the nodes of a chain to nothing else, and by the rules of their ops."""
-    own = {node.name for node in one.nodes}
+    own = {node.name for node in occurrence.nodes}
     if not own <= names or any(graph.flow_of(name) is not None or OVERRIDE in graph.nodes[name].attrs for name in own):
         return False
-    inner = [TensorId(node.name, 0) for node in one.nodes[1:]]
+    inner = [TensorId(node.name, 0) for node in occurrence.nodes[1:]]
     users = (operation for tensor_id in inner for operation in graph.consumers(tensor_id))
     return ends.isdisjoint(inner) and not any(user.name not in own and is_between(user) for user in users)
 

@@ -66,16 +66,16 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-def values_and_rule(f: Callable[..., Any], made: Any) -> tuple[Any, Callable[..., Any]]:
+def values_and_rule(f: Callable[..., Any], result: Any) -> tuple[Any, Callable[..., Any]]:
     """The two things that a function with a gradient of its own gives. Raises TypeError where it gave something else."""
-    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+    if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
         raise TypeError(
             describe(
-                f"A function with a custom gradient returns (ys, grad_fn), not {made!r:.80} as {f.__name__}.",
+                f"A function with a custom gradient returns (ys, grad_fn), not {result!r:.80} as {f.__name__}.",
                 where=user_line(),
             )
         )
-    return made
+    return result
 
 
 def rule_of(node: Operation) -> Callable[..., list[Any]]:
@@ -123,10 +123,10 @@ def python_rule(
 
     def rule(*dys: Tensor) -> list[Any]:
         if variables is None:
-            found, of_variables = grad_fn(*dys[:ys]), []
+            slopes, of_variables = grad_fn(*dys[:ys]), []
         else:
-            found, of_variables = grad_fn(*dys[:ys], variables=list(variables))
-        of_xs = list(found) if isinstance(found, (list, tuple)) else [found]
+            slopes, of_variables = grad_fn(*dys[:ys], variables=list(variables))
+        of_xs = list(slopes) if isinstance(slopes, (list, tuple)) else [slopes]
         if len(of_xs) != xs:
             raise ValueError(f"The custom gradient gave {len(of_xs)} gradients for {xs} arguments.")
         if len(of_variables) != len(variables or ()):
@@ -143,7 +143,7 @@ def _trainable_reads(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> list[tuple[A
     from actorflow.variables.collections import trainable_variables
 
     trainable = {v.op.name: v for v in trainable_variables()}
-    found: dict[str, tuple[Any, Tensor]] = {}
+    reads: dict[str, tuple[Any, Tensor]] = {}
     seen = {x.op.name for x in xs}
     stack = [y.op for y in ys]
     while stack:
@@ -152,6 +152,6 @@ def _trainable_reads(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> list[tuple[A
             continue
         seen.add(operation.name)
         if operation.type == "ReadVariableOp" and (name := operation.inputs[0].op.name) in trainable:
-            found.setdefault(name, (trainable[name], operation.outputs[0]))
+            reads.setdefault(name, (trainable[name], operation.outputs[0]))
         stack.extend(tensor.op for tensor in operation.inputs)
-    return list(found.values())
+    return list(reads.values())

@@ -33,21 +33,21 @@ def call_gradient(node: Operation, dys: Sequence[Tensor | None]) -> list[Any]:
     assert function.returned is not None
     if function.returned.attrs["python_gradient"]:
         return _by_python(node, function, dys)
-    given = [dy for dy in dys if dy is not None]
+    slopes = [dy for dy in dys if dy is not None]
     if own := function.returned.attrs["gradient_function"]:
         gradient = function_of(graph, own)
-        found = call_function(gradient, [*node.inputs[: _explicit(function)], *given])
-        return [*found, *[None] * (len(node.inputs) - len(found))]
+        outputs = call_function(gradient, [*node.inputs[: _explicit(function)], *slopes])
+        return [*outputs, *[None] * (len(node.inputs) - len(outputs))]
     gradient = gradient_of(function) or _trace(function)
     assert gradient.returned is not None
     shared = current(graph) is graph.flow_of(node.name)
     if not shared:
         _check_repeatable(node, function)
-    found = call_function(
-        gradient, [*node.inputs, *given], of=node.name if shared else "", name=f"{node.name.rpartition('/')[2]}_grad"
+    outputs = call_function(
+        gradient, [*node.inputs, *slopes], of=node.name if shared else "", name=f"{node.name.rpartition('/')[2]}_grad"
     )
     results: list[Any] = [None] * len(node.inputs)
-    for index, value in zip(gradient.returned.attrs["wrt"], found):
+    for index, value in zip(gradient.returned.attrs["wrt"], outputs):
         results[index] = value
     return results
 
@@ -62,27 +62,27 @@ def _trace(function: Function) -> Function:
 
     graph = function.context.graph
     with graph.name_scope(None):
-        made = Function(graph.unique_name(f"{function.name}_grad"), function.context, function)
+        derivative = Function(graph.unique_name(f"{function.name}_grad"), function.context, function)
     wrt: list[int] = []
 
     def build() -> list[Tensor]:
         ys = [y for y in function.outputs if differentiable(y)]
-        dys = [made.add_argument(y.dtype.base_dtype, y.static_shape, name="dy") for y in ys]
+        dys = [derivative.add_argument(y.dtype.base_dtype, y.static_shape, name="dy") for y in ys]
         xs = function.parameters
         outputs = []
-        for index, found in enumerate(gradients(ys, xs, dys) if ys else []):
-            if found is not None:
+        for index, slope in enumerate(gradients(ys, xs, dys) if ys else []):
+            if slope is not None:
                 wrt.append(index)
-                outputs.append(convert_to_tensor(found))
+                outputs.append(convert_to_tensor(slope))
         return outputs
 
     try:
-        made.trace(build, wrt=wrt)
+        derivative.trace(build, wrt=wrt)
     except Exception as error:
         error.add_note(f"  while building the gradient of the function {function.name}, made at {function.where}")
         raise
-    table(graph)[made.name] = table(graph)[("gradient", function.name)] = made
-    return made
+    table(graph)[derivative.name] = table(graph)[("gradient", function.name)] = derivative
+    return derivative
 
 
 def _by_python(node: Operation, function: Function, dys: Sequence[Tensor | None]) -> list[Any]:
@@ -97,9 +97,9 @@ def _by_python(node: Operation, function: Function, dys: Sequence[Tensor | None]
                 hint="Build this part of the graph by the program that defines the function.",
             )
         )
-    made = rule(node, *dys)
-    found = list(made) if isinstance(made, (list, tuple)) else [made]
-    return [*found, *[None] * (len(node.inputs) - len(found))]
+    result = rule(node, *dys)
+    slopes = list(result) if isinstance(result, (list, tuple)) else [result]
+    return [*slopes, *[None] * (len(node.inputs) - len(slopes))]
 
 
 def _check_repeatable(node: Operation, function: Function) -> None:
@@ -121,10 +121,10 @@ def _check_repeatable(node: Operation, function: Function) -> None:
 
 def _body(graph: Graph, end: str) -> list[Any]:
     """The nodes of a body, and of the functions that it calls."""
-    found = list(prune(Subgraph(graph.nodes, {}, (), (end,))).nodes.values())
-    for node in list(found):
+    nodes = list(prune(Subgraph(graph.nodes, {}, (), (end,))).nodes.values())
+    for node in list(nodes):
         if node.op == "Call":
             inner = function_of(graph, node.attrs["function"]).returned
             assert inner is not None
-            found.extend(_body(graph, inner.name))
-    return found
+            nodes.extend(_body(graph, inner.name))
+    return nodes

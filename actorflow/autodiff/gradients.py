@@ -115,21 +115,21 @@ def gradients(
             _check_place(tensor, mirror)
         walk = Walk(graph, x_list, stops, colocate_gradients_with_ops, gate_gradients, mirror)
         walk.run(y_list, seeds)
-        found = [walk.total(x.tensor_id) for x in x_list]
+        totals = [walk.total(x.tensor_id) for x in x_list]
         if unconnected_gradients == "zero":
-            return [zeros_of(x) if gradient is None else gradient for x, gradient in zip(x_list, found)]
-    for x, gradient in zip(x_list, found):
+            return [zeros_of(x) if gradient is None else gradient for x, gradient in zip(x_list, totals)]
+    for x, gradient in zip(x_list, totals):
         if gradient is None:
             graph.none_gradients.append(NoneGradient(x, tuple(y_list), tuple(stops), user_line()))
-    return found
+    return totals
 
 
 def seeds_of(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor | None]:
     """The gradients with which the walk starts; None for a y that has no derivative."""
-    given = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
-    if len(given) != len(ys):
-        raise ValueError(f"There are {len(ys)} ys, but {len(given)} grad_ys.")
-    return [_seed(i, y, grad) for i, (y, grad) in enumerate(zip(ys, given))]
+    seeds = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
+    if len(seeds) != len(ys):
+        raise ValueError(f"There are {len(ys)} ys, but {len(seeds)} grad_ys.")
+    return [_seed(i, y, grad) for i, (y, grad) in enumerate(zip(ys, seeds))]
 
 
 def _check_place(tensor: Tensor, mirror: Mirror) -> None:
@@ -170,16 +170,16 @@ def _seed(index: int, y: Tensor, grad: Any) -> Tensor | None:
         raise TypeError(
             describe(f"grad_ys[{index}] has type {tensor.dtype}, but ys[{index}], {y.name}, has {y.dtype}.", **facts)
         )
-    mine, wanted = tensor.static_shape, y.static_shape
-    if compatible(mine, wanted) and (
-        mine is None or wanted is None or all(a != 1 or b == 1 for a, b in zip(mine, wanted))
+    mine, its_shape = tensor.static_shape, y.static_shape
+    if compatible(mine, its_shape) and (
+        mine is None or its_shape is None or all(a != 1 or b == 1 for a, b in zip(mine, its_shape))
     ):
         return tensor
     try:
-        fits = compatible(broadcast(mine, wanted), wanted)
+        fits = compatible(broadcast(mine, its_shape), its_shape)
     except ValueError:
         fits = False
-    if not fits and num_elements(mine) == num_elements(wanted) is not None:
+    if not fits and num_elements(mine) == num_elements(its_shape) is not None:
         return reshape(tensor, shape(y))
     if not fits:
         shapes = f"{show(tensor.static_shape)}, but ys[{index}], {y.name}, has {show(y.static_shape)}"

@@ -44,11 +44,11 @@ class BackwardContext(WhileContext):
         flow = self.graph.flow_of(tensor.op.name)
         if flow is self or is_free(tensor.op.node) or flow is None or self.forward not in flow.chain():
             return super().capture(tensor)
-        known = self.captured.get(tensor.tensor_id)
-        if known is None:
+        inner = self.captured.get(tensor.tensor_id)
+        if inner is None:
             with self.entered(), self.graph.name_scope(f"{self.name}/"):
-                known = self.captured[tensor.tensor_id] = self._recall(tensor)
-        return known
+                inner = self.captured[tensor.tensor_id] = self._recall(tensor)
+        return inner
 
     def _recall(self, tensor: Tensor) -> Tensor:
         """A tensor of the forward loop's body, as it was in the iteration that is gone back through."""
@@ -68,15 +68,15 @@ class BackwardContext(WhileContext):
 
 def history(loop: WhileContext, tensor: Tensor) -> LoopVariable:
     """The variable of `loop` that keeps the values of `tensor`, of its body, in all iterations; made once."""
-    known = loop.histories.get(tensor.tensor_id)
-    if known is None:
+    variable = loop.histories.get(tensor.tensor_id)
+    if variable is None:
         graph = loop.graph
         with scopes.changed(graph, flow=loop.parent, controls=()), graph.name_scope(f"{loop.name}/"):
-            known = loop.histories[tensor.tensor_id] = loop.variable(empty_list())
-        assert known.value is not None
+            variable = loop.histories[tensor.tensor_id] = loop.variable(empty_list())
+        assert variable.value is not None
         with loop.entered(), graph.name_scope(f"{loop.name}/"):
-            loop.close(known, push_back(known.value, tensor))
-    return known
+            loop.close(variable, push_back(variable.value, tensor))
+    return variable
 
 
 def loop_gradients(
@@ -110,16 +110,16 @@ def loop_gradients(
         inner.run([_updated(variable) for variable, _ in carried], [_value(mine) for _, mine in carried])
         for variable, mine in carried:
             with back.entered():
-                found = inner.total(_value(variable).tensor_id)
-                value = zero_gradient(_value(variable)) if found is None else convert_to_tensor(found)
+                slope = inner.total(_value(variable).tensor_id)
+                value = zero_gradient(_value(variable)) if slope is None else convert_to_tensor(slope)
                 if value is _value(mine):
                     value = identity(value)
                 back.close(mine, value)
             yield variable.initial, _exit(mine)
         for inside, outer in invariants:
-            found = inner.total(inside.tensor_id)
-            if found is not None:
-                yield outer, _summed(back, outer, found)
+            slope = inner.total(inside.tensor_id)
+            if slope is not None:
+                yield outer, _summed(back, outer, slope)
 
 
 def _summed(back: BackwardContext, outer: Tensor, gradient: Any) -> Tensor:

@@ -27,14 +27,14 @@ def second_gradients(node: Operation, second: Sequence[Any]) -> list[Any]:
     steps, *inputs = node.inputs[:9]
     of_c, of_h = node.inputs[15:]
     # Copies, because what an input depends on may be another input.
-    copies = [identity(one) for one in inputs]
+    copies = [identity(value) for value in inputs]
     count = cast(steps, int32)
     extra = zeros(shape(node.outputs[0]), of_c.dtype)
     cells, outputs = _by_loop(count, extra, *copies, **node.attrs)
     slopes = [identity(of_c), identity(of_h)]
-    first: Any = gradients([cells, outputs], [extra, copies[1], copies[2]], [one[:count] for one in slopes])
-    found = gradients(first, [*copies, *slopes], or_zeros(second, first))
-    return [None, *found[:8], *[None] * 6, *found[8:]]
+    first: Any = gradients([cells, outputs], [extra, copies[1], copies[2]], [slope[:count] for slope in slopes])
+    grads = gradients(first, [*copies, *slopes], or_zeros(second, first))
+    return [None, *grads[:8], *[None] * 6, *grads[8:]]
 
 
 def _by_loop(
@@ -56,7 +56,7 @@ def _by_loop(
     def number(value: float) -> Tensor:
         return small_constant(x.graph, value, kind, "number")
 
-    def body(time: Tensor, made: Sequence[Any], c: Tensor, h: Tensor) -> Any:
+    def body(time: Tensor, outputs: Sequence[Any], c: Tensor, h: Tensor) -> Any:
         gates = matmul(concat([inputs.read(time), h], 1), w) + b + added.read(time)
         i, ci, f, o = split(gates, 4, axis=1)
         f = f + number(forget_bias)
@@ -66,10 +66,10 @@ def _by_loop(
         if cell_clip > 0:
             c = c + stop_gradient(clip_by_value(c, number(-cell_clip), number(cell_clip)) - c)
         h = tanh(c) * sigmoid(o + c * of_o if use_peephole else o)
-        return time + 1, [array.write(time, value) for array, value in zip(made, (c, h))], c, h
+        return time + 1, [array.write(time, value) for array, value in zip(outputs, (c, h))], c, h
 
-    inputs, added = (TensorArray(kind, size=shape(one)[0]).unstack(one) for one in (x, extra))
+    inputs, added = (TensorArray(kind, size=shape(tensor)[0]).unstack(tensor) for tensor in (x, extra))
     arrays = [TensorArray(kind, size=count) for _ in range(2)]
     start = zeros([], int32)
-    _, made, _, _ = while_loop(lambda time, *_: less(time, count), body, (start, arrays, c, h))
-    return [array.stack() for array in made]
+    _, arrays_out, _, _ = while_loop(lambda time, *_: less(time, count), body, (start, arrays, c, h))
+    return [array.stack() for array in arrays_out]

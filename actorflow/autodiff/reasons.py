@@ -67,14 +67,14 @@ def why_none(ys: Sequence[Tensor], x: Tensor, stops: Sequence[Tensor] = ()) -> s
 
 def _ancestors(graph: Graph, ys: Sequence[Tensor]) -> set[str]:
     """The names of the operations that the ys are computed from."""
-    found = {y.op.name for y in ys}
-    waiting = list(found)
+    names = {y.op.name for y in ys}
+    waiting = list(names)
     while waiting:
         for tensor_id in graph.nodes[waiting.pop()].inputs:
-            if tensor_id.node not in found:
-                found.add(tensor_id.node)
+            if tensor_id.node not in names:
+                names.add(tensor_id.node)
                 waiting.append(tensor_id.node)
-    return found
+    return names
 
 
 def _shown(operation: Operation) -> str:

@@ -50,13 +50,13 @@ def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
         with graph.as_default(), graph.name_scope("Recompute"):
             xs = [convert_to_tensor(x) for x in args]
             first = len(graph)
-            made = f(*xs, **kwargs)
-            several = isinstance(made, (list, tuple))
-            ys = [convert_to_tensor(y) for y in (made if several else [made])]
+            result = f(*xs, **kwargs)
+            several = isinstance(result, (list, tuple))
+            ys = [convert_to_tensor(y) for y in (result if several else [result])]
             segment = _Segment(graph, graph.get_operations()[first:], ys)
             name = remember_rule(graph, segment.rule)
             outputs = outputs_of(custom_gradient_op([*ys, *segment.inputs], rule=name))
-        return type(made)(outputs[: len(ys)]) if several else outputs[0]
+        return type(result)(outputs[: len(ys)]) if several else outputs[0]
 
     return decorated
 
@@ -64,8 +64,8 @@ def recompute(f: Callable[..., Any]) -> Callable[..., Any]:
 class _Segment:
     """The nodes that are run again: those that `ys` need of what `f` made, where their results depend on their inputs alone."""
 
-    def __init__(self, graph: Graph, made: Sequence[Operation], ys: Sequence[Tensor]) -> None:
-        for operation in made:
+    def __init__(self, graph: Graph, operations: Sequence[Operation], ys: Sequence[Tensor]) -> None:
+        for operation in operations:
             if operation.type in _CONTROL_FLOW:
                 raise ValueError(
                     describe(
@@ -76,18 +76,18 @@ class _Segment:
                         hint="Recompute the functions of the branches or of the body instead.",
                     )
                 )
-        again = {operation.name for operation in made if not operation.definition.stateful}
-        wanted: set[str] = set()
+        again = {operation.name for operation in operations if not operation.definition.stateful}
+        needed: set[str] = set()
         waiting = [y.op for y in ys]
         while waiting:
             operation = waiting.pop()
-            if operation.name in again and operation.name not in wanted:
-                wanted.add(operation.name)
+            if operation.name in again and operation.name not in needed:
+                needed.add(operation.name)
                 waiting.extend(tensor.op for tensor in operation.inputs)
         self._graph = graph
         self._ys = list(ys)
-        self._operations = [operation for operation in made if operation.name in wanted]
-        inputs = {t: None for o in self._operations for t in o.inputs if t.op.name not in wanted}
+        self._operations = [operation for operation in operations if operation.name in needed]
+        inputs = {t: None for o in self._operations for t in o.inputs if t.op.name not in needed}
         self.inputs: list[Tensor] = list(inputs)
         """The tensors that the nodes take from elsewhere."""
 
@@ -105,6 +105,6 @@ class _Segment:
                 copies.update(zip(operation.outputs, copy.outputs, strict=True))
         xs = [tensor for tensor in self.inputs if differentiable(tensor)]
         ys = [(copies.get(y, y), dy) for y, dy in zip(self._ys, dys) if differentiable(y)]
-        found = gradients([y for y, _ in ys], [starts[x] for x in xs], [dy for _, dy in ys])
-        of = dict(zip(xs, found, strict=True))
+        slopes = gradients([y for y, _ in ys], [starts[x] for x in xs], [dy for _, dy in ys])
+        of = dict(zip(xs, slopes, strict=True))
         return [None] * len(self._ys) + [of.get(tensor) for tensor in self.inputs]

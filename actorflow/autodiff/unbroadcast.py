@@ -17,19 +17,19 @@ from actorflow.shapes import Shape, is_static
 def unbroadcast(gradient: Tensor, operation: Operation, index: int) -> Tensor:
     """`gradient`, of the output's shape, summed down to the shape of input `index` of `operation`."""
     operand = operation.inputs[index]
-    wanted = operand.static_shape
-    axes = stretched_axes(wanted, gradient.static_shape, _others(operation, index))
+    target = operand.static_shape
+    axes = stretched_axes(target, gradient.static_shape, _others(operation, index))
     if axes is None:
         return sum_to(gradient, shape(operand))
     if not axes:
         return gradient
-    assert wanted is not None and gradient.static_shape is not None
-    extra = len(gradient.static_shape) - len(wanted)
+    assert target is not None and gradient.static_shape is not None
+    extra = len(gradient.static_shape) - len(target)
     if axes == list(range(extra)):
         return reduce_sum(gradient, axes)
-    if not is_static(wanted):
+    if not is_static(target):
         return sum_to(gradient, shape(operand))
-    return reshape(reduce_sum(gradient, axes), wanted)
+    return reshape(reduce_sum(gradient, axes), target)
 
 
 def stretched_axes(operand: Shape, gradient: Shape, others: list[Shape] | None) -> list[int] | None:

@@ -225,10 +225,10 @@ class Walk:
         from actorflow.autodiff.loops import loop_gradients
 
         exits = [v.exit for v in loop.variables]
-        found = [None if e is None or e.tensor_id in self._stops else self.total(e.tensor_id) for e in exits]
-        if any(g is not None for g in found):
+        incoming = [None if e is None or e.tensor_id in self._stops else self.total(e.tensor_id) for e in exits]
+        if any(g is not None for g in incoming):
             with self.graph.gradient_of(loop.variables[0].enter.op.name):
-                for tensor, gradient in loop_gradients(self, loop, found):
+                for tensor, gradient in loop_gradients(self, loop, incoming):
                     self.add(tensor, gradient)
 
     def _visit(self, operation: Operation) -> None:
@@ -252,8 +252,8 @@ class Walk:
             for tensor, gradient in zip(chain.inputs, self._chain_gradients(operation, chain, outputs)):
                 self.add(tensor, gradient)
             return
-        found = self._input_gradients(operation, outputs)
-        for tensor, own in zip(operation.inputs, found):
+        gradients = self._input_gradients(operation, outputs)
+        for tensor, own in zip(operation.inputs, gradients):
             if own is not None:
                 self._parts.setdefault(tensor.tensor_id, []).append(own)
 
@@ -268,8 +268,8 @@ class Walk:
             entered.enter_context(self.graph.gradient_of(last.name))
             if self._colocate:
                 entered.enter_context(self.graph.colocate_with(last))
-            found = chain.gradients(convert_to_tensor(dy))
-            return [one for one in together(found) if one is not None] if self._gate else found
+            slopes = chain.gradients(convert_to_tensor(dy))
+            return [gradient for gradient in together(slopes) if gradient is not None] if self._gate else slopes
 
     def _input_gradients(self, operation: Operation, outputs: Sequence[Gradient | None]) -> list[Gradient | None]:
         graph, definition = self.graph, operation.definition
@@ -290,25 +290,25 @@ class Walk:
                 entered.enter_context(self.made_in(flow))
             if self._colocate:
                 entered.enter_context(graph.colocate_with(operation))
-            given = [output_gradient(operation, t, dy) for t, dy in zip(operation.outputs, outputs)]
+            dys = [output_gradient(operation, t, dy) for t, dy in zip(operation.outputs, outputs)]
             try:
-                made = rule(operation, *given)
+                result = rule(operation, *dys)
             except Exception as error:
                 error.add_note(
                     f"  while building the gradient of {operation.name} ({operation.type}), made at {operation.where}"
                 )
                 raise
-            found = list(made) if isinstance(made, (list, tuple)) else [made]
-            if len(found) != len(operation.inputs):
+            gradients = list(result) if isinstance(result, (list, tuple)) else [result]
+            if len(gradients) != len(operation.inputs):
                 raise ValueError(
-                    f"The gradient rule of {operation.type} gave {len(found)} gradients, but {operation.name} has "
+                    f"The gradient rule of {operation.type} gave {len(gradients)} gradients, but {operation.name} has "
                     f"{len(operation.inputs)} inputs."
                 )
-            found = [
+            gradients = [
                 fitted(operation, i, g) if g is not None and self.wanted(t) else None
-                for i, (t, g) in enumerate(zip(operation.inputs, found))
+                for i, (t, g) in enumerate(zip(operation.inputs, gradients))
             ]
-            return together(found) if self._gate else found
+            return together(gradients) if self._gate else gradients
 
 
 def _through_iterations(variable: LoopVariable) -> str:
@@ -345,27 +345,27 @@ def zero_gradient(tensor: Tensor) -> Tensor:
 def fitted(operation: Operation, index: int, gradient: Any) -> Gradient:
     """The gradient that a rule gave for an input, checked against the input's shape and type."""
     tensor = operation.inputs[index]
-    given: Gradient = (
+    fitting: Gradient = (
         gradient
         if isinstance(gradient, (Tensor, IndexedSlices))
         else convert_to_tensor(gradient, tensor.dtype.base_dtype)
     )
-    if given.dtype is not tensor.dtype.base_dtype:
+    if fitting.dtype is not tensor.dtype.base_dtype:
         raise TypeError(
-            f"The gradient rule of {operation.type} gave a {given.dtype} for input {index} of {operation.name}, "
+            f"The gradient rule of {operation.type} gave a {fitting.dtype} for input {index} of {operation.name}, "
             f"which is {tensor.dtype.base_dtype}."
         )
     if operation.definition.broadcasts:
-        given = unbroadcast(convert_to_tensor(given), operation, index)
-    if isinstance(given, IndexedSlices):
-        return given
-    if not compatible(given.static_shape, tensor.static_shape):
+        fitting = unbroadcast(convert_to_tensor(fitting), operation, index)
+    if isinstance(fitting, IndexedSlices):
+        return fitting
+    if not compatible(fitting.static_shape, tensor.static_shape):
         raise ValueError(
-            f"The gradient rule of {operation.type} gave shape {show(given.static_shape)} for input {index} of "
+            f"The gradient rule of {operation.type} gave shape {show(fitting.static_shape)} for input {index} of "
             f"{operation.name}, which has shape {show(tensor.static_shape)}."
         )
-    given.set_shape(tensor.static_shape)
-    return given
+    fitting.set_shape(tensor.static_shape)
+    return fitting
 
 
 def output_gradient(operation: Operation, output: Tensor, dy: Gradient | None) -> Gradient | None:
@@ -389,14 +389,14 @@ def total(parts: Sequence[Gradient]) -> Gradient:
     return add_n(dense)
 
 
-def together(found: Sequence[Gradient | None]) -> list[Gradient | None]:
+def together(gradients: Sequence[Gradient | None]) -> list[Gradient | None]:
     """The same gradients, each of which is available only when all are. None entries stay None."""
-    present = [g for g in found if g is not None]
+    present = [g for g in gradients if g is not None]
     if len(present) < 2:
-        return list(found)
+        return list(gradients)
     gate = group(*(g.op for g in present))
     with gate.graph.control_dependencies([gate]):
-        return [g if g is None else _gated(g) for g in found]
+        return [g if g is None else _gated(g) for g in gradients]
 
 
 def _gated(gradient: Gradient) -> Gradient:

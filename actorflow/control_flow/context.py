@@ -77,17 +77,17 @@ class Context:
         flow = self.graph.flow_of(tensor.op.name)
         if flow is self or is_free(tensor.op.node) and not self._counts(tensor, flow):
             return tensor
-        known = self.captured.get(tensor.tensor_id)
-        if known is None:
+        inner = self.captured.get(tensor.tensor_id)
+        if inner is None:
             outer = self.parent.capture(tensor) if self.parent is not None else outside(tensor)
-            known = self.captured.get(outer.tensor_id)
-            if known is None:
+            inner = self.captured.get(outer.tensor_id)
+            if inner is None:
                 # no device: it is brought in for all who use it, and a handle has to stay with its variable
                 around = scopes.changed(self.graph, flow=self.parent, controls=(), devices=(), colocate=())
                 with around, self.graph.name_scope(f"{self.name}/"):
-                    known = self.captured[outer.tensor_id] = self.bring(outer)
-            self.captured[tensor.tensor_id] = known
-        return known
+                    inner = self.captured[outer.tensor_id] = self.bring(outer)
+            self.captured[tensor.tensor_id] = inner
+        return inner
 
     def bring(self, outer: Tensor) -> Tensor:
         """Makes the node that brings `outer`, of the parent, in."""
@@ -108,12 +108,12 @@ class Context:
 
     def chain(self) -> list[Context]:
         """This context and those around it, inner ones first."""
-        found: list[Context] = []
+        contexts: list[Context] = []
         context: Context | None = self
         while context is not None:
-            found.append(context)
+            contexts.append(context)
             context = context.parent
-        return found
+        return contexts
 
     def _counts(self, constant: Tensor, flow: Context | None) -> bool:
         """Whether a constant is brought in like other tensors, though it is there everywhere: one from around that may
@@ -151,9 +151,9 @@ class _AsTheyAre:
 def join(graph: Graph, parent: Context | None, tensors: Sequence[Tensor]) -> Tensor:
     """A Merge, in the context `parent`, of tensors that are inside of its branches."""
     with scopes.changed(graph, flow=_AsTheyAre(), controls=()):
-        made = graph.create_op("Merge", tensors, {}, "Merge")
-    graph.set_flow(made, parent)
-    return made.outputs[0]
+        merge = graph.create_op("Merge", tensors, {}, "Merge")
+    graph.set_flow(merge, parent)
+    return merge.outputs[0]
 
 
 def outside(tensor: Tensor) -> Tensor:

@@ -69,7 +69,7 @@ class Defun:
     ) -> None:
         if grad_func is not None and python_grad_func is not None:
             raise ValueError("Gradient defined twice: give grad_func or python_grad_func, not both.")
-        self._input_types = [_kind(given) for given in input_types]
+        self._input_types = [_kind(kind) for kind in input_types]
         self._name = func_name
         self._grad_func = grad_func
         self._python_grad_func = python_grad_func
@@ -83,10 +83,10 @@ class Defun:
             raise ValueError(f"Functions with argument defaults or keywords arguments are not supported: {func!r:.60}.")
         several = inspect.Parameter.VAR_POSITIONAL in kinds
         least = len(kinds) - several
-        given = len(self._input_types)
-        if self._input_types and (given < least or given > least and not several):
+        count = len(self._input_types)
+        if self._input_types and (count < least or count > least and not several):
             raise ValueError(
-                f"The function takes {'at least ' if several else ''}{least} arguments, but {given} types are given."
+                f"The function takes {'at least ' if several else ''}{least} arguments, but {count} types are given."
             )
         typed = bool(self._input_types) or not kinds
         return DefinedFunction(
@@ -125,8 +125,8 @@ class DefinedFunction:
 
     def captured_inputs(self, graph: Graph) -> list[Tensor]:
         """The tensors of `graph` that the body uses beside its parameters. Empty where it was not called yet."""
-        found = [value for key, value in table(graph).items() if isinstance(key, tuple) and key[0] is self]
-        return [tensor for function in found for tensor in function.captured()]
+        functions = [value for key, value in table(graph).items() if isinstance(key, tuple) and key[0] is self]
+        return [tensor for function in functions for tensor in function.captured()]
 
     def __call__(self, *args: Any, name: str | None = None) -> Any:
         """The result of the function for `args`: a tensor, a list of them, or the operation of the call where it gives none.
@@ -147,11 +147,11 @@ class DefinedFunction:
             ]
             function = self._function(graph, kinds or [(t.dtype, None) for t in tensors])
             try:
-                made = make_call(function, tensors, name=name)
+                call = make_call(function, tensors, name=name)
             except ValueError as error:
                 error.add_note(f"  in a call of {function.name} at {user_line()}")
                 raise
-        return made.outputs[0] if len(made.outputs) == 1 else list(made.outputs) or made
+        return call.outputs[0] if len(call.outputs) == 1 else list(call.outputs) or call
 
     def add_to_graph(self, graph: Graph) -> str:
         """Makes the body in `graph`, without a call, and gives its name there. Raises TypeError where only calls tell the
@@ -179,31 +179,31 @@ class DefinedFunction:
     def _function(self, graph: Graph, kinds: Sequence[tuple[DType, Shape]]) -> Function:
         """The function in `graph`, traced if it is not there yet."""
         key = (self, tuple(kinds))
-        known = table(graph).get(key)
-        if known is not None:
-            if known.returned is None:
+        function = table(graph).get(key)
+        if function is not None:
+            if function.returned is None:
                 raise ValueError(
                     describe(
-                        f"The function {known.name} calls itself, which no plan could follow to an end.",
+                        f"The function {function.name} calls itself, which no plan could follow to an end.",
                         where=user_line(),
-                        details=[f"the function was made at {known.where}"],
+                        details=[f"the function was made at {function.where}"],
                         hint="Use af.while_loop.",
                     )
                 )
-            return known  # type: ignore[no-any-return]
+            return function  # type: ignore[no-any-return]
         with graph.name_scope(None):
             name = graph.unique_name(self._given_name)
         context = FunctionContext(graph, name)
         if (code := getattr(self._func, "__code__", None)) is not None:
             context.where = Where(code.co_filename, code.co_firstlineno)
-        made = table(graph)[key] = Function(name, context)
+        traced = table(graph)[key] = Function(name, context)
         try:
             gradient = ""
             if self._grad_func is not None:
                 gradient = self._grad_func.add_to_graph(graph)
             names = _parameter_names(self._func, len(kinds))
-            arguments = [made.add_argument(dtype, shape, name=label) for (dtype, shape), label in zip(kinds, names)]
-            made.trace(
+            arguments = [traced.add_argument(dtype, shape, name=label) for (dtype, shape), label in zip(kinds, names)]
+            traced.trace(
                 lambda: self._outputs(arguments),
                 gradient_function=gradient,
                 python_gradient=self._python_grad_func is not None,
@@ -211,32 +211,32 @@ class DefinedFunction:
         except BaseException:
             del table(graph)[key]
             raise
-        table(graph)[name] = made
+        table(graph)[name] = traced
         if self._python_grad_func is not None:
             table(graph)["python gradient", name] = self._python_grad_func
-        return made
+        return traced
 
     def _outputs(self, arguments: Sequence[Tensor]) -> list[Tensor]:
         results = self._func(*arguments)
         if results is None or isinstance(results, Operation):
             return []
         several = isinstance(results, (list, tuple))
-        made = []
+        tensors = []
         for result in results if several else [results]:
             if result is None:
                 raise ValueError(describe(f"{self.name} gave None among its results.", where=user_line()))
-            made.append(convert_to_tensor(result))
-        return made
+            tensors.append(convert_to_tensor(result))
+        return tensors
 
     def __repr__(self) -> str:
         return f"<actorflow function {self.name}>"
 
 
-def _kind(given: Any) -> tuple[DType, Shape]:
-    if isinstance(given, (tuple, list)):
-        dtype, shape = given
+def _kind(kind: Any) -> tuple[DType, Shape]:
+    if isinstance(kind, (tuple, list)):
+        dtype, shape = kind
         return as_dtype(dtype), as_shape(shape)
-    return as_dtype(given), None
+    return as_dtype(kind), None
 
 
 def _parameter_names(func: Callable[..., Any], count: int) -> list[str]:

@@ -92,10 +92,10 @@ class Function:
         number = len(self.base.parameters if self.base is not None else ()) + len(self.arguments)
         attrs = {"dtype": dtype, "shape": shape, "function": self.name, "index": number, "source": source}
         with scopes.changed(graph, flow=None, controls=(), colocate=()), graph.name_scope(f"{self.name}/"):
-            made = graph.create_op(argument.definition.type, (), attrs, name or "captured").outputs[0]
-        graph.set_flow(made.op, self.context)
-        self.arguments.append(made)
-        return made
+            tensor = graph.create_op(argument.definition.type, (), attrs, name or "captured").outputs[0]
+        graph.set_flow(tensor.op, self.context)
+        self.arguments.append(tensor)
+        return tensor
 
     def trace(self, build: Callable[[], Sequence[Tensor]], **attrs: Any) -> None:
         """Makes the body: `build` gives the outputs. A node that changes a state and is outside of loops and branches
@@ -130,32 +130,32 @@ class Function:
 def _effects(context: FunctionContext, names: Sequence[str]) -> list[Operation]:
     """The nodes that change a state, or whose effect is not their result."""
     graph = context.graph
-    found = []
+    operations = []
     for name in names:
         if graph.flow_of(name) is context:
             operation = graph.get_operation_by_name(name)
             definition = operation.definition
             unused = definition.stateful and not any(t.consumers() for t in operation.outputs)
             if definition.writes or unused and operation.type != "ReadVariableOp":
-                found.append(operation)
-    return found
+                operations.append(operation)
+    return operations
 
 
 def table(graph: Graph) -> dict[Any, Any]:
     """The functions of a graph: them by name, and Python's parts of them."""
-    found = graph.get_collection_ref(_FUNCTIONS)
-    if not found:
-        found.append({})
-    made: dict[Any, Any] = found[0]
-    return made
+    collection = graph.get_collection_ref(_FUNCTIONS)
+    if not collection:
+        collection.append({})
+    functions: dict[Any, Any] = collection[0]
+    return functions
 
 
 def function_of(graph: Graph, name: str) -> Function:
     """The function `name` of `graph`, which may have come with a stored graph. Raises LookupError where there is none."""
-    found = table(graph).get(name)
-    if found is None:
-        found = table(graph)[name] = _restored(graph, name)
-    return found
+    function = table(graph).get(name)
+    if function is None:
+        function = table(graph)[name] = _restored(graph, name)
+    return function
 
 
 def _restored(graph: Graph, name: str) -> Function:
@@ -172,22 +172,22 @@ def _restored(graph: Graph, name: str) -> Function:
     for node in (*body.nodes, *(op.name for op in arguments)):
         if graph.flow_of(node) is None:
             graph.set_flow(graph.get_operation_by_name(node), context)
-    made = Function(name, context, base, [op.outputs[0] for op in arguments], end)
-    for parameter in made.arguments:
+    function = Function(name, context, base, [op.outputs[0] for op in arguments], end)
+    for parameter in function.arguments:
         if source := parameter.op.attrs["source"]:
             context.captured[graph.get_tensor_by_name(source).tensor_id] = parameter
-    return made
+    return function
 
 
 def gradient_of(function: Function) -> Function | None:
     """The function that computes the gradients of `function`, if there is one already."""
     graph = function.context.graph
-    known = table(graph).get(("gradient", function.name))
-    if known is None:
+    gradient = table(graph).get(("gradient", function.name))
+    if gradient is None:
         for operation in graph.get_operations():
             if operation.type == "_Return" and operation.attrs["gradient_of"] == function.name:
-                known = table(graph)[("gradient", function.name)] = function_of(graph, operation.attrs["function"])
-    return known
+                gradient = table(graph)[("gradient", function.name)] = function_of(graph, operation.attrs["function"])
+    return gradient
 
 
 def call_function(
@@ -197,18 +197,18 @@ def call_function(
     return make_call(function, given, of=of, name=name).outputs
 
 
-def make_call(function: Function, given: Sequence[Tensor], *, of: str = "", name: str | None = None) -> Operation:
+def make_call(function: Function, arguments: Sequence[Tensor], *, of: str = "", name: str | None = None) -> Operation:
     """The node of a call, with what is known of its outputs' shapes."""
     from actorflow.analysis.specialise import output_shapes
 
     graph = function.context.graph
     named = function.context.named
     captured = [read_here(named[t.tensor_id], t) if t.tensor_id in named else t for t in function.captured()]
-    inputs = [*given, *captured]
+    inputs = [*arguments, *captured]
     attrs = {"function": function.name, "types": function.types, "of": of}
     assert function.returned is not None
     shapes = output_shapes(graph.nodes, function.returned.node, [t.static_shape for t in inputs])
-    made = graph.create_op("Call", inputs, attrs, name or function.name.rpartition("/")[2])
-    for tensor, shape in zip(made.outputs, shapes):
+    call = graph.create_op("Call", inputs, attrs, name or function.name.rpartition("/")[2])
+    for tensor, shape in zip(call.outputs, shapes):
         tensor.set_shape(shape)
-    return made
+    return call

@@ -53,15 +53,15 @@ def map_fn(
     """
     _check(fn)
     rows = _Rows(elems)
-    wanted = nest.map_structure(lambda t: t.dtype, rows.structure) if dtype is None else dtype
+    structure = nest.map_structure(lambda t: t.dtype, rows.structure) if dtype is None else dtype
     with rows.graph.as_default(), rows.graph.name_scope(name or "map"):
-        given = rows.arrays()
-        results = [TensorArray(as_dtype(d), size=rows.count, infer_shape=infer_shape) for d in nest.flatten(wanted)]
+        row_arrays = rows.arrays()
+        results = [TensorArray(as_dtype(d), size=rows.count, infer_shape=infer_shape) for d in nest.flatten(structure)]
 
         def body(i: Tensor, arrays: list[TensorArray]) -> Any:
-            made = fn(rows.at(given, i))
-            _check_structure(wanted, made)
-            return i + 1, [array.write(i, value) for array, value in zip(arrays, nest.flatten(made))]
+            result = fn(rows.at(row_arrays, i))
+            _check_structure(structure, result)
+            return i + 1, [array.write(i, value) for array, value in zip(arrays, nest.flatten(result))]
 
         _, done = while_loop(
             lambda i, _: i < rows.count,
@@ -72,7 +72,7 @@ def map_fn(
             swap_memory=swap_memory,
             maximum_iterations=rows.count,
         )
-        return nest.pack_sequence_as(wanted, [_stacked(array, rows.static) for array in done])
+        return nest.pack_sequence_as(structure, [_stacked(array, rows.static) for array in done])
 
 
 @public("af")
@@ -112,10 +112,10 @@ def scan(
     _check(fn)
     rows = _Rows(elems)
     with rows.graph.as_default(), rows.graph.name_scope(name or "scan"):
-        given = rows.arrays()
+        row_arrays = rows.arrays()
         count = rows.count
         first = initializer is None
-        start = rows.at(given, count - 1 if reverse else 0) if first else _tensors(initializer)
+        start = rows.at(row_arrays, count - 1 if reverse else 0) if first else _tensors(initializer)
         flat = nest.flatten(start)
         results = [TensorArray(t.dtype, size=count, infer_shape=infer_shape) for t in flat]
         begin: Any = (count - 1 if reverse else 0) if not first else (count - 2 if reverse else 1)
@@ -123,9 +123,9 @@ def scan(
             results = [a.write(count - 1 if reverse else 0, t) for a, t in zip(results, flat)]
 
         def body(i: Tensor, state: Any, arrays: list[TensorArray]) -> Any:
-            made = fn(state, rows.at(given, i))
-            _check_structure(start, made)
-            values = [convert_to_tensor(v, t.dtype) for v, t in zip(nest.flatten(made), flat)]
+            result = fn(state, rows.at(row_arrays, i))
+            _check_structure(start, result)
+            values = [convert_to_tensor(v, t.dtype) for v, t in zip(nest.flatten(result), flat)]
             written = [array.write(i, value) for array, value in zip(arrays, values)]
             return (i - 1 if reverse else i + 1), nest.pack_sequence_as(start, values), written
 
@@ -218,14 +218,14 @@ def _fold(
     _check(fn)
     rows = _Rows(elems)
     with rows.graph.as_default(), rows.graph.name_scope(name):
-        given = rows.arrays()
+        row_arrays = rows.arrays()
         count = rows.count
         first = initializer is None
-        start = rows.at(given, count - 1 if reverse else 0) if first else _tensors(initializer)
+        start = rows.at(row_arrays, count - 1 if reverse else 0) if first else _tensors(initializer)
         begin: Any = (count - 1 if reverse else 0) if not first else (count - 2 if reverse else 1)
         _, result = while_loop(
             (lambda i, _: i >= 0) if reverse else (lambda i, _: i < count),
-            lambda i, state: ((i - 1 if reverse else i + 1), fn(state, rows.at(given, i))),
+            lambda i, state: ((i - 1 if reverse else i + 1), fn(state, rows.at(row_arrays, i))),
             (convert_to_tensor(begin), start),
             parallel_iterations=parallel_iterations,
             back_prop=back_prop,
@@ -249,12 +249,12 @@ class _Rows:
                 raise ValueError(
                     describe(f"{tensor.name} is a scalar, and has no rows to go through.", where=user_line())
                 )
-        known = [t.static_shape[0] for t in self.flat if t.static_shape and t.static_shape[0] is not None]
-        if len(set(known)) > 1:
+        sizes = [t.static_shape[0] for t in self.flat if t.static_shape and t.static_shape[0] is not None]
+        if len(set(sizes)) > 1:
             raise ValueError(
-                describe(f"The tensors have different numbers of rows: {sorted(set(known))}.", where=user_line())
+                describe(f"The tensors have different numbers of rows: {sorted(set(sizes))}.", where=user_line())
             )
-        self.static = known[0] if known else None
+        self.static = sizes[0] if sizes else None
         with self.graph.as_default():
             self.count: Any = shape(self.flat[0])[0] if self.static is None else self.static
 
@@ -277,9 +277,9 @@ def _stacked(array: TensorArray, rows: int | None) -> Tensor:
     return stacked
 
 
-def _check_structure(wanted: Any, made: Any) -> None:
+def _check_structure(expected: Any, actual: Any) -> None:
     try:
-        nest.assert_same_structure(wanted, made, check_types=False)
+        nest.assert_same_structure(expected, actual, check_types=False)
     except (TypeError, ValueError) as error:
         raise type(error)(describe(f"fn gives another structure than is wanted. {error}", where=user_line())) from None
 

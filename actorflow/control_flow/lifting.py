@@ -26,13 +26,13 @@ def lifted(tensor: Tensor, around: Container[Context | None]) -> Tensor:
 
 def _out_of(tensor: Tensor, branch: CondContext) -> Tensor:
     assert branch.twin is not None
-    known = branch.lifted.get(tensor.tensor_id)
-    if known is None:
+    merged = branch.lifted.get(tensor.tensor_id)
+    if merged is None:
         graph = branch.graph
         with scopes.changed(graph, flow=branch.twin, controls=()), graph.name_scope(f"{branch.name}/"):
             nothing = empty_list() if tensor.dtype is variant else identity(zeros((0,), tensor.dtype))
         with scopes.changed(graph, flow=branch, controls=()), graph.name_scope(f"{branch.name}/"):
             inside = identity(tensor)
-            known = join(graph, branch.parent, [nothing, inside] if branch.branch else [inside, nothing])
-        branch.lifted[tensor.tensor_id] = known
-    return known
+            merged = join(graph, branch.parent, [nothing, inside] if branch.branch else [inside, nothing])
+        branch.lifted[tensor.tensor_id] = merged
+    return merged

@@ -71,9 +71,9 @@ class WhileContext(Context):
         return [variable.initial for variable in self.variables]
 
     def bring(self, outer: Tensor) -> Tensor:
-        made = self._enter(outer, constant=True)
-        self._entered[made.tensor_id] = outer
-        return made
+        entered = self._enter(outer, constant=True)
+        self._entered[entered.tensor_id] = outer
+        return entered
 
     def is_invariant(self, tensor: Tensor) -> bool:
         return tensor.tensor_id in self._entered
@@ -97,13 +97,13 @@ class WhileContext(Context):
         enter = self._enter(initial, constant=False, invariant=invariant, shape=as_shape(shape))
         with self.entered(), self.graph.name_scope(f"{self.name}/"):
             merged = self.graph.create_op("Merge", [enter, enter], {}, "Merge").outputs[0]
-        made = LoopVariable(initial, enter, merged)
-        self.variables.append(made)
+        variable = LoopVariable(initial, enter, merged)
+        self.variables.append(variable)
         if self.pivot is None:
             self.pivot = merged.op
         if self.condition is not None:
-            self._divide(made)
-        return made
+            self._divide(variable)
+        return variable
 
     def decide(self, pred: Tensor) -> None:
         """Makes `pred` the condition under which the loop goes on, and divides the variables."""

@@ -127,9 +127,9 @@ class TensorArray:
             The array, each element of which may be written any number of times.
         """
         before = self._flow if flow is None else flow
-        made = self._with(lists.list_zeros_like(before, name=name or f"TensorArrayGrad_{source}"))
-        made._adds = True
-        return made
+        gradient = self._with(lists.list_zeros_like(before, name=name or f"TensorArrayGrad_{source}"))
+        gradient._adds = True
+        return gradient
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         """The element at `index`.
@@ -251,12 +251,12 @@ class TensorArray:
         return tensor
 
     def _with(self, flow: Tensor, shape: Shape = None) -> TensorArray:
-        known = merge(self._shape, shape) if self._infer else self._shape
-        made = TensorArray(
-            self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infer, element_shape=known
+        element_shape = merge(self._shape, shape) if self._infer else self._shape
+        array = TensorArray(
+            self._dtype, dynamic_size=self._dynamic, flow=flow, infer_shape=self._infer, element_shape=element_shape
         )
-        made._adds = self._adds
-        return made
+        array._adds = self._adds
+        return array
 
     def _nest_parts(self) -> tuple[Sequence[Tensor], Callable[[Sequence[Tensor]], TensorArray]]:
         """See `actorflow.nest`."""
@@ -267,5 +267,5 @@ class TensorArray:
 
 
 def _rows(tensor: Tensor) -> Any:
-    known = tensor.static_shape
-    return shape(tensor)[0] if known is None or known[0] is None else known[0]
+    static_shape = tensor.static_shape
+    return shape(tensor)[0] if static_shape is None or static_shape[0] is None else static_shape[0]

@@ -73,13 +73,13 @@ def while_loop(
     single = not nest.is_nested(loop_vars)
     graph = graph_of(flat)
     if graph.eager:
-        found = _at_once(cond, body, loop_vars, single, maximum_iterations)
-        if not return_same_structure and isinstance(found, (list, tuple)) and len(found) == 1:
-            return found[0]
-        return found
+        result_at_once = _at_once(cond, body, loop_vars, single, maximum_iterations)
+        if not return_same_structure and isinstance(result_at_once, (list, tuple)) and len(result_at_once) == 1:
+            return result_at_once[0]
+        return result_at_once
     with graph.as_default(), graph.name_scope(name or "while") as scope:
         tensors = [convert_to_tensor(leaf) for leaf in flat]
-        given = loop_vars
+        original = loop_vars
         counting = maximum_iterations is not None
         limit = _limit(maximum_iterations) if counting else None
         context = WhileContext(
@@ -95,11 +95,11 @@ def while_loop(
         variables = [
             context.variable(t, invariant, invariant=invariant is not None) for t, invariant in zip(tensors, invariants)
         ]
-        _condition(context, cond, given, variables, counter, limit, single)
+        _condition(context, cond, original, variables, counter, limit, single)
         with context.entered():
-            values = nest.pack_sequence_as(given, [_value(v) for v in variables])
+            values = nest.pack_sequence_as(original, [_value(v) for v in variables])
             result = body(values) if single else body(**values) if isinstance(values, dict) else body(*values)
-            result = _in_form(result, given, single)
+            result = _in_form(result, original, single)
             updated = [convert_to_tensor(leaf) for leaf in nest.flatten(result)]
             if counter is not None:
                 updated.insert(0, _value(counter) + 1)
@@ -142,14 +142,14 @@ def _limit(maximum_iterations: Any) -> Tensor:
 def _condition(
     context: WhileContext,
     cond: Callable[..., Any],
-    given: Any,
+    structure: Any,
     variables: list[LoopVariable],
     counter: LoopVariable | None,
     limit: Tensor | None,
     single: bool,
 ) -> None:
     with context.entered():
-        merged = nest.pack_sequence_as(given, [v.merged for v in variables])
+        merged = nest.pack_sequence_as(structure, [v.merged for v in variables])
         pred = convert_to_tensor(
             cond(merged) if single else cond(**merged) if isinstance(merged, dict) else cond(*merged)
         )
@@ -171,20 +171,20 @@ def _value(variable: LoopVariable) -> Tensor:
     return variable.value
 
 
-def _in_form(result: Any, given: Any, single: bool) -> Any:
+def _in_form(result: Any, original: Any, single: bool) -> Any:
     """The result of the body, in the structure of the variables. Raises TypeError, ValueError."""
     if result is None:
         raise ValueError(describe("The body of while_loop() gave None instead of the variables.", where=user_line()))
     if single and isinstance(result, (list, tuple)) and len(result) == 1:
         result = result[0]
-    elif not single and len(given) == 1 and not nest.is_nested(result):
-        result = type(given)([result]) if isinstance(given, (list, tuple)) else result
-    if isinstance(given, list) and type(result) is tuple:
+    elif not single and len(original) == 1 and not nest.is_nested(result):
+        result = type(original)([result]) if isinstance(original, (list, tuple)) else result
+    if isinstance(original, list) and type(result) is tuple:
         result = list(result)
-    elif type(given) is tuple and isinstance(result, list):
+    elif type(original) is tuple and isinstance(result, list):
         result = tuple(result)
     try:
-        nest.assert_same_structure(given, result, check_types=False)
+        nest.assert_same_structure(original, result, check_types=False)
     except (TypeError, ValueError) as error:
         raise type(error)(
             describe(f"The body of while_loop() gave another structure than the variables. {error}", where=user_line())
@@ -195,7 +195,7 @@ def _in_form(result: Any, given: Any, single: bool) -> Any:
 def _invariants(shape_invariants: Any, loop_vars: Any, tensors: list[Tensor]) -> list[Any]:
     if shape_invariants is None:
         return [None] * len(tensors)
-    found: list[Any] = []
+    flat_shapes: list[Any] = []
 
     def walk(shape: Any, value: Any) -> None:
         if nest.is_nested(value) and not isinstance(shape, TensorShape):
@@ -205,15 +205,17 @@ def _invariants(shape_invariants: Any, loop_vars: Any, tensors: list[Tensor]) ->
                 raise ValueError(
                     f"shape_invariants has {len(shapes)} entries where loop_vars has {len(parts)} variables."
                 )
-            for one, other in zip(shapes, parts):
-                walk(one, other)
+            for part, other in zip(shapes, parts):
+                walk(part, other)
         elif hasattr(value, "_nest_parts"):
             count = len(nest.flatten(value))
-            found.extend([shape] if count == 1 else [None] * count)
+            flat_shapes.extend([shape] if count == 1 else [None] * count)
         else:
-            found.append(TensorShape(None) if shape is None else shape)
+            flat_shapes.append(TensorShape(None) if shape is None else shape)
 
     walk(shape_invariants, loop_vars)
-    if len(found) != len(tensors):
-        raise ValueError(f"shape_invariants has {len(found)} entries, but there are {len(tensors)} loop variables.")
-    return found
+    if len(flat_shapes) != len(tensors):
+        raise ValueError(
+            f"shape_invariants has {len(flat_shapes)} entries, but there are {len(tensors)} loop variables."
+        )
+    return flat_shapes

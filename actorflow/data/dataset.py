@@ -220,9 +220,9 @@ class Dataset(Sources, Iterable):
             ValueError: a length is smaller than 1.
         """
         cycle = DEFAULT_CYCLE if cycle_length in (None, AUTOTUNE) else cycle_length
-        for given, what in ((cycle, "cycle_length"), (block_length, "block_length")):
-            if isinstance(given, int) and given < 1:
-                raise ValueError(f"`{what}` must be > 0, but it is {given}.")
+        for size, what in ((cycle, "cycle_length"), (block_length, "block_length")):
+            if isinstance(size, int) and size < 1:
+                raise ValueError(f"`{what}` must be > 0, but it is {size}.")
         block = 1 if block_length is None else block_length
         return self._interleaved(map_func, "interleave", cycle, block, 0 if num_parallel_calls is None else 4)
 
@@ -542,10 +542,10 @@ class Dataset(Sources, Iterable):
         Raises:
             TypeError: it gives something else.
         """
-        made = transformation_func(self)
-        if not isinstance(made, Dataset):
-            raise TypeError(f"`transformation_func` must return a Dataset, but it gave a {type(made).__name__}.")
-        return made
+        result = transformation_func(self)
+        if not isinstance(result, Dataset):
+            raise TypeError(f"`transformation_func` must return a Dataset, but it gave a {type(result).__name__}.")
+        return result
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """The same dataset: TensorFlow's options are of its own threads and passes.

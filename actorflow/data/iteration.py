@@ -170,8 +170,8 @@ class Iterable:
         Raises:
             TypeError: see `reduce`.
         """
-        async with self._reduced(initial_state, reduce_func).iterate() as found:
-            return await found.__anext__()
+        async with self._reduced(initial_state, reduce_func).iterate() as iterator:
+            return await iterator.__anext__()
 
     def _reduced(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
         from actorflow.data.dataset import Dataset
@@ -203,8 +203,8 @@ class Iterable:
         from actorflow.data.iterator import single_element
 
         if executing_eagerly():
-            found = list(iter(self))
-            return single_element(self.node, found)
+            elements = list(iter(self))
+            return single_element(self.node, elements)
         return single_element(self.node, None)
 
 
@@ -394,10 +394,10 @@ class _Ended(Exception):
 
 
 def _tensor(value: Any) -> EagerTensor:
-    made: Any = array(value) if isinstance(value, bytes) else value
+    plain: Any = array(value) if isinstance(value, bytes) else value
     from actorflow.dtypes import as_dtype
 
-    return EagerTensor(np.asarray(made, object) if isinstance(value, bytes) else made, as_dtype(array(made).dtype))
+    return EagerTensor(np.asarray(plain, object) if isinstance(value, bytes) else plain, as_dtype(array(plain).dtype))
 
 
 def as_tensors(element: Any, spec: Spec) -> Any:

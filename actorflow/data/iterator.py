@@ -99,8 +99,8 @@ class Iterator:
             output_classes: `Tensor` or `SparseTensor`, in the same structure; dense ones unless given.
         """
         spec = declared(output_types, output_shapes, output_classes)
-        given = convert_to_tensor(string_handle, string)
-        handle = ops.iterator_from_string_handle(given, output_types=_types(spec), output_shapes=_shapes(spec))
+        handle_string = convert_to_tensor(string_handle, string)
+        handle = ops.iterator_from_string_handle(handle_string, output_types=_types(spec), output_shapes=_shapes(spec))
         return Iterator(handle, None, spec)
 
     @property
@@ -136,8 +136,8 @@ class Iterator:
             )
         from actorflow.shapes import compatible
 
-        for one, other in zip(spec.leaves, node.spec.leaves):
-            if not compatible(one.static_shape, other.static_shape):
+        for leaf, other in zip(spec.leaves, node.spec.leaves):
+            if not compatible(leaf.static_shape, other.static_shape):
                 raise TypeError(
                     f"Expected output shapes compatible with {shapes_of(spec)!r} but got dataset with output shapes "
                     f"{shapes_of(node.spec)!r}."
@@ -159,10 +159,10 @@ class Iterator:
             OutOfRangeError: there are no more elements.
             FailedPreconditionError: the initializer has not run.
         """
-        made = ops.iterator_get_next(
+        outputs = ops.iterator_get_next(
             self._handle, output_types=_types(self._spec), output_shapes=_shapes(self._spec), name=name
         )
-        return self._spec.rebuild(list(made) if isinstance(made, tuple) else [made])
+        return self._spec.rebuild(list(outputs) if isinstance(outputs, tuple) else [outputs])
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """A scalar string that names this iterator, for `from_string_handle`.
@@ -293,10 +293,10 @@ def single_element(node: Node, found: list[Any] | None) -> Any:
     spec = node.spec
     tensor_leaves(spec)
     components, description = _described(node)
-    made = ops.dataset_to_single_element(
+    outputs = ops.dataset_to_single_element(
         components, description=description, output_types=_types(spec), output_shapes=_shapes(spec)
     )
-    return spec.rebuild(list(made) if isinstance(made, tuple) else [made])
+    return spec.rebuild(list(outputs) if isinstance(outputs, tuple) else [outputs])
 
 
 def _handle(spec: Spec, shared_name: str | None) -> Tensor:
@@ -368,7 +368,7 @@ def _check_constant(tensor: Tensor) -> None:
                     hint="Use Dataset.make_initializable_iterator(), and run its initializer.",
                 )
             )
-        for given in operation.inputs:
-            if given.op.name not in seen:
-                seen.add(given.op.name)
-                stack.append(given.op)
+        for source in operation.inputs:
+            if source.op.name not in seen:
+                seen.add(source.op.name)
+                stack.append(source.op)

@@ -78,22 +78,22 @@ def known_integer(value: Any) -> int | None:
     return None if isinstance(value, Tensor) else int(value)
 
 
-def unbound(node: Node, found: dict[Tensor, None] | None = None) -> dict[Tensor, None]:
+def unbound(node: Node, tensors: dict[Tensor, None] | None = None) -> dict[Tensor, None]:
     """The tensors of graphs in a description, each once, in order."""
-    found = {} if found is None else found
+    tensors = {} if tensors is None else tensors
     for tensor in node.tensors:
         if isinstance(tensor, Tensor):
-            found[tensor] = None
+            tensors[tensor] = None
     for below in node.inputs:
-        unbound(below, found)
-    return found
+        unbound(below, tensors)
+    return tensors
 
 
 def bind(node: Node, values: Mapping[Any, Any]) -> Node:
     """A description with values in the place of its tensors, and of its `argument` nodes. Others stay the same."""
     if node.kind == "argument" and node.options["key"] in values:
-        found: Node = values[node.options["key"]]
-        return found
+        bound: Node = values[node.options["key"]]
+        return bound
     inputs = tuple([bind(below, values) for below in node.inputs])
     tensors = tuple([values.get(t, t) if isinstance(t, Tensor) else t for t in node.tensors])
     if all(map(_same, inputs, node.inputs)) and all(map(_same, tensors, node.tensors)):
@@ -101,8 +101,8 @@ def bind(node: Node, values: Mapping[Any, Any]) -> Node:
     return replace(node, inputs=inputs, tensors=tensors, shared={})
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one is other
+def _same(left: Any, other: Any) -> bool:
+    return left is other
 
 
 # ---- the wire
@@ -197,7 +197,7 @@ def _encode_part(part: Any) -> Any:
     if isinstance(part, Mapping):
         return {"keys": list(part), "parts": [_encode_part(part[key]) for key in part]}
     names = {"class": type(part).__name__, "fields": list(part._fields)} if hasattr(part, "_fields") else {}
-    return {"parts": [_encode_part(one) for one in part], **names}
+    return {"parts": [_encode_part(element) for element in part], **names}
 
 
 def decode_spec(record: Any) -> Spec:

@@ -34,15 +34,15 @@ class Numbers:
 
     def several(self, count: int) -> list[int]:
         """The next numbers."""
-        found: list[int] = []
-        while len(found) < count:
+        numbers: list[int] = []
+        while len(numbers) < count:
             if self._at == len(self._words):
                 self._words, self._at = self._blocks(), 0
-            part = self._words[self._at : self._at + count - len(found)]
+            part = self._words[self._at : self._at + count - len(numbers)]
             self._at += len(part)
-            found += part
+            numbers += part
         self.drawn += count
-        return found
+        return numbers
 
     def skip(self, count: int) -> None:
         """Goes on as if `count` numbers had been drawn from the beginning."""
@@ -66,5 +66,5 @@ class Numbers:
                 first & _LOW,
             ]
             key = (key[0] + _W[0]) & 0xFFFFFFFF, (key[1] + _W[1]) & 0xFFFFFFFF
-        found: list[int] = np.stack(words, axis=1).reshape(-1).tolist()
-        return found
+        numbers: list[int] = np.stack(words, axis=1).reshape(-1).tolist()
+        return numbers

@@ -156,8 +156,8 @@ def _records(filenames: Any, form: str, compression_type: Any, reads: Any, sizes
     )
     spec = Spec(TensorSpec((), string))
 
-    def records_of(one: Dataset) -> Dataset:
-        return Dataset(Node("records", spec, (one.node,), (packing, *numbers), {"format": form}))
+    def records_of(source: Dataset) -> Dataset:
+        return Dataset(Node("records", spec, (source.node,), (packing, *numbers), {"format": form}))
 
     if reads is None:
         return records_of(names).node

@@ -28,8 +28,8 @@ _alive: set[weakref.ref[Pulling]] = set()
 
 def pullings() -> list[Pulling]:
     """The datasets of this process from which elements were pulled, and that have not ended."""
-    found = [ref() for ref in list(_alive)]
-    return [one for one in found if one is not None and one._stage is not None and not one.ended]
+    running = [ref() for ref in list(_alive)]
+    return [pulling for pulling in running if pulling is not None and pulling._stage is not None and not pulling.ended]
 
 
 class Pulling:
@@ -79,18 +79,18 @@ class Pulling:
         from actorflow.data import stages  # noqa: F401  (they fill the table)
 
         self._process = os.getpid()
-        made = self._running.stage(self.node)
+        stage = self._running.stage(self.node)
         if self._saved is not None:
             try:
-                made.restore(self._saved)
+                stage.restore(self._saved)
             except (TypeError, ValueError, IndexError, AttributeError) as error:
                 raise InvalidArgumentError(
                     f"The state is none of this dataset ({self.node}): {error}",
                     hint="A state is for the dataset that it was taken of, with the same stages.",
                 ) from error
             self._saved = None
-        self._stage = made
-        return made
+        self._stage = stage
+        return stage
 
     def state(self) -> bytes:
         """Its place, with all that its stages hold."""
@@ -101,12 +101,12 @@ class Pulling:
     def restore(self, state: bytes, again: bool = False) -> None:
         """Goes to where another one of the same description was; to the beginning for the empty state, and where it is to begin
         `again` also from behind the last element."""
-        found = read_state(state) if state else [False, None]
-        if not isinstance(found, list) or len(found) != 2:
+        fields = read_state(state) if state else [False, None]
+        if not isinstance(fields, list) or len(fields) != 2:
             raise InvalidArgumentError(f"The data of {len(state)} bytes is no state of an iterator.")
         self._running.abort()
         self._running, self._stage = Running(self._roots), None
-        self._ended, self._saved, self._again = bool(found[0]), found[1], again
+        self._ended, self._saved, self._again = bool(fields[0]), fields[1], again
 
     @property
     def ended(self) -> bool:
@@ -172,11 +172,11 @@ class IteratorResource:
             self.initialize(make(), roots)
 
     def _check(self, spec: Spec) -> None:
-        found = [leaf.dtype for leaf in spec.leaves]
-        if found != list(self.types):
+        types = [leaf.dtype for leaf in spec.leaves]
+        if types != list(self.types):
             raise InvalidArgumentError(
                 f"The iterator {self.name!r} has elements of types {list(map(str, self.types))}, but those of the dataset are "
-                f"{list(map(str, found))}."
+                f"{list(map(str, types))}."
             )
 
     async def next(self) -> Element:

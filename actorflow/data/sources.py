@@ -60,8 +60,8 @@ class Sources:
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1: a scalar has no slices.")
             sizes.add(None if leaf.static_shape is None else leaf.static_shape[0])
         if len(sizes - {None}) > 1:
-            known = sorted(size for size in sizes if size is not None)
-            raise ValueError(f"Dimensions {known} are not compatible: slices need tensors of one first size.")
+            dimensions = sorted(size for size in sizes if size is not None)
+            raise ValueError(f"Dimensions {dimensions} are not compatible: slices need tensors of one first size.")
         row = spec.map(
             lambda leaf: TensorSpec(None if leaf.static_shape is None else leaf.static_shape[1:], leaf.dtype)
         )
@@ -131,8 +131,8 @@ class Sources:
             raise TypeError("To create a dataset from a generator, state `output_signature` or `output_types`.")
         else:
             spec = declared(output_types, output_shapes)
-        given = tuple([parameter(value) for value in args or ()])
-        return _made("generator", spec, tensors=given, function=PythonFunction.known(generator))
+        arguments = tuple([parameter(value) for value in args or ()])
+        return _made("generator", spec, tensors=arguments, function=PythonFunction.known(generator))
 
     @staticmethod
     def range(*args: Any, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:

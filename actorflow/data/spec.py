@@ -154,9 +154,9 @@ def stack(column: Sequence[Any]) -> Any:
     """Leaves of several elements as one array. Raises ValueError where their shapes differ."""
     first = column[0]
     if isinstance(first, bytes):
-        made = np.empty(len(column), object)
-        made[:] = column
-        return made
+        column_array = np.empty(len(column), object)
+        column_array[:] = column
+        return column_array
     if isinstance(first, np.generic):
         return np.array(column, first.dtype)
     return np.stack(column)
@@ -189,8 +189,8 @@ def parse(structure: Any) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
         kind: Any = type(structure)
 
         def as_mapping(values: Sequence[Any]) -> Any:
-            made = dict(zip(keys, rebuild(values)))
-            return kind((key, made[key]) for key in order)
+            values_by_key = dict(zip(keys, rebuild(values)))
+            return kind((key, values_by_key[key]) for key in order)
 
         return leaves, as_mapping
     if isinstance(structure, tuple):
@@ -223,11 +223,11 @@ def _parts(parts: Sequence[Any]) -> tuple[list[Any], Callable[[Sequence[Any]], l
     parsed = [parse(part) for part in parts]
 
     def rebuild(values: Sequence[Any]) -> list[Any]:
-        made, at = [], 0
+        built, at = [], 0
         for leaves, build in parsed:
-            made.append(build(values[at : at + len(leaves)]))
+            built.append(build(values[at : at + len(leaves)]))
             at += len(leaves)
-        return made
+        return built
 
     return [leaf for leaves, _ in parsed for leaf in leaves], rebuild
 
@@ -301,8 +301,8 @@ def most_specific(left: Spec, right: Spec, what: str) -> Spec:
     if len(left.leaves) != len(right.leaves) or types_of(left) != types_of(right):
         raise TypeError(f"Incompatible types of datasets: {what} has elements of {left!r}, but the other of {right!r}.")
     joined = []
-    for one, other in zip(left.leaves, right.leaves):
-        joined.append(TensorSpec(_common(one.static_shape, other.static_shape), one.dtype))
+    for left_leaf, other in zip(left.leaves, right.leaves):
+        joined.append(TensorSpec(_common(left_leaf.static_shape, other.static_shape), left_leaf.dtype))
     return Spec(left.rebuild(joined))
 
 

@@ -172,8 +172,8 @@ class Stage:
         self.set_own(own)
         if len(below) != len(self.inputs):
             raise InvalidArgumentError(f"The state is none of the stage {self.node}.")
-        for one, its in zip(self.inputs, below):
-            one.restore(its)
+        for source, its in zip(self.inputs, below):
+            source.restore(its)
 
     def own(self) -> Any:
         """Its own part of the state."""
@@ -200,11 +200,11 @@ class Source(Stage):
     async def next(self, most: int) -> list[Element]:
         if self.running.turn_is_over(most):
             await asyncio.sleep(0)
-        found = self.take(min(most, BLOCK))
-        if not found:
+        block = self.take(min(most, BLOCK))
+        if not block:
             raise EndOfSequence
-        self.index += len(found)
-        return found
+        self.index += len(block)
+        return block
 
     def take(self, most: int) -> list[Element]:
         """Up to `most` elements from its index on; none at the end."""
@@ -225,17 +225,17 @@ Entry = Element | Exception
 
 def taken_from(ready: deque[Entry], most: int) -> list[Element]:
     """Up to `most` elements from the front, as far as the first error. Raises the error that is at the front."""
-    found: list[Element] = []
-    while ready and len(found) < most:
+    block: list[Element] = []
+    while ready and len(block) < most:
         entry = ready[0]
         if isinstance(entry, Exception):
-            if found:
+            if block:
                 break
             ready.popleft()
             raise entry
-        found.append(entry)
+        block.append(entry)
         ready.popleft()
-    return found
+    return block
 
 
 # ---- elements in states
@@ -274,8 +274,8 @@ def pack_value(value: Any) -> Any:
         tensors: dict[Any, int] = {}
         description = encode(value, tensors)
         return [description, [pack_value(value_of(key)) for key in tensors]]
-    given = array(value)
-    return write_tensor(given, as_dtype(given.dtype))
+    number = array(value)
+    return write_tensor(number, as_dtype(number.dtype))
 
 
 def unpack(state: Sequence[Any]) -> Element:
@@ -286,16 +286,16 @@ def unpack(state: Sequence[Any]) -> Element:
 def unpack_value(state: Any) -> Any:
     """The leaf of `pack_value`."""
     if isinstance(state, bytes):
-        found = read_tensor(state)[1]
-        return found if found.ndim else found[()]
+        whole = read_tensor(state)[1]
+        return whole if whole.ndim else whole[()]
     description, tensors = state
     return decode(description, [unpack_value(tensor) for tensor in tensors])
 
 
 def write_state(state: Any) -> bytes:
     """The state of a stage as bytes."""
-    made: bytes = msgpack.packb(state, use_bin_type=True, unicode_errors="surrogateescape")
-    return made
+    packed: bytes = msgpack.packb(state, use_bin_type=True, unicode_errors="surrogateescape")
+    return packed
 
 
 def read_state(state: bytes) -> Any:

@@ -57,7 +57,7 @@ class IteratorStatistics:
     @property
     def slowest(self) -> StageStatistics | None:
         """The stage that took the most time itself."""
-        return max(self.stages, key=lambda one: one.seconds, default=None)
+        return max(self.stages, key=lambda stage: stage.seconds, default=None)
 
     def told(self) -> dict[str, Any]:
         """The same in JSON's types, as the status of a task and the page of a cluster have it.
@@ -71,7 +71,9 @@ class IteratorStatistics:
             (['slowest', 'stages', 'waited'], 'range')
         """
         slowest = self.slowest
-        stages = [{**asdict(one), "where": None if one.where is None else str(one.where)} for one in self.stages]
+        stages = [
+            {**asdict(stage), "where": None if stage.where is None else str(stage.where)} for stage in self.stages
+        ]
         return {"waited": self.waited, "slowest": slowest and self.stages.index(slowest), "stages": stages}
 
     def __str__(self) -> str:
@@ -79,11 +81,11 @@ class IteratorStatistics:
             return "no element was pulled yet"
         slowest = self.slowest
         lines = [f"{'stage':24}{'elements':>10}{'seconds':>10}  made at"]
-        for one in self.stages:
-            mark = "  <- slowest" if one is slowest else ""
-            busy = "" if one.waiting is None else f"  (in a pull for {one.waiting:.3f} s)"
-            name = "  " * one.depth + one.kind
-            lines.append(f"{name:24}{one.elements:>10}{one.seconds:>10.3f}  {one.where or ''}{busy}{mark}")
+        for stage in self.stages:
+            mark = "  <- slowest" if stage is slowest else ""
+            busy = "" if stage.waiting is None else f"  (in a pull for {stage.waiting:.3f} s)"
+            name = "  " * stage.depth + stage.kind
+            lines.append(f"{name:24}{stage.elements:>10}{stage.seconds:>10.3f}  {stage.where or ''}{busy}{mark}")
         if self.waited is not None and slowest is not None:
             lines.append(f"those who pull wait {self.waited:.0%} of the time; the slowest stage is {slowest.kind}")
         return "\n".join(lines)
@@ -136,31 +138,31 @@ class PullWaits:
 
 def statistics_of(stage: Stage | None, waited: float | None = None) -> IteratorStatistics:
     """The statistics of a stage and all below it."""
-    found: list[StageStatistics] = []
+    rows: list[StageStatistics] = []
     if stage is not None:
-        _collect(stage, 0, perf_counter(), found)
-    return IteratorStatistics(tuple(found), waited)
+        _collect(stage, 0, perf_counter(), rows)
+    return IteratorStatistics(tuple(rows), waited)
 
 
-def _collect(stage: Stage, depth: int, now: float, found: list[StageStatistics]) -> None:
-    below = 0.0 if getattr(stage, "begun", False) else sum(one.seconds for one in stage.inputs)
+def _collect(stage: Stage, depth: int, now: float, rows: list[StageStatistics]) -> None:
+    below = 0.0 if getattr(stage, "begun", False) else sum(input_stage.seconds for input_stage in stage.inputs)
     waiting = None if stage.since is None else now - stage.since
-    found.append(
+    rows.append(
         StageStatistics(stage.node.kind, stage.node.where, stage.given, max(0.0, stage.seconds - below), waiting, depth)
     )
-    for one in stage.inputs:
-        _collect(one, depth + 1, now, found)
+    for source in stage.inputs:
+        _collect(source, depth + 1, now, rows)
 
 
 def waiting_of(stage: Stage | None) -> str:
     """The stage that a pull is in, the one furthest down, and for how long."""
-    found = stage
-    while found is not None:
-        below = next((one for one in found.inputs if one.since is not None), None)
+    current = stage
+    while current is not None:
+        below = next((source for source in current.inputs if source.since is not None), None)
         if below is None:
             break
-        found = below
-    if found is None:
+        current = below
+    if current is None:
         return "the dataset's first element"
-    seconds = 0.0 if found.since is None else perf_counter() - found.since
-    return f"the dataset's stage {found.node}, for {seconds:.3f} s"
+    seconds = 0.0 if current.since is None else perf_counter() - current.since
+    return f"the dataset's stage {current.node}, for {seconds:.3f} s"

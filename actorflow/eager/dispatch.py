@@ -94,16 +94,16 @@ def call(op: Op[Any, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
         result = quiet_run()(row.launch, *inputs)
     except Exception:
         return NotImplemented
-    made = _new(EagerTensor)
-    made._value = result
-    made._dtype = row.dtype
-    made._operation = None
+    tensor = _new(EagerTensor)
+    tensor._value = result
+    tensor._dtype = row.dtype
+    tensor._operation = None
     if tapes.recording():
         tensors = [
             arg if isinstance(arg, EagerTensor) else EagerTensor(v, first._dtype) for arg, v in zip(args, inputs)
         ]
-        tapes.record(EagerOperation(row.op, row.attrs, tensors, (made,)))
-    return made
+        tapes.record(EagerOperation(row.op, row.attrs, tensors, (tensor,)))
+    return tensor
 
 
 def _prepare(op: Op[Any, Any], key: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Row | None:
@@ -111,19 +111,19 @@ def _prepare(op: Op[Any, Any], key: Any, inputs: Sequence[Any], kwargs: Mapping[
     definition = op.definition
     if len(inputs) != len(definition.inputs) or any(spec.kind != "tensor" for spec in definition.inputs):
         return None
-    given = {name: value for name, value in kwargs.items() if name != "name"}
+    options = {name: value for name, value in kwargs.items() if name != "name"}
     try:
-        attrs = op._attributes(given)
-        if given:
+        attrs = op._attributes(options)
+        if options:
             return None
-        found = GRAPH.resolve(definition, [eager_tensor(value) for value in inputs], attrs)
+        prepared = GRAPH.resolve(definition, [eager_tensor(value) for value in inputs], attrs)
     except Exception:
         return None  # the long way says what is wrong
-    if found is None:
+    if prepared is None:
         return None
     if len(op.prepared) >= _MOST_ROWS:
         op.prepared.clear()
-    row = op.prepared[key] = Row(definition.type, attrs, found.call, found.node.dtypes[0])
+    row = op.prepared[key] = Row(definition.type, attrs, prepared.call, prepared.node.dtypes[0])
     return row
 
 
@@ -132,8 +132,8 @@ def _operator(op: Op[Any, Any], name: str) -> None:
     general = getattr(EagerTensor, name)
 
     def operator(self: Any, other: Any) -> Any:
-        made = call(op, (self, other), _NOTHING)
-        return general(self, other) if made is NotImplemented else made
+        result = call(op, (self, other), _NOTHING)
+        return general(self, other) if result is NotImplemented else result
 
     setattr(EagerTensor, name, operator)
 

@@ -74,8 +74,8 @@ class Prepared:
         self.may_launch = not definition.asynchronous and not any(dtype.is_ref for dtype in node.dtypes)
         """Whether it may run on a thread, while the program goes on (see `launches`)."""
 
-        def context_of(made: Node) -> KernelContext:
-            return KernelContext(made, device, ResourceManager() if fresh else graph.resources)
+        def context_of(kernel_node: Node) -> KernelContext:
+            return KernelContext(kernel_node, device, ResourceManager() if fresh else graph.resources)
 
         self.call = bind(node, entry, device, context_of)
         if entry.takes_step:
@@ -247,8 +247,8 @@ class EagerGraph(Graph):
         except TypeError:  # an attribute has no hash
             key = prepared = None
         shapes: Any = tuple([tensor.known_shape for tensor in inputs])  # type: ignore[attr-defined]
-        if prepared is not None and (known := prepared.checked.get(shapes)) is not None:
-            return prepared, known
+        if prepared is not None and (shapes_out := prepared.checked.get(shapes)) is not None:
+            return prepared, shapes_out
         looked = False
 
         def value(index: int) -> Any:
@@ -326,20 +326,20 @@ class EagerGraph(Graph):
         return self._devices
 
     def _device(self) -> Device:
-        wanted = DeviceSpec()
+        spec = DeviceSpec()
         for entry in reversed(scopes.of(self).devices):
             if entry is None:
                 break
             if not callable(entry):
-                wanted = wanted.merge(DeviceSpec.parse(str(entry)))
+                spec = spec.merge(DeviceSpec.parse(str(entry)))
         devices = self.devices()
-        if wanted == DeviceSpec():
+        if spec == DeviceSpec():
             return devices[0]
-        found = next((d for d in devices if wanted.matches(d.spec)), None)
-        if found is None:
+        device = next((d for d in devices if spec.matches(d.spec)), None)
+        if device is None:
             names = ", ".join(d.name for d in devices)
-            raise ValueError(f"No device {wanted} is here for ops that run at once; there are: {names}.")
-        return found
+            raise ValueError(f"No device {spec} is here for ops that run at once; there are: {names}.")
+        return device
 
     def device_of(self, tensor: EagerTensor) -> str:
         """The name of the device on which a tensor is."""

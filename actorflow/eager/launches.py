@@ -113,13 +113,13 @@ class Launch:
             values.append(tensor._value)
         begun = perf_counter_ns()
         try:
-            found = GRAPH.launch(self._prepared, values, self._name, self._where)
+            results = GRAPH.launch(self._prepared, values, self._name, self._where)
         except BaseException as error:
             self.queue.untold.append(error)
             raise
         self._cost.add(perf_counter_ns() - begun)
         count = len(self._prepared.node.dtypes)
-        return (found,) if count == 1 else found if count else ()
+        return (results,) if count == 1 else results if count else ()
 
     def fail(self, error: BaseException) -> None:
         """Ends it in a process that has neither its thread nor those who waited for it."""
@@ -193,8 +193,8 @@ class PendingTensor(EagerTensor):
 
     @property
     def static_shape(self) -> Shape:
-        known = self.known_shape
-        return known if is_static(known) else _shape(self)
+        shape = self.known_shape
+        return shape if is_static(shape) else _shape(self)
 
     def known_value(self) -> Any:
         return None if type(_slot.__get__(self)) is Place else EagerTensor.known_value(self)
@@ -208,10 +208,10 @@ class PendingTensor(EagerTensor):
 
 
 def _pending(place: Place, dtype: DType) -> PendingTensor:
-    made = PendingTensor.__new__(PendingTensor)
-    made._dtype, made._operation = dtype, None
-    _slot.__set__(made, place)
-    return made
+    tensor = PendingTensor.__new__(PendingTensor)
+    tensor._dtype, tensor._operation = dtype, None
+    _slot.__set__(tensor, place)
+    return tensor
 
 
 def launch_of(tensor: EagerTensor) -> Launch | None:
@@ -293,27 +293,27 @@ class LaunchQueue:
         if self._work.qsize() >= _MOST and self._last is not None:
             wait_for(self._last)
         with self._turn:  # an op that waits for a variable's writer stands behind that
-            made = self._last = Launch(self, prepared, inputs, shapes, cost, name, where or user_line())
-            tensors = made.promised()
+            launch = self._last = Launch(self, prepared, inputs, shapes, cost, name, where or user_line())
+            tensors = launch.promised()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="actorflow eager ops", daemon=True)
                 self._thread.start()
-            self._unfinished.append(made)
-            self._work.put(made)
+            self._unfinished.append(launch)
+            self._work.put(launch)
         return tensors
 
     def _cost(self, prepared: Prepared, inputs: Sequence[EagerTensor], shapes: Sequence[Shape]) -> Cost:
         """The time that an op takes for inputs of these shapes: a guess, then what it took before."""
-        given = tuple([tensor.known_shape for tensor in inputs])
-        key = prepared, given
-        found = self._costs.get(key)
-        if found is None:
+        known_shapes = tuple([tensor.known_shape for tensor in inputs])
+        key = prepared, known_shapes
+        cost = self._costs.get(key)
+        if cost is None:
             if len(self._costs) >= _MOST_COSTS:
                 self._costs.clear()
             node, types = prepared.node, [tensor._dtype for tensor in inputs]
-            known = opdef.lookup(node.op).work is not None
-            found = self._costs[key] = Cost(expected_cost(node, types, given, shapes) if known else UNKNOWN_NS)
-        return found
+            has_work = opdef.lookup(node.op).work is not None
+            cost = self._costs[key] = Cost(expected_cost(node, types, known_shapes, shapes) if has_work else UNKNOWN_NS)
+        return cost
 
     def _run(self) -> None:
         work, unfinished = self._work, self._unfinished

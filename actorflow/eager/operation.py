@@ -80,10 +80,10 @@ class EagerOperation(Operation):
         if name in self._attrs:
             return self._attrs[name]
         types = [tensor.dtype for tensor in self._inputs]
-        found = type_attr(self.definition, name, types, [tensor.dtype for tensor in self._outputs])
-        if found is None:
+        attr = type_attr(self.definition, name, types, [tensor.dtype for tensor in self._outputs])
+        if attr is None:
             raise ValueError(f"{self._type} has no attribute {name!r}; it has: {sorted(self._attrs)}.")
-        return found
+        return attr
 
     @property
     def device(self) -> str:

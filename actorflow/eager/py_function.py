@@ -47,16 +47,16 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: s
     types = [as_dtype(dtype) for dtype in (Tout if several else [Tout])]
 
     def called(tensors: Sequence[Any]) -> list[Any]:
-        found = func(*tensors)
-        listed = several and isinstance(found, (list, tuple))
-        results = found if listed else [] if found is None and not types else [found]
+        returned = func(*tensors)
+        listed = several and isinstance(returned, (list, tuple))
+        results = returned if listed else [] if returned is None and not types else [returned]
         if len(results) != len(types):
             raise ValueError(f"it returned {len(results)} values, but Tout states {len(types)}.")
         return [convert_to_tensor(result, dtype) for result, dtype in zip(results, types)]
 
     if executing_eagerly() and callable(func):
-        made = called([convert_to_tensor(value) for value in inp])
-        return made if several else made[0]
+        outputs = called([convert_to_tensor(value) for value in inp])
+        return outputs if several else outputs[0]
 
     def in_a_step(*values: Any) -> tuple[list[Any], Call]:
         with eager():
@@ -83,13 +83,13 @@ class Call:
         results = [tensor for tensor in self.results if tensor.dtype.kind in "fc"]
         sources = [self.inputs[place] for place in places]
         with eager():
-            found = self.tape.gradient(
+            slopes = self.tape.gradient(
                 results,
                 sources,
                 [convert_to_tensor(seed) for seed in seeds],
                 unconnected_gradients=UnconnectedGradients.ZERO,
             )
-            return [host_array(convert_to_tensor(gradient)) for gradient in found]
+            return [host_array(convert_to_tensor(gradient)) for gradient in slopes]
 
 
 def _name(func: Any) -> str:

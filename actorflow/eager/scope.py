@@ -250,8 +250,8 @@ def eager_handle_graph() -> Any:
     Raises:
         RuntimeError: another graph is entered.
     """
-    found = graph_for_values()
-    return None if found.eager else found
+    graph = graph_for_values()
+    return None if graph.eager else graph
 
 
 def graph_for_values() -> Graph:

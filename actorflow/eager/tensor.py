@@ -74,8 +74,8 @@ class EagerTensor(Tensor):
 
     @property
     def static_shape(self) -> shapes.Shape:
-        found: shapes.Shape = getattr(self._value, "shape", ())
-        return found
+        shape: shapes.Shape = getattr(self._value, "shape", ())
+        return shape
 
     @property
     def known_shape(self) -> shapes.Shape:
@@ -88,9 +88,9 @@ class EagerTensor(Tensor):
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Raises ValueError unless the tensor has such a shape."""
-        wanted = shapes.as_shape(shape)
-        if not self._dtype.is_ref and not shapes.compatible(self.static_shape, wanted):
-            raise ValueError(f"The tensor has shape {self.static_shape}, which is not {shapes.show(wanted)}.")
+        expected = shapes.as_shape(shape)
+        if not self._dtype.is_ref and not shapes.compatible(self.static_shape, expected):
+            raise ValueError(f"The tensor has shape {self.static_shape}, which is not {shapes.show(expected)}.")
 
     @property
     def device(self) -> str:
@@ -118,10 +118,10 @@ class EagerTensor(Tensor):
             return value
         if isinstance(value, np.generic):
             return value
-        found = getattr(value, "__array__", None)
-        if self._dtype.is_ref or found is None and not isinstance(value, bytes):
+        as_array = getattr(value, "__array__", None)
+        if self._dtype.is_ref or as_array is None and not isinstance(value, bytes):
             raise TypeError(f"A {self._dtype} has no value as an array.")
-        return value if found is None else np.asarray(value)
+        return value if as_array is None else np.asarray(value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = np.asarray(self.numpy(), dtype=object) if self._dtype.kind == "S" else np.asarray(self.numpy())
@@ -156,10 +156,10 @@ class EagerTensor(Tensor):
         return round(self.numpy(), digits) if digits is not None else round(float(self))
 
     def __len__(self) -> int:
-        found = self.static_shape
-        if not found:
+        shape = self.static_shape
+        if not shape:
             raise TypeError("A scalar tensor has no len().")
-        return cast(int, found[0])
+        return cast(int, shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         from actorflow.ops.array.join import unstack

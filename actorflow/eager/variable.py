@@ -92,13 +92,13 @@ class EagerVariable(Variable):
             initial_value = inside.lifted(initial_value)
         with init_scope():
             value = convert_to_tensor(initial_value() if callable(initial_value) else initial_value, dtype, graph=GRAPH)
-            found = _shape_of(value, validate_shape, expected_shape if shape is None else shape)
+            shape_here = _shape_of(value, validate_shape, expected_shape if shape is None else shape)
             self._name = name or "Variable"
             kind = value.dtype.base_dtype
-            self._state = VariableState(self._name.rstrip("/"), kind, found, GRAPH.devices()[0].allocator)
+            self._state = VariableState(self._name.rstrip("/"), kind, shape_here, GRAPH.devices()[0].allocator)
             self._state.assign(value.numpy())  # type: ignore[attr-defined]
         self._handle = EagerTensor(self._state, kind.ref)
-        attrs = {"shape": found, "dtype": kind, "container": "", "shared_name": f"eager_{next(_numbers)}"}
+        attrs = {"shape": shape_here, "dtype": kind, "container": "", "shared_name": f"eager_{next(_numbers)}"}
         self._handle._operation = EagerOperation("VariableV2", attrs, (), (), self._state.name)
         _owners[self._state] = weakref.ref(self)
         self._is_new = bool(_waiting)
@@ -114,10 +114,10 @@ class EagerVariable(Variable):
     @property
     def handle(self) -> Tensor:  # type: ignore[override]
         """The reference that assignments take; within a function that is traced, the one that stands for it there."""
-        found = self.watched_handle
-        if found is self._handle:
+        handle = self.watched_handle
+        if handle is self._handle:
             self._check_home()
-        return found
+        return handle
 
     @property
     def watched_handle(self) -> Tensor:
@@ -143,11 +143,11 @@ class EagerVariable(Variable):
         """Lets those who wait for new variables know of this one, before it is used for the first time."""
         self._is_new = False
         for waiting in list(_waiting):
-            told = waiting()
-            if told is None:
+            settle = waiting()
+            if settle is None:
                 _waiting.remove(waiting)
             else:
-                told(self)
+                settle(self)
 
     @property
     def name(self) -> str:
@@ -157,16 +157,16 @@ class EagerVariable(Variable):
     def unique_id(self) -> str:
         """A name that no other variable of the process has or had."""
         assert self._handle._operation is not None
-        found: str = self._handle._operation._attrs["shared_name"]
-        return found
+        name: str = self._handle._operation._attrs["shared_name"]
+        return name
 
     @property
     def op(self) -> Operation:
         """The operation of `handle`."""
         inside = eager_handle_graph()
         if inside is not None:
-            found: Operation = inside.handle_of(self).op
-            return found
+            operation: Operation = inside.handle_of(self).op
+            return operation
         assert self._handle._operation is not None
         return self._handle._operation
 
@@ -216,10 +216,10 @@ class EagerVariable(Variable):
             self._state.writer is not None and self._home is None
         ):  # an op on a thread touches it: this is an op behind it
             return state.read_variable(self.handle, name="read")
-        made = EagerTensor(self._state.read() if self._home is None else self._home.read(self), self._state.dtype)
+        tensor = EagerTensor(self._state.read() if self._home is None else self._home.read(self), self._state.dtype)
         if tapes.recording():
-            tapes.record(EagerOperation("ReadVariableOp", NO_ATTRS, (self._handle,), (made,)))
-        return made
+            tapes.record(EagerOperation("ReadVariableOp", NO_ATTRS, (self._handle,), (tensor,)))
+        return tensor
 
     def initialized_value(self) -> Tensor:
         """The value now."""
@@ -230,8 +230,8 @@ class EagerVariable(Variable):
         if self._is_new:
             self._settle()
         wait_for_writers((self._state,))
-        found = self._state.read() if self._home is None else self._home.read(self)
-        return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 else found
+        value = self._state.read() if self._home is None else self._home.read(self)
+        return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Raises ValueError unless the value has such a shape."""
@@ -253,15 +253,15 @@ class EagerVariable(Variable):
     def __deepcopy__(self, memo: dict[int, Any]) -> EagerVariable:
         """Another variable of this process with the same value, also where this one lives on a task of a cluster."""
         with GRAPH.as_default():
-            made = EagerVariable(
+            clone = EagerVariable(
                 self.numpy(),
                 self.trainable,
                 name=self._state.name,
                 dtype=self.dtype,
                 constraint=copy.deepcopy(self.constraint, memo),
             )
-        memo[id(self)] = made
-        return made
+        memo[id(self)] = clone
+        return clone
 
     def eval(self, session: Any = None, feed_dict: Any = None) -> Any:
         """Raises NotImplementedError: there is no session in it; `numpy()` gives the value."""
@@ -272,10 +272,10 @@ class EagerVariable(Variable):
     def __getitem__(self, key: Any) -> Tensor:
         part = Overloads.__getitem__(self, key)
         if isinstance(part, EagerTensor):
-            made = EagerSlice(part, self, key)
+            piece = EagerSlice(part, self, key)
             if tapes.recording():
-                tapes.record(EagerOperation("Identity", NO_ATTRS, (part,), (made,)))
-            return made
+                tapes.record(EagerOperation("Identity", NO_ATTRS, (part,), (piece,)))
+            return piece
         return VariableSlice.of(part, self.handle) if part.op.type == "StridedSlice" else part
 
     def __bool__(self) -> bool:
@@ -344,9 +344,9 @@ class EagerSlice(EagerTensor):
         """
         key = tuple(_plain(k) for k in self._key) if isinstance(self._key, tuple) else _plain(self._key)
         whole = np.array(self._variable.numpy())
-        given = convert_to_tensor(value, self._dtype, graph=GRAPH)
+        tensor = convert_to_tensor(value, self._dtype, graph=GRAPH)
         try:
-            whole[key] = given.numpy()  # type: ignore[attr-defined]
+            whole[key] = tensor.numpy()  # type: ignore[attr-defined]
         except ValueError as error:
             raise InvalidArgumentError(str(error)) from None
         return self._variable.assign(whole, read_value=read_value)
@@ -359,16 +359,16 @@ def _plain(key: Any) -> Any:
     return key if key is None or key is Ellipsis else np.asarray(key)[()]
 
 
-def when_used(told: weakref.WeakMethod[Callable[[EagerVariable], None]]) -> None:
+def when_used(method: weakref.WeakMethod[Callable[[EagerVariable], None]]) -> None:
     """Has a method called, as long as its object lives, with each variable that is made from now on, when it is first used."""
-    _waiting.append(told)
+    _waiting.append(method)
 
 
 def variable_of(handle: Tensor) -> EagerVariable | None:
     """The variable to which a handle refers, if it is one of an eager program."""
     held = getattr(handle, "_value", None)
-    found = _owners.get(held) if isinstance(held, VariableState) else None
-    return None if found is None else found()
+    variable = _owners.get(held) if isinstance(held, VariableState) else None
+    return None if variable is None else variable()
 
 
 def _shape_of(value: Tensor, validate: bool, expected: ShapeLike) -> Shape:

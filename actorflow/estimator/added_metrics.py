@@ -48,10 +48,10 @@ def add_metrics(estimator: _Model, metric_fn: Callable[..., Mapping[str, Any]]) 
         spec = call_model_fn(inner, features, labels, mode, params, config)
         if mode != ModeKeys.EVAL:
             return spec
-        given = {"features": features, "labels": labels, "predictions": spec.predictions, "config": config}
-        added = metric_fn(**{name: given[name] for name in taken})
+        choices = {"features": features, "labels": labels, "predictions": spec.predictions, "config": config}
+        added = metric_fn(**{name: choices[name] for name in taken})
         return spec._replace(eval_metric_ops={**(spec.eval_metric_ops or {}), **added})
 
-    made = copy.copy(estimator)
-    Core.__init__(made, model_fn, None, estimator.config, estimator.params, estimator.warm_start_settings)
-    return made
+    extended = copy.copy(estimator)
+    Core.__init__(extended, model_fn, None, estimator.config, estimator.params, estimator.warm_start_settings)
+    return extended

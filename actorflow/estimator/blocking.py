@@ -109,8 +109,8 @@ class Estimator(Core):
         Args:
             input_fn, steps, hooks, checkpoint_path, name: see `actorflow.estimator.Estimator.evaluate`.
         """
-        found: dict[str, Any] = self._perform(lambda: self._evaluation(input_fn, steps, hooks, checkpoint_path, name))
-        return found
+        metrics: dict[str, Any] = self._perform(lambda: self._evaluation(input_fn, steps, hooks, checkpoint_path, name))
+        return metrics
 
     def predict(
         self,
@@ -194,7 +194,7 @@ class Estimator(Core):
             export_dir_base, serving_input_receiver_fn, assets_extra: see `actorflow.estimator.Estimator.export_saved_model`.
             as_text, checkpoint_path, experimental_mode, format: see `actorflow.estimator.Estimator.export_saved_model`.
         """
-        made: str = self._perform(
+        folder: str = self._perform(
             lambda: self._exporting(
                 export_dir_base,
                 serving_input_receiver_fn,
@@ -205,7 +205,7 @@ class Estimator(Core):
                 format,
             )
         )
-        return made
+        return folder
 
     export_savedmodel = export_saved_model
 

@@ -206,13 +206,13 @@ class Core:
                 f"API according to given configuration. Current configuration: task_type={self._config.task_type}."
             )
         check_steps(steps, max_steps)
-        found, listeners = check_hooks(hooks), check_listeners(saving_listeners)
+        hook_list, listeners = check_hooks(hooks), check_listeners(saving_listeners)
         view = Progress(self._config.progress)
         if not view.is_shown or self.told.viewers:
-            return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
+            return (yield from training(self, input_fn, hook_list, steps, max_steps, listeners, epochs))
         self.told.viewers.append(view)
         try:
-            return (yield from training(self, input_fn, found, steps, max_steps, listeners, epochs))
+            return (yield from training(self, input_fn, hook_list, steps, max_steps, listeners, epochs))
         finally:
             self.told.viewers.remove(view)
             view.close()
@@ -239,8 +239,8 @@ class Core:
         format: str,
     ) -> Program[str]:
         base = os.fspath(export_dir_base)
-        given = (serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode, format)
-        return (yield from exporting(self, base, *given))
+        arguments = (serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode, format)
+        return (yield from exporting(self, base, *arguments))
 
     def _prediction(
         self,
@@ -250,8 +250,8 @@ class Core:
         checkpoint_path: str | None,
         yield_single_examples: bool,
     ) -> Program[None]:
-        found = check_hooks(hooks)
-        return (yield from prediction(self, input_fn, predict_keys, found, checkpoint_path, yield_single_examples))
+        hook_list = check_hooks(hooks)
+        return (yield from prediction(self, input_fn, predict_keys, hook_list, checkpoint_path, yield_single_examples))
 
 
 async def _closed(writer: FileWriter) -> None:

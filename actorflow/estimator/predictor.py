@@ -189,8 +189,8 @@ class Predictor:
             if served is None:
                 served = self._served[first.key] = await self._serve(batch)
             self.steps += 1
-            found = await self._ask(served, batch)
-        answers = list(rows(found))
+            answer = await self._ask(served, batch)
+        answers = list(rows(answer))
         if len(answers) != len(questions):
             raise ValueError(
                 f"The predictions have {len(answers)} rows for {len(questions)} examples: a predictor answers models whose "
@@ -252,9 +252,9 @@ class Predictor:
         try:
             for key, old in list(self._served.items()):
                 batch = nest.map_structure(_zeros, old.built.fed and (old.built.fed.features))
-                made = await self._serve(batch)
+                served = await self._serve(batch)
                 async with self._turn:
-                    self._served[key] = made
+                    self._served[key] = served
                 await old.host.close()
         except Exception as error:
             self._path = before

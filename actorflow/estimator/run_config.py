@@ -189,20 +189,20 @@ class RunConfig:
         Raises:
             ValueError: a name can't be replaced, or a value is invalid.
         """
-        made = copy.copy(self)
+        clone = copy.copy(self)
         for name, value in kwargs.items():
             if name not in _REPLACEABLE:
                 raise ValueError(f"Replacing {name} is not supported. Allowed properties are {list(_REPLACEABLE)}.")
-            made.__dict__[name] = os.fspath(value) if name == "model_dir" and value is not None else value
+            clone.__dict__[name] = os.fspath(value) if name == "model_dir" and value is not None else value
         steps, seconds = kwargs.get("save_checkpoints_steps"), kwargs.get("save_checkpoints_secs")
         if steps is not None and seconds is not None:
             raise ValueError(_BOTH)
         if steps is not None and "save_checkpoints_secs" not in kwargs:
-            made.__dict__["save_checkpoints_secs"] = None
+            clone.__dict__["save_checkpoints_secs"] = None
         elif seconds is not None and "save_checkpoints_steps" not in kwargs:
-            made.__dict__["save_checkpoints_steps"] = None
-        made._check()
-        return made
+            clone.__dict__["save_checkpoints_steps"] = None
+        clone._check()
+        return clone
 
 
 def _folder(model_dir: str | os.PathLike[str] | None, environment: Mapping[str, Any]) -> str | None:

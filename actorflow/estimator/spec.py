@@ -172,10 +172,10 @@ def _checked_metrics(metrics: Any) -> Mapping[str, Any]:
 
 
 def _checked_hooks(hooks: Any) -> tuple[Any, ...]:
-    found = tuple(hooks or ())
-    for hook in found:
+    checked = tuple(hooks or ())
+    for hook in checked:
         check_hook(hook, f"All hooks must be SessionRunHook instances, given: {hook}")
-    return found
+    return checked
 
 
 _METHODS = ("begin", "after_create_session", "before_run", "after_run", "end")

@@ -72,8 +72,8 @@ class VocabInfo:
         old = _words(self.old_vocab, None if self.old_vocab_size == -1 else self.old_vocab_size)
         places = {word: place for place, word in enumerate(old)}
         new = _words(self.new_vocab, self.new_vocab_size)
-        found = [places.get(word, -1) for word in new] + [-1] * self.num_oov_buckets
-        return np.array(found, np.int64), len(old)
+        rows = [places.get(word, -1) for word in new] + [-1] * self.num_oov_buckets
+        return np.array(rows, np.int64), len(old)
 
 
 def _words(path: str | os.PathLike[str], count: int | None) -> list[bytes]:
@@ -109,8 +109,8 @@ def begin_with_words(variable: Variable, info: VocabInfo, checkpoint: str, key: 
     places, old_count = info.old_places()
     shape = _sizes(variable)
     saved = tuple(dict(list_variables(path)).get(key) or shape)
-    wanted = RestoreRequest(key, variable.dtype, saved)
-    check_fits(path, [wanted], strict=False, reshape=False)
+    request = RestoreRequest(key, variable.dtype, saved)
+    check_fits(path, [request], strict=False, reshape=False)
     whole, begin = _whole(variable, info.axis)
     if len(shape) <= info.axis or whole != len(places):
         raise ValueError(
@@ -149,6 +149,6 @@ def _begin(
             make = info.backup_initializer or (lambda shape, dtype, partition_info=None: zeros(shape, dtype))
             initial: Tensor = make(shape, dtype=variable.dtype)
             # the old rows, then the initial ones: each word takes its row of the two
-            found = np.where(places >= 0, places, saved[info.axis] + np.arange(len(places)))
-            value = gather(concat([read, initial], info.axis), constant(found), axis=info.axis)
+            rows = np.where(places >= 0, places, saved[info.axis] + np.arange(len(places)))
+            value = gather(concat([read, initial], info.axis), constant(rows), axis=info.axis)
             variable.begin_with(value, state.assign_target(variable.handle, value, name="Assign"))

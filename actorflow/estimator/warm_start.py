@@ -48,13 +48,13 @@ class WarmStartSettings:
             raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
 
 
-def warm_start_settings(given: Any) -> WarmStartSettings | None:
+def warm_start_settings(settings: Any) -> WarmStartSettings | None:
     """Settings, out of these or a path. Raises ValueError for anything else."""
-    if given is None or isinstance(given, WarmStartSettings):
-        return given
-    if isinstance(given, (str, bytes)):
-        return WarmStartSettings(given if isinstance(given, str) else given.decode())
-    raise ValueError(f"warm_start_from must be a string or a WarmStartSettings, instead got {type(given)}")
+    if settings is None or isinstance(settings, WarmStartSettings):
+        return settings
+    if isinstance(settings, (str, bytes)):
+        return WarmStartSettings(settings if isinstance(settings, str) else settings.decode())
+    raise ValueError(f"warm_start_from must be a string or a WarmStartSettings, instead got {type(settings)}")
 
 
 @public("af.train:warm_start")
@@ -99,9 +99,9 @@ def warm_start(settings: WarmStartSettings) -> None:
     """Makes the initializers of the default graph's variables take the checkpoint's values."""
     theirs, words = settings.var_name_to_prev_var_name or {}, settings.var_name_to_vocab_info or {}
     trainable = _by_name(GraphKeys.TRAINABLE_VARIABLES)
-    wanted = settings.vars_to_warm_start
-    chosen = _chosen(wanted, trainable if isinstance(wanted, str) else _by_name(GraphKeys.GLOBAL_VARIABLES))
-    if wanted is None:
+    patterns = settings.vars_to_warm_start
+    chosen = _chosen(patterns, trainable if isinstance(patterns, str) else _by_name(GraphKeys.GLOBAL_VARIABLES))
+    if patterns is None:
         chosen = {name: variables for name, variables in trainable.items() if name in words}
     for argument, names in (("var_name_to_prev_var_name", theirs), ("var_name_to_vocab_info", words)):
         if unused := sorted(set(names) - set(chosen)):
@@ -122,24 +122,24 @@ def warm_start(settings: WarmStartSettings) -> None:
 
 def _by_name(collection: str) -> dict[str, list[Any]]:
     """The variables of a collection by name; the slices of one stand together."""
-    found: dict[str, list[Any]] = {}
+    variables: dict[str, list[Any]] = {}
     for variable in get_default_graph().get_collection(collection):
         info = variable._save_slice_info
-        found.setdefault(variable.op.name if info is None else info.full_name, []).append(variable)
-    return found
+        variables.setdefault(variable.op.name if info is None else info.full_name, []).append(variable)
+    return variables
 
 
-def _chosen(wanted: Any, known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+def _chosen(names: Any, variables_by_name: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """The variables that are asked for: by a regular expression, by several, or themselves."""
-    if isinstance(wanted, str):
-        return {name: variables for name, variables in known.items() if re.match(wanted, name)}
+    if isinstance(names, str):
+        return {name: variables for name, variables in variables_by_name.items() if re.match(names, name)}
     chosen: dict[str, list[Any]] = {}
-    for one in wanted or ():
-        if not isinstance(one, str):
-            chosen[one.op.name] = [one]
+    for entry in names or ():
+        if not isinstance(entry, str):
+            chosen[entry.op.name] = [entry]
             continue
-        matching = {name: variables for name, variables in known.items() if re.match(one, name)}
+        matching = {name: variables for name, variables in variables_by_name.items() if re.match(entry, name)}
         if not matching:
-            raise ValueError(f"There is no variable {one!r} to warm-start.")
+            raise ValueError(f"There is no variable {entry!r} to warm-start.")
         chosen |= matching
     return chosen

@@ -65,10 +65,10 @@ class IdentityColumn(KeyedColumn):
         return self.buckets
 
     def find_ids(self, features: Features) -> Ids:
-        given = as_sparse(features.raw(self.key))
-        if not given.dtype.is_integer:
-            raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {given.dtype}")
-        values = cast(given.values, int64)
+        tensor = as_sparse(features.raw(self.key))
+        if not tensor.dtype.is_integer:
+            raise ValueError(f"Invalid input, not integer. key: {self.key} dtype: {tensor.dtype}")
+        values = cast(tensor.values, int64)
         zero, most = constant(0, int64), constant(self.num_buckets, int64)
         if self.default_value is None:
             few = assert_less(
@@ -80,7 +80,7 @@ class IdentityColumn(KeyedColumn):
         else:
             outside = logical_or(less(values, zero), greater_equal(values, most))
             values = where(outside, ones_like(values) * self.default_value, values)
-        return Ids(SparseTensor(given.indices, values, given.dense_shape))
+        return Ids(SparseTensor(tensor.indices, values, tensor.dense_shape))
 
 
 @public("af.feature_column")
@@ -122,10 +122,10 @@ class HashedColumn(KeyedColumn):
         return self.hash_bucket_size
 
     def find_ids(self, features: Features) -> Ids:
-        given = self._values(features)
-        texts = given.values if self.dtype is string else as_string(given.values)
+        tensor = self._values(features)
+        texts = tensor.values if self.dtype is string else as_string(tensor.values)
         hashed = string_to_hash_bucket_fast(texts, num_buckets=self.num_buckets, name="lookup")
-        return Ids(SparseTensor(given.indices, hashed, given.dense_shape))
+        return Ids(SparseTensor(tensor.indices, hashed, tensor.dense_shape))
 
 
 @public("af.feature_column")
@@ -186,17 +186,17 @@ class VocabularyColumn(KeyedColumn):
         return self.size
 
     def find_ids(self, features: Features) -> Ids:
-        given = self._values(features)
-        kind = int64 if given.dtype.is_integer else self.dtype
-        if given.dtype.is_integer:
-            given = SparseTensor(given.indices, cast(given.values, int64), given.dense_shape)
+        tensor = self._values(features)
+        kind = int64 if tensor.dtype.is_integer else self.dtype
+        if tensor.dtype.is_integer:
+            tensor = SparseTensor(tensor.indices, cast(tensor.values, int64), tensor.dense_shape)
         name, oov, default = f"{self.key}_lookup", self.num_oov_buckets, self.default_value
         if isinstance(self.vocabulary, str):
             table: Any = index_table_from_file(self.vocabulary, oov, self.size, default, key_dtype=kind, name=name)
         else:
             words = np.array(self.vocabulary, dtype=None if kind.is_integer else object)
             table = index_table_from_tensor(constant(words, kind), oov, default, dtype=kind, name=name)
-        return Ids(table.lookup(given))
+        return Ids(table.lookup(tensor))
 
 
 @public("af.feature_column")
@@ -233,8 +233,8 @@ def categorical_column_with_vocabulary_list(
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
     if len(set(vocabulary_list)) != len(vocabulary_list):
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list!r:.80}, column_name: {key}")
-    given = np.array(vocabulary_list)
-    listed = string if given.dtype.kind in "SUO" else as_dtype(given.dtype)
+    entries = np.array(vocabulary_list)
+    listed = string if entries.dtype.kind in "SUO" else as_dtype(entries.dtype)
     _check_oov(key, default_value if default_value != -1 else None, num_oov_buckets)
     string_or_int(listed, key)
     kind = listed if dtype is None else as_dtype(dtype)
@@ -318,11 +318,11 @@ class WeightedColumn(CategoricalColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        found = self.categorical_column.parse_example_spec
+        spec = self.categorical_column.parse_example_spec
         key = self.weight_feature_key
-        if key in found:
-            raise ValueError(f"Parse config {found[key]} already exists for {key}.")
-        return {**found, key: VarLenFeature(self.dtype)}
+        if key in spec:
+            raise ValueError(f"Parse config {spec[key]} already exists for {key}.")
+        return {**spec, key: VarLenFeature(self.dtype)}
 
     @property
     def num_buckets(self) -> int:

@@ -111,15 +111,15 @@ class Features:
             if key not in self._given:
                 raise ValueError(f"Feature {key} is not in features dictionary.")
             self._made[key] = _with_columns(key, self._given[key])
-        found: Tensor | SparseTensor = self._made[key]
-        return found
+        tensor: Tensor | SparseTensor = self._made[key]
+        return tensor
 
     def ids(self, column: CategoricalColumn) -> Ids:
         """The categories that `column` finds."""
         if column not in self._made:
             self._made[column] = column.find_ids(self)
-        found: Ids = self._made[column]
-        return found
+        ids: Ids = self._made[column]
+        return ids
 
     def kept(self, key: Any, make: Any) -> Any:
         """The result of `make()`, which the first call with this key computes."""
@@ -130,17 +130,17 @@ class Features:
 
 def _with_columns(key: str, value: Any) -> Tensor | SparseTensor:
     tensor = convert_to_tensor_or_sparse_tensor(value)
-    known = tensor.static_shape
-    if known is not None:
-        if not known:
+    static_shape = tensor.static_shape
+    if static_shape is not None:
+        if not static_shape:
             raise ValueError(f"Feature (key: {key}) cannot have rank 0. Given: {tensor!r}")
-        return tensor if len(known) > 1 else _column(tensor)
+        return tensor if len(static_shape) > 1 else _column(tensor)
     if isinstance(tensor, SparseTensor):
         return tensor
     check = assert_positive(rank(tensor), message=f"Feature (key: {key}) cannot have rank 0.")
     with tensor.graph.control_dependencies([check]):
-        made: Tensor = cond(equal(rank(tensor), 1), lambda: expand_dims(tensor, -1), lambda: tensor)
-    return made
+        column: Tensor = cond(equal(rank(tensor), 1), lambda: expand_dims(tensor, -1), lambda: tensor)
+    return column
 
 
 def _column(tensor: Tensor | SparseTensor) -> Tensor | SparseTensor:
@@ -156,8 +156,8 @@ def as_sparse(tensor: Tensor | SparseTensor, missing: Any = None) -> SparseTenso
     if missing is None:
         missing = "" if tensor.dtype.kind == "S" else -1 if tensor.dtype.is_integer else 0
     there = where(not_equal(tensor, constant(missing, tensor.dtype)))
-    made = SparseTensor(there, gather_nd(tensor, there), shape_of(tensor, out_type=int64))
-    return made
+    sparse = SparseTensor(there, gather_nd(tensor, there), shape_of(tensor, out_type=int64))
+    return sparse
 
 
 def in_rows(ids: SparseTensor) -> SparseTensor:
@@ -186,19 +186,19 @@ def checked_columns(columns: Any) -> list[FeatureColumn]:
     """
     if isinstance(columns, Mapping):
         raise ValueError("Expected feature_columns to be iterable, found dict.")
-    found: Sequence[Any] = [columns] if isinstance(columns, FeatureColumn) else list(columns)
-    for column in found:
+    sequence: Sequence[Any] = [columns] if isinstance(columns, FeatureColumn) else list(columns)
+    for column in sequence:
         if not isinstance(column, FeatureColumn):
             raise ValueError(
                 f"Items of feature_columns must be a FeatureColumn. Given (type {type(column)}): {column!r:.80}."
             )
-    if not found:
+    if not sequence:
         raise ValueError("feature_columns must not be empty.")
     named: dict[str, FeatureColumn] = {}
-    for column in found:
+    for column in sequence:
         if named.setdefault(column.name, column) is not column:
             raise ValueError(
                 f"Duplicate feature column name found for columns: {column} and {named[column.name]}. Either one must be "
                 "discarded, or a copy of the feature under another name be used."
             )
-    return sorted(found, key=lambda column: column.name)
+    return sorted(sequence, key=lambda column: column.name)

@@ -33,10 +33,10 @@ class CrossedColumn(CategoricalColumn):
 
     @property
     def parse_example_spec(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        features: dict[str, Any] = {}
         for key in self.keys:
-            found |= {key: VarLenFeature(string)} if isinstance(key, str) else key.parse_example_spec
-        return found
+            features |= {key: VarLenFeature(string)} if isinstance(key, str) else key.parse_example_spec
+        return features
 
     @property
     def num_buckets(self) -> int:

@@ -43,12 +43,12 @@ class IndicatorColumn(DenseColumn):
         return (1, self.categorical_column.num_buckets)
 
     def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
-        found, size = features.ids(self.categorical_column), self.categorical_column.num_buckets
-        if found.weight_tensor is not None:
-            merged = sparse_merge(found.id_tensor, found.weight_tensor, size)
+        own_ids, size = features.ids(self.categorical_column), self.categorical_column.num_buckets
+        if own_ids.weight_tensor is not None:
+            merged = sparse_merge(own_ids.id_tensor, own_ids.weight_tensor, size)
             merged = sparse_slice(merged, [0, 0], merged.dense_shape)  # leaves out -1, which stands for nothing
             return scatter_nd(merged.indices, merged.values, merged.dense_shape)
-        ids = sparse_tensor_to_dense(found.id_tensor, default_value=-1)
+        ids = sparse_tensor_to_dense(own_ids.id_tensor, default_value=-1)
         return reduce_sum(one_hot(ids, size, 1.0, 0.0), [-2])
 
 
@@ -122,18 +122,18 @@ class EmbeddingColumn(DenseColumn):
     def _table(self, weights: Weights) -> Any:
         shape = [self.categorical_column.num_buckets, self.dimension]
         graph = get_default_graph()
-        known = [] if self.shared is None else graph.get_collection(self.shared)
-        if known:
-            if len(known) > 1:
+        tables = [] if self.shared is None else graph.get_collection(self.shared)
+        if tables:
+            if len(tables) > 1:
                 raise ValueError(
                     f"Collection {self.shared} can only contain one variable. Choose a unique name for it."
                 )
-            if list(known[0].static_shape) != shape:
+            if list(tables[0].static_shape) != shape:
                 raise ValueError(
-                    f"Shared embedding collection {self.shared} contains variable {known[0].name} of unexpected shape "
-                    f"{known[0].shape}. Expected shape is {tuple(shape)}. Choose a unique name for this collection."
+                    f"Shared embedding collection {self.shared} contains variable {tables[0].name} of unexpected shape "
+                    f"{tables[0].shape}. Expected shape is {tuple(shape)}. Choose a unique name for this collection."
                 )
-            return known[0]
+            return tables[0]
         table = get_variable(
             "embedding_weights",
             shape,
@@ -156,8 +156,8 @@ def _check(dimension: Any, initializer: Any, ckpt: Any, tensor: Any, what: str) 
         raise ValueError("Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them.")
     if initializer is not None and not callable(initializer):
         raise ValueError(f"initializer must be callable if specified. Embedding of column_name: {what}")
-    made: Callable[..., Any] = initializer or TruncatedNormal(0.0, 1 / math.sqrt(dimension))
-    return made
+    initial: Callable[..., Any] = initializer or TruncatedNormal(0.0, 1 / math.sqrt(dimension))
+    return initial
 
 
 @public("af.feature_column")

@@ -79,13 +79,13 @@ def input_layer(
                 "you wish to use input_layer, use a non-sequence categorical_column_with_*. Suggested fix B: If you wish to "
                 f"create sequence input, use sequence_input_layer instead of input_layer. Given (type {type(steps)}): {steps}"
             )
-    made, outputs = Features(features), []
+    lookup, outputs = Features(features), []
     weights = Weights(trainable, collections_of(weight_collections))
     with variable_scope(None, "input_layer"):
         for column in columns:
             assert isinstance(column, DenseColumn)
             with variable_scope(None, column.scope_name):
-                outputs.append(_flat(column, made, weights))
+                outputs.append(_flat(column, lookup, weights))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, get_variable_scope().name)
                 if cols_to_output_tensors is not None:
@@ -133,7 +133,7 @@ def linear_model(
         ValueError: two columns have one name, a feature is missing or of another type, or the sizes of batches differ.
     """
     columns = checked_columns(feature_columns)
-    made, sums = Features(features), []
+    lookup, sums = Features(features), []
     collections = list(collections_of(weight_collections))
     with variable_scope(None, "linear_model"):
         for column in columns:
@@ -142,7 +142,7 @@ def linear_model(
                 table = get_variable(
                     "weights", [size, units], initializer=Zeros(), trainable=trainable, collections=collections
                 )
-                sums.append(_weighted(column, made, table, sparse_combiner, Weights(trainable, tuple(collections))))
+                sums.append(_weighted(column, lookup, table, sparse_combiner, Weights(trainable, tuple(collections))))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = get_collection(GraphKeys.GLOBAL_VARIABLES, get_variable_scope().name)
         check_batches(sums, columns)
@@ -163,16 +163,16 @@ def make_parse_example_spec(feature_columns: Iterable[FeatureColumn]) -> dict[st
         >>> af.feature_column.make_parse_example_spec([price])
         {'price': FixedLenFeature(shape=(1,), dtype=actorflow.float32, default_value=None)}
     """
-    found: dict[str, Any] = {}
+    spec: dict[str, Any] = {}
     for column in feature_columns:
         if not isinstance(column, FeatureColumn):
             raise ValueError(f"All feature_columns must be FeatureColumn instances. Given: {column!r:.80}")
         for key, feature in column.parse_example_spec.items():
-            if found.setdefault(key, feature) != feature:
+            if spec.setdefault(key, feature) != feature:
                 raise ValueError(
-                    f"feature_columns contain different parse_spec for key {key}. Given {feature} and {found[key]}"
+                    f"feature_columns contain different parse_spec for key {key}. Given {feature} and {spec[key]}"
                 )
-    return found
+    return spec
 
 
 def steps_of(column: FeatureColumn) -> CategoricalColumn | None:
@@ -181,8 +181,8 @@ def steps_of(column: FeatureColumn) -> CategoricalColumn | None:
     return inner if isinstance(inner, CategoricalColumn) and inner.in_steps else None
 
 
-def collections_of(given: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*(given or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]))
+def collections_of(names: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*(names or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]))
 
 
 def _flat(column: DenseColumn, features: Features, weights: Weights) -> Tensor:
@@ -200,19 +200,19 @@ def _weighted(column: FeatureColumn, features: Features, table: Any, combiner: s
     if isinstance(column, CategoricalColumn):
         ids = features.ids(column)
         each = None if ids.weight_tensor is None else in_rows(ids.weight_tensor)
-        made = safe_embedding_lookup_sparse(table, in_rows(ids.id_tensor), each, combiner, name="weighted_sum")
-        made.set_shape([None, table.static_shape[1]])
-        return made
+        weighted = safe_embedding_lookup_sparse(table, in_rows(ids.id_tensor), each, combiner, name="weighted_sum")
+        weighted.set_shape([None, table.static_shape[1]])
+        return weighted
     assert isinstance(column, DenseColumn)
     return matmul(_flat(column, features, weights), table, name="weighted_sum")
 
 
 def check_batches(tensors: Sequence[Tensor], columns: Sequence[FeatureColumn]) -> None:
     """Raises ValueError where it is known that two columns have batches of different sizes."""
-    known = [(t.static_shape[0], c.name) for t, c in zip(tensors, columns) if t.static_shape and t.static_shape[0]]
-    for size, name in known[1:]:
-        if size != known[0][0]:
+    sizes = [(t.static_shape[0], c.name) for t, c in zip(tensors, columns) if t.static_shape and t.static_shape[0]]
+    for size, name in sizes[1:]:
+        if size != sizes[0][0]:
             raise ValueError(
                 "Batch size (first dimension) of each feature must be same. Batch size of columns "
-                f"({known[0][1]}, {name}): ({known[0][0]}, {size})"
+                f"({sizes[0][1]}, {name}): ({sizes[0][0]}, {size})"
             )

@@ -64,17 +64,17 @@ class NumericColumn(DenseColumn):
                     "The corresponding Tensor of numerical column must be a Tensor. SparseTensor is not supported. key: "
                     f"{self.key}"
                 )
-            made = cast(tensor if self.normalizer_fn is None else self.normalizer_fn(tensor), float32)
-            known = made.static_shape
-            if known is not None and num_elements(known[1:]) not in (None, elements(self.shape)):
+            converted = cast(tensor if self.normalizer_fn is None else self.normalizer_fn(tensor), float32)
+            static_shape = converted.static_shape
+            if static_shape is not None and num_elements(static_shape[1:]) not in (None, elements(self.shape)):
                 raise ValueError(
-                    f"Feature {self.key} has the shape {show(known[1:])} in each example, but its numeric_column has the shape "
-                    f"{show(self.shape)}."
+                    f"Feature {self.key} has the shape {show(static_shape[1:])} in each example, but its numeric_column has the "
+                    f"shape {show(self.shape)}."
                 )
-            return made
+            return converted
 
-        found: Tensor = features.kept(self, make)
-        return found
+        numbers: Tensor = features.kept(self, make)
+        return numbers
 
 
 @public("af.feature_column")
@@ -123,16 +123,16 @@ def _default(value: Any, shape: tuple[int, ...], dtype: DType, key: str) -> Any:
     """The default in the column's shape, as nested tuples."""
     if value is None:
         return None
-    given = np.asarray(value)
-    if given.dtype.kind not in "iufb" or dtype.is_integer and given.dtype.kind == "f":
+    number = np.asarray(value)
+    if number.dtype.kind not in "iufb" or dtype.is_integer and number.dtype.kind == "f":
         raise TypeError(
             f"default_value must be compatible with dtype. default_value: {value}, dtype: {dtype}, key: {key}"
         )
-    if given.shape not in ((), shape):
+    if number.shape not in ((), shape):
         raise ValueError(
             f"The shape of default_value must be equal to given shape. default_value: {value}, shape: {shape}, key: {key}"
         )
-    return _tuples(np.broadcast_to(given.astype(dtype.numpy_dtype), shape).tolist())
+    return _tuples(np.broadcast_to(number.astype(dtype.numpy_dtype), shape).tolist())
 
 
 def _tuples(value: Any) -> Any:
@@ -163,8 +163,8 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         return (len(self.boundaries) + 1) * self.source_column.shape[0]
 
     def dense_tensor(self, features: Features, weights: Weights) -> Tensor:
-        made: Tensor = one_hot(cast(self._buckets(features), int64), len(self.boundaries) + 1, 1.0, 0.0)
-        return made
+        dense: Tensor = one_hot(cast(self._buckets(features), int64), len(self.boundaries) + 1, 1.0, 0.0)
+        return dense
 
     def find_ids(self, features: Features) -> Ids:
         buckets = self._buckets(features)
@@ -182,8 +182,8 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
             numbers = expand_dims(self.source_column.numbers(features), -1)
             return reduce_sum(cast(greater_equal(numbers, constant(self.boundaries, float32)), int32), -1)
 
-        found: Tensor = features.kept((self, "buckets"), make)
-        return found
+        buckets: Tensor = features.kept((self, "buckets"), make)
+        return buckets
 
 
 @public("af.feature_column")
@@ -214,7 +214,7 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
     sequence = isinstance(boundaries, (list, tuple))
     if not sequence or any(not left < right for left, right in itertools.pairwise(boundaries)):
         raise ValueError(f"boundaries must be a sorted list. Given: {boundaries!r:.80}")
-    return BucketizedColumn(source_column, tuple(float(one) for one in boundaries))
+    return BucketizedColumn(source_column, tuple(float(bound) for bound in boundaries))
 
 
 def elements(shape: tuple[int, ...]) -> int:

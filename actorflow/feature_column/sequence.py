@@ -65,9 +65,9 @@ class SequenceColumn(CategoricalColumn):
         return self.categorical_column.num_buckets
 
     def find_ids(self, features: Features) -> Ids:
-        found = features.ids(self.categorical_column)
-        weights = found.weight_tensor
-        return Ids(_in_steps(found.id_tensor), None if weights is None else _in_steps(weights))
+        ids = features.ids(self.categorical_column)
+        weights = ids.weight_tensor
+        return Ids(_in_steps(ids.id_tensor), None if weights is None else _in_steps(weights))
 
 
 def _in_steps(ids: SparseTensor) -> SparseTensor:
@@ -198,16 +198,16 @@ class SequenceNumericColumn(FeatureColumn):
 
     def sequences(self, features: Features) -> tuple[Tensor, Tensor]:
         """The numbers, [examples, steps, *shape], and the lengths of the sequences."""
-        given = features.raw(self.key)
-        if not isinstance(given, SparseTensor):
+        tensor = features.raw(self.key)
+        if not isinstance(tensor, SparseTensor):
             raise TypeError(
-                f"sequence_column: {self.key} takes a SparseTensor, as parse_example gives it, not {given!r:.80}."
+                f"sequence_column: {self.key} takes a SparseTensor, as parse_example gives it, not {tensor!r:.80}."
             )
-        found = given if self.normalizer_fn is None else self.normalizer_fn(given)
-        dense = sparse_tensor_to_dense(found, constant(self.default_value, found.dtype))
+        normalized = tensor if self.normalizer_fn is None else self.normalizer_fn(tensor)
+        dense = sparse_tensor_to_dense(normalized, constant(self.default_value, normalized.dtype))
         steps = reshape(dense, concat([shape_of(dense)[:1], constant([-1, *self.shape])], 0))
-        group = elements(self.shape) if found.static_shape is None or len(found.static_shape) == 2 else 1
-        return cast(steps, float32), _lengths(found, group)
+        group = elements(self.shape) if normalized.static_shape is None or len(normalized.static_shape) == 2 else 1
+        return cast(steps, float32), _lengths(normalized, group)
 
 
 @public("af.feature_column")
@@ -290,12 +290,12 @@ def sequence_input_layer(
                 "All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with an "
                 f"embedding_column or indicator_column. Given (type {type(column)}): {column}"
             )
-    made, outputs, lengths = Features(features), [], []
+    lookup, outputs, lengths = Features(features), [], []
     weights = Weights(trainable, collections_of(weight_collections))
     with variable_scope(None, "sequence_input_layer"):
         for column in columns:
             with variable_scope(None, column.scope_name):
-                steps, length = _sequences(column, made, weights)
+                steps, length = _sequences(column, lookup, weights)
                 width = elements(column.variable_shape)  # type: ignore[attr-defined]
                 flat = reshape(steps, concat([shape_of(steps)[:2], constant([width])], 0))
                 flat.set_shape([*(steps.static_shape or (None, None))[:2], width])

@@ -35,34 +35,34 @@ ONES: Initializer = Ones()
 def sizes(value: Any, count: int, layer: str, argument: str) -> tuple[int, ...]:
     """`count` positive ints, of one int or of `count` ints. Raises ValueError, which names the layer and the
     argument."""
-    given = [value] * count if isinstance(value, (int, np.integer)) else value
+    numbers = [value] * count if isinstance(value, (int, np.integer)) else value
     try:
-        found = tuple(int(one) for one in given)
+        widths = tuple(int(entry) for entry in numbers)
     except (TypeError, ValueError):
-        found = ()
-    if len(found) != count or any(one <= 0 for one in found):
+        widths = ()
+    if len(widths) != count or any(size <= 0 for size in widths):
         many = f"a tuple of {count} integers" if count > 1 else "an integer"
         raise ValueError(f"{layer}: the argument `{argument}` must be {many} greater than 0. Received: {value!r:.60}")
-    return found
+    return widths
 
 
 def padding_of(value: Any, layer: str, causal: bool = False) -> str:
     """ "valid", "same" or (where allowed) "causal", of any case."""
-    found = str(value).lower()
-    if found not in (("valid", "same", "causal") if causal else ("valid", "same")):
+    padding = str(value).lower()
+    if padding not in (("valid", "same", "causal") if causal else ("valid", "same")):
         also = ' (or "causal", which only conv1d and separable_conv1d take)'
         raise ValueError(f'{layer}: the argument `padding` must be "valid" or "same"{also}. Received: {value!r:.60}')
-    return found
+    return padding
 
 
 def layout_of(value: Any, layer: str) -> str:
     """ "channels_last" or "channels_first", of any case."""
-    found = str(value).lower()
-    if found not in ("channels_first", "channels_last"):
+    layout = str(value).lower()
+    if layout not in ("channels_first", "channels_last"):
         raise ValueError(
             f'{layer}: the argument `data_format` must be "channels_first" or "channels_last". Received: {value!r:.60}'
         )
-    return found
+    return layout
 
 
 def activation_of(value: Activation, layer: str) -> Callable[[Tensor], Tensor] | None:
@@ -209,8 +209,8 @@ def flag_of(value: Any, layer: str, argument: str) -> bool | Tensor:
             return bool(value)
         raise TypeError(f"{layer}: the argument `{argument}` is a bool or a boolean tensor, not {value!r:.60}.")
     tensor = convert_to_tensor(value)
-    known = known_value(tensor)
-    return tensor if known is None else bool(known)
+    constant = known_value(tensor)
+    return tensor if constant is None else bool(constant)
 
 
 def choose(flag: bool | Tensor, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:

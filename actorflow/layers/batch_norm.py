@@ -165,8 +165,8 @@ class BatchNormalization(Layer):
         self.built = True
 
     def _axes(self, rank: int) -> tuple[int, ...]:
-        given = [self.axis] if isinstance(self.axis, int) else list(self.axis)
-        axes = tuple(axis + rank if axis < 0 else axis for axis in given)
+        listed = [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        axes = tuple(axis + rank if axis < 0 else axis for axis in listed)
         if any(not 0 <= axis < rank for axis in axes):
             raise ValueError(
                 f"batch_normalization: invalid value for the argument `axis`: {self.axis}; the rank is {rank}."
@@ -279,8 +279,8 @@ class BatchNormalization(Layer):
         if len(shape) == 5:
             y = reshape(y, shape_of(inputs))
         y.set_shape(shape)
-        found: Tensor = y
-        return found
+        output: Tensor = y
+        return output
 
     def _plain(self, x: Tensor, training: bool | Tensor) -> Tensor:
         rank = len(x.static_shape or ())
@@ -301,7 +301,7 @@ class BatchNormalization(Layer):
             return moments(cast(x, self._kind_of_parameters), over, keepdims=keep)
 
         kept = (self.moving_mean, self.moving_variance)
-        mean, variance = choose(training, own, lambda: tuple(identity(one) for one in kept))
+        mean, variance = choose(training, own, lambda: tuple(identity(tensor) for tensor in kept))
         scale, offset = spread(self.gamma), spread(self.beta)
         if training is not False:
             if self.adjustment is not None:
@@ -320,7 +320,7 @@ class BatchNormalization(Layer):
                 scale, offset = _after(spread(r), spread(d), scale, offset)
             self._move(training, new_mean, new_variance)
         kind = x.dtype
-        scale, offset = (None if one is None else cast(one, kind) for one in (scale, offset))
+        scale, offset = (None if tensor is None else cast(tensor, kind) for tensor in (scale, offset))
         return batch_normalization(
             x, spread(cast(mean, kind)), spread(cast(variance, kind)), offset, scale, self.epsilon
         )
@@ -337,8 +337,8 @@ class BatchNormalization(Layer):
         moved = moving_average(stddev, sqrt(variance + self.epsilon), self.momentum, training)
         with stddev.graph.control_dependencies([moved]):
             square = relu(stddev.read_value() ** 2 - self.epsilon)
-            wanted = choose(training, lambda: identity(square), lambda: self.moving_variance.read_value())
-            self.add_update(self.moving_variance.assign(wanted, read_value=False, name="AssignNewValue"))
+            target = choose(training, lambda: identity(square), lambda: self.moving_variance.read_value())
+            self.add_update(self.moving_variance.assign(target, read_value=False, name="AssignNewValue"))
 
 
 def moving_average(variable: Variable, value: Tensor, momentum: float, training: bool | Tensor) -> Operation:

@@ -60,12 +60,12 @@ class Dropout(Layer):
         flag = flag_of(training, "dropout", "training")
         if not is_symbolic(self.rate) and self.rate == 0:
             flag = False
-        found: Tensor = choose(
+        output: Tensor = choose(
             flag,
             lambda: dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate),
             lambda: identity(inputs),
         )
-        return found
+        return output
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """That of the input.

@@ -42,12 +42,12 @@ class Flatten(Layer):
         x = inputs
         if self.data_format == "channels_first" and len(shape) > 2:
             x = transpose(inputs, [0, *range(2, len(shape)), 1])
-        wanted = as_shape(self.compute_output_shape(shape))
-        assert wanted is not None
-        if wanted[1] is not None:
-            return reshape(x, [-1 if wanted[0] is None else wanted[0], wanted[1]])
-        if wanted[0] is not None:
-            return reshape(x, [wanted[0], -1])
+        target = as_shape(self.compute_output_shape(shape))
+        assert target is not None
+        if target[1] is not None:
+            return reshape(x, [-1 if target[0] is None else target[0], target[1]])
+        if target[0] is not None:
+            return reshape(x, [target[0], -1])
         sizes = shape_of(x)
         return reshape(x, [sizes[0], reduce_prod(sizes[1:])])
 
@@ -59,5 +59,5 @@ class Flatten(Layer):
             TensorShape([None, 6])
         """
         batch, *others = as_shape(input_shape) or (None, None)
-        known = [size for size in others if size is not None]
-        return TensorShape([batch, math.prod(known) if len(known) == len(others) else None])
+        sizes = [size for size in others if size is not None]
+        return TensorShape([batch, math.prod(sizes) if len(sizes) == len(others) else None])

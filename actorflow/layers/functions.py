@@ -38,14 +38,14 @@ def function_of(make: Callable[P, Layer], example: str) -> Callable[Concatenate[
 
     def function(inputs: TensorLike, *args: P.args, **kwargs: P.kwargs) -> Tensor:
         layer = make(*args, **kwargs)
-        made: Tensor = layer(inputs, scope=layer.given_name)
-        return made
+        output: Tensor = layer(inputs, scope=layer.given_name)
+        return output
 
     kind: Any = make
-    given = inspect.Parameter("inputs", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    first = inspect.Parameter("inputs", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
     function.__name__ = function.__qualname__ = snake_case(kind.__name__)
-    function.__signature__ = inspect.Signature([given, *parameters])  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
     of_class, of_init = inspect.getdoc(kind) or "", inspect.getdoc(kind.__init__) or ""
     summary = re.sub(r"`tf\.layers\.\w+`", f"`tf.layers.{function.__name__}`", of_class.split("\n\n")[0])
     described = of_init.replace("Args:\n", "Args:\n    inputs: a tensor, in the layer's layout.\n")
@@ -185,8 +185,8 @@ def flatten(inputs: TensorLike, name: str | None = None, data_format: str = "cha
         name: the name of the scope; `flatten` unless given.
         data_format: "channels_last", or "channels_first": then the channels are moved behind space first.
     """
-    made: Tensor = Flatten(data_format, name)(inputs, scope=name)
-    return made
+    output: Tensor = Flatten(data_format, name)(inputs, scope=name)
+    return output
 
 
 @public("af.layers")
@@ -217,8 +217,8 @@ def dropout(
         ValueError: `rate` is not between 0 and 1.
         TypeError: `training` is neither a bool nor a tensor.
     """
-    made: Tensor = Dropout(rate, noise_shape, seed, name)(inputs, training=training, scope=name)
-    return made
+    output: Tensor = Dropout(rate, noise_shape, seed, name)(inputs, training=training, scope=name)
+    return output
 
 
 @public("af.layers")
@@ -297,5 +297,5 @@ def batch_normalization(
         name,
         reuse,
     )
-    made: Tensor = layer(inputs, training=training, scope=name)
-    return made
+    output: Tensor = layer(inputs, training=training, scope=name)
+    return output

@@ -63,8 +63,8 @@ class InputSpec:
             raise ValueError(f"InputSpec: axis {max(self.axes)} is greater than the maximum allowed value: {most - 1}.")
 
     def __repr__(self) -> str:
-        given = ((name, getattr(self, name)) for name in ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes"))
-        return f"InputSpec({', '.join(f'{name}={value}' for name, value in given if value)})"
+        fields = ((name, getattr(self, name)) for name in ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes"))
+        return f"InputSpec({', '.join(f'{name}={value}' for name, value in fields if value)})"
 
     def check(self, tensor: Tensor, layer: str, index: int = 0) -> None:
         """Raises ValueError where an input is not as it says.
@@ -100,13 +100,13 @@ class InputSpec:
         if shape is None:
             ranked = self.axes or any(limit is not None for limit in (self.ndim, self.max_ndim, self.min_ndim))
             return "its rank is undefined, but the layer requires a defined rank" if ranked else None
-        for name, wanted, fits in (
+        for name, bound, fits in (
             ("ndim", self.ndim, len(shape) == self.ndim),
             ("max_ndim", self.max_ndim, len(shape) <= (self.max_ndim or 0)),
             ("min_ndim", self.min_ndim, len(shape) >= (self.min_ndim or 0)),
         ):
-            if wanted is not None and not fits:
-                return f"expected {name}={wanted}, found ndim={len(shape)}"
+            if bound is not None and not fits:
+                return f"expected {name}={bound}, found ndim={len(shape)}"
         for axis, size in self.axes.items():
             if size is not None and shape[axis] not in (size, None):
                 return f"expected axis {axis} of input shape to have value {size}, found {shape[axis]}"

@@ -170,12 +170,12 @@ class Layer:
         """
         loss_of = regularizer_of(regularizer)
         scope = self._opened(None)
-        known = store_of(get_default_graph())
+        store = store_of(get_default_graph())
         learned = self.trainable and trainable is not False
         with variable_scope(scope, reuse=self.built or self._reuse, auxiliary_name_scope=False) as inner:
             full = f"{inner.name}/{name}" if inner.name else name
-            new = full not in known.variables and full not in known.partitioned
-            made = get_variable(
+            new = full not in store.variables and full not in store.partitioned
+            variable = get_variable(
                 name,
                 shape,
                 dtype=self._dtype or float32 if dtype is None else dtype,
@@ -185,13 +185,13 @@ class Layer:
                 partitioner=partitioner,
             )
         if loss_of is not None and new:
-            for one in made if isinstance(made, PartitionedVariable) else [made]:
+            for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
                 with get_default_graph().name_scope(None), get_default_graph().name_scope(f"{full}/Regularizer/"):
-                    loss = loss_of(one)
+                    loss = loss_of(part)
                 if loss is not None:
                     self.add_loss(loss)
-        self._weights.append((made, learned))
-        return made
+        self._weights.append((variable, learned))
+        return variable
 
     add_variable = add_weight
 
@@ -407,12 +407,12 @@ class Layer:
         if updates:
             for update in updates:
                 _collect(GraphKeys.UPDATE_OPS, update)
-            made = tuple(output for output in outputs if isinstance(output, Tensor))
-            record_updates(graph, LayerUpdates(scope, user_line(), tuple(updates), made))
+            tensors = tuple(output for output in outputs if isinstance(output, Tensor))
+            record_updates(graph, LayerUpdates(scope, user_line(), tuple(updates), tensors))
 
 
 def _collect(key: str, value: Any) -> None:
     """Adds `value` to a collection of the default graph, once."""
     collection = get_default_graph().get_collection_ref(key)
-    if not any(one is value for one in collection):
+    if not any(stored is value for stored in collection):
         collection.append(value)

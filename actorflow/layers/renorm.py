@@ -50,8 +50,8 @@ class Renorm:
         """
         graph = get_default_graph()
         stddev = sqrt(variance + epsilon)
-        known = maximum(self.stddev, sqrt(epsilon))  # may be 0 in early steps
-        r, d = stddev / known, (mean - self.mean) / known
+        deviation = maximum(self.stddev, sqrt(epsilon))  # may be 0 in early steps
+        r, d = stddev / deviation, (mean - self.mean) / deviation
         with graph.control_dependencies([r, d]):  # by the averages before they move
             mean_after, stddev_after = identity(mean), identity(stddev)
         bounds = self.clipping

@@ -104,7 +104,7 @@ class Separating(Convolving):
         x, depthwise, pointwise = self._behind(inputs), self.depthwise_kernel, self.pointwise_kernel
         row = 1 if self._channel_axis == -1 else 2
         flat = self.rank == 1
-        made = separable_conv2d(
+        convolved = separable_conv2d(
             expand_dims(x, row) if flat else x,
             expand_dims(depthwise, 0) if flat else depthwise,
             expand_dims(pointwise, 0) if flat else pointwise,
@@ -113,7 +113,7 @@ class Separating(Convolving):
             rate=(1,) * (2 - self.rank) + self.dilation_rate,
             data_format="NHWC" if row == 1 else "NCHW",
         )
-        return squeeze(made, [row]) if flat else made
+        return squeeze(convolved, [row]) if flat else convolved
 
 
 @public("af.layers")

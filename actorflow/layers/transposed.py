@@ -106,8 +106,8 @@ class Transposing(Convolving):
         sizes = shape_of(inputs)
         first = 1 if self._channel_axis == -1 else 2
         space = [
-            sizes[first + i] * stride + self._beyond(window, stride) if known is None else wanted
-            for i, (known, wanted, window, stride) in enumerate(
+            sizes[first + i] * stride + self._beyond(window, stride) if size is None else target
+            for i, (size, target, window, stride) in enumerate(
                 zip(
                     self._space(inputs.static_shape),
                     self._space(self.compute_output_shape(inputs.static_shape)),

@@ -82,8 +82,8 @@ class LinearOperatorBlockDiag(LinearOperator):
 
     def _by_blocks(self, x: Tensor, part_of: Callable[[LinearOperator, Tensor], Tensor]) -> Tensor:
         parts = split(x, joined(*([rows] for rows in self._rows())), axis=-2, num=len(self._operators))
-        made = [part_of(operator, part) for operator, part in zip(self._operators, parts)]
-        return concat(_with_one_batch(made), -2)
+        products = [part_of(operator, part) for operator, part in zip(self._operators, parts)]
+        return concat(_with_one_batch(products), -2)
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         return self._by_blocks(transposed_if(x, adjoint_arg), lambda operator, part: operator.matmul(part, adjoint))
@@ -115,9 +115,9 @@ class LinearOperatorBlockDiag(LinearOperator):
             right = zeros(joined(batch, [size], [total - before - size]), self.dtype)
             rows.append(concat([left, block, right], -1))
             before = before + size
-        made = concat(rows, -2)
-        made.set_shape(self._shape())
-        return made
+        dense = concat(rows, -2)
+        dense.set_shape(self._shape())
+        return dense
 
     def _adjoint(self) -> LinearOperator:
         hints = self.is_non_singular, None, self.is_positive_definite

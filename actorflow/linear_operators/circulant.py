@@ -48,10 +48,10 @@ class _Circulant(LinearOperator):
             ValueError: it has too few dimensions, or hints are wrong.
         """
         self._spectrum = convert_to_tensor(spectrum)
-        known = self._spectrum.static_shape
-        if known is not None and len(known) < self.depth:
+        static_shape = self._spectrum.static_shape
+        if static_shape is not None and len(static_shape) < self.depth:
             raise ValueError(
-                f"Argument spectrum must have at least {self.depth} dimensions, but it has the shape {show(known)}."
+                f"Argument spectrum must have at least {self.depth} dimensions, but it has the shape {show(static_shape)}."
             )
         certain("is_square", is_square, True, "a circulant operator is square")
         if not self._spectrum.dtype.is_complex:
@@ -74,8 +74,8 @@ class _Circulant(LinearOperator):
     @property
     def block_shape(self) -> TensorShape:
         """The static shape of a block."""
-        known = self._spectrum.static_shape
-        return TensorShape(None if known is None else known[-self.depth :])
+        static_shape = self._spectrum.static_shape
+        return TensorShape(None if static_shape is None else static_shape[-self.depth :])
 
     def block_shape_tensor(self) -> Tensor:
         """The shape of a block as a tensor."""
@@ -93,12 +93,12 @@ class _Circulant(LinearOperator):
             return assert_near(part, part * 0, message="Spectrum was not Hermitian")
 
     def _shape(self) -> Shape:
-        known = self._spectrum.static_shape
-        if known is None:
+        static_shape = self._spectrum.static_shape
+        if static_shape is None:
             return None
-        block = known[-self.depth :]
+        block = static_shape[-self.depth :]
         total = None if None in block else reduce(mul, block)
-        return (*known[: -self.depth], total, total)
+        return (*static_shape[: -self.depth], total, total)
 
     def _shape_tensor(self) -> Tensor:
         size = sizes(self._spectrum)
@@ -117,8 +117,8 @@ class _Circulant(LinearOperator):
         there, back = _TRANSFORMS[self.depth]
         columns = matrix_transpose(self._complex(x))
         blocks = reshape(columns, joined(sizes(columns)[:-1], self.block_shape_tensor()))
-        made = back(there(blocks) * expand_dims(spectrum, -self.depth - 1))
-        flat = reshape(made, joined(sizes(made)[: -self.depth], [-1]))
+        filtered = back(there(blocks) * expand_dims(spectrum, -self.depth - 1))
+        flat = reshape(filtered, joined(sizes(filtered)[: -self.depth], [-1]))
         return self._output(matrix_transpose(flat))
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
@@ -136,8 +136,8 @@ class _Circulant(LinearOperator):
         return self._output(reduce_prod(self._complex(self._spectrum), self._axes()))
 
     def _log_abs_determinant(self) -> Tensor:
-        made = reduce_sum(log(magnitude(self._spectrum)), self._axes())
-        return cast(made, real(ones([], self.dtype)).dtype)
+        log_sum = reduce_sum(log(magnitude(self._spectrum)), self._axes())
+        return cast(log_sum, real(ones([], self.dtype)).dtype)
 
     def _trace(self) -> Tensor:
         return self._output(reduce_sum(self._complex(self._spectrum), self._axes()))

@@ -125,14 +125,14 @@ def checked(operators: Sequence[LinearOperator]) -> list[LinearOperator]:
 
 def inner(operator: LinearOperator) -> tuple[int | None, int | None]:
     """The static numbers of rows and of columns."""
-    known = operator._shape()
-    return (None, None) if known is None else (known[-2], known[-1])
+    static_shape = operator._shape()
+    return (None, None) if static_shape is None else (static_shape[-2], static_shape[-1])
 
 
 def joint_batch(operators: Sequence[LinearOperator]) -> Shape:
     """The static shape of the batch of several operators."""
     shapes = [operator._shape() for operator in operators]
-    return broadcast_all([None if known is None else known[:-2] for known in shapes])
+    return broadcast_all([None if shape is None else shape[:-2] for shape in shapes])
 
 
 def joint_batch_tensor(operators: Sequence[LinearOperator]) -> Tensor:

@@ -61,8 +61,8 @@ class LinearOperatorAdjoint(_Derived):
         self._set_operator(operator, *hints, name=name, suffix="_adjoint")
 
     def _shape(self) -> Shape:
-        known = self._operator._shape()
-        return None if known is None else (*known[:-2], known[-1], known[-2])
+        static_shape = self._operator._shape()
+        return None if static_shape is None else (*static_shape[:-2], static_shape[-1], static_shape[-2])
 
     def _shape_tensor(self) -> Tensor:
         size = self._operator.shape_tensor()

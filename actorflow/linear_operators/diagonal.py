@@ -61,8 +61,8 @@ class LinearOperatorDiag(LinearOperator):
         return self._diag
 
     def _shape(self) -> Shape:
-        known = self._diag.static_shape
-        return None if known is None else (*known, known[-1])
+        static_shape = self._diag.static_shape
+        return None if static_shape is None else (*static_shape, static_shape[-1])
 
     def _shape_tensor(self) -> Tensor:
         size = sizes(self._diag)

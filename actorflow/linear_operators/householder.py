@@ -62,8 +62,8 @@ class LinearOperatorHouseholder(LinearOperator):
         return self._axis
 
     def _shape(self) -> Shape:
-        known = self._axis.static_shape
-        return None if known is None else (*known, known[-1])
+        static_shape = self._axis.static_shape
+        return None if static_shape is None else (*static_shape, static_shape[-1])
 
     def _shape_tensor(self) -> Tensor:
         size = sizes(self._axis)

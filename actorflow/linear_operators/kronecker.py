@@ -66,8 +66,8 @@ class LinearOperatorKronecker(LinearOperator):
         return list(self._operators)
 
     def _shape(self) -> Shape:
-        batch, known = joint_batch(self._operators), [inner(operator) for operator in self._operators]
-        total = [None if None in numbers else reduce(mul, numbers) for numbers in zip(*known)]
+        batch, sizes_of_factors = joint_batch(self._operators), [inner(operator) for operator in self._operators]
+        total = [None if None in numbers else reduce(mul, numbers) for numbers in zip(*sizes_of_factors)]
         return None if batch is None else (*batch, total[0], total[1])
 
     def _shape_tensor(self) -> Tensor:
@@ -75,14 +75,14 @@ class LinearOperatorKronecker(LinearOperator):
         return joined(joint_batch_tensor(self._operators), reduce(mul, both))
 
     def _by_factors(
-        self, x: Tensor, taken: Callable[[LinearOperator], Any], made: Callable[[LinearOperator, Tensor], Tensor]
+        self, x: Tensor, taken: Callable[[LinearOperator], Any], apply: Callable[[LinearOperator, Tensor], Tensor]
     ) -> Tensor:
         """`x`, [..., n1 · n2 · ..., k], with each factor applied to its own dimension. Each takes the first one away and leaves
         its own behind the others."""
         columns = sizes(x)[-1]
         for operator in self._operators:
             batch = sizes(x)[:-2]
-            rest = made(operator, reshape(x, joined(batch, [taken(operator)], [-1])))
+            rest = apply(operator, reshape(x, joined(batch, [taken(operator)], [-1])))
             x = matrix_transpose(rest)  # [..., the rest, rows of this factor]
         batch = sizes(x)[:-2]
         return matrix_transpose(reshape(x, joined(batch, [columns], [-1])))
@@ -122,20 +122,20 @@ class LinearOperatorKronecker(LinearOperator):
     def _diag_part(self) -> Tensor:
         if any(operator.is_square is not True for operator in self._operators):
             return super()._diag_part()
-        made = self._operators[0].diag_part()
+        diagonal = self._operators[0].diag_part()
         for operator in self._operators[1:]:
-            both = expand_dims(made, -1) * expand_dims(operator.diag_part(), -2)
-            made = reshape(both, joined(sizes(both)[:-2], [-1]))
-        return made
+            both = expand_dims(diagonal, -1) * expand_dims(operator.diag_part(), -2)
+            diagonal = reshape(both, joined(sizes(both)[:-2], [-1]))
+        return diagonal
 
     def _to_dense(self) -> Tensor:
-        made = self._operators[0].to_dense()
+        dense = self._operators[0].to_dense()
         for operator in self._operators[1:]:
             other = operator.to_dense()
-            both = expand_dims(expand_dims(made, -1), -3) * expand_dims(expand_dims(other, -2), -4)
-            made = reshape(both, joined(sizes(both)[:-4], sizes(made)[-2:] * sizes(other)[-2:]))
-        made.set_shape(self._shape())
-        return made
+            both = expand_dims(expand_dims(dense, -1), -3) * expand_dims(expand_dims(other, -2), -4)
+            dense = reshape(both, joined(sizes(both)[:-4], sizes(dense)[-2:] * sizes(other)[-2:]))
+        dense.set_shape(self._shape())
+        return dense
 
     def _adjoint(self) -> LinearOperator:
         return LinearOperatorKronecker([operator.adjoint() for operator in self._operators], self.is_non_singular)

@@ -109,12 +109,12 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return LinearOperatorDiag(self._diag_update, is_positive_definite=self._positive)
 
     def _shape(self) -> Shape:
-        known = self._base._shape()
+        static_shape = self._base._shape()
         shapes = [self._u.static_shape, self._v.static_shape]
-        if known is None or None in shapes:
+        if static_shape is None or None in shapes:
             return None
-        batch = broadcast_all([known[:-2], *[shape[:-2] for shape in shapes if shape is not None]])
-        return None if batch is None else (*batch, *known[-2:])
+        batch = broadcast_all([static_shape[:-2], *[shape[:-2] for shape in shapes if shape is not None]])
+        return None if batch is None else (*batch, *static_shape[-2:])
 
     def _shape_tensor(self) -> Tensor:
         size = self._base.shape_tensor()

@@ -25,9 +25,9 @@ class _Matrix(LinearOperator):
 
     def _set_matrix(self, matrix: Any, what: str) -> Tensor:
         self._matrix = convert_to_tensor(matrix)
-        known = self._matrix.static_shape
-        if known is not None and len(known) < 2:
-            raise ValueError(f"{what} must have at least 2 dimensions, but it has the shape {show(known)}.")
+        static_shape = self._matrix.static_shape
+        if static_shape is not None and len(static_shape) < 2:
+            raise ValueError(f"{what} must have at least 2 dimensions, but it has the shape {show(static_shape)}.")
         return self._matrix
 
     def _shape(self) -> Shape:

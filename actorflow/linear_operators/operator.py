@@ -213,14 +213,14 @@ class LinearOperator:
     @property
     def batch_shape(self) -> TensorShape:
         """The static shape without rows and columns."""
-        known = self._shape()
-        return TensorShape(None if known is None else known[:-2])
+        static_shape = self._shape()
+        return TensorShape(None if static_shape is None else static_shape[:-2])
 
     @property
     def tensor_rank(self) -> int | None:
         """The number of dimensions, those of the batch among them."""
-        known = self._shape()
-        return None if known is None else len(known)
+        static_shape = self._shape()
+        return None if static_shape is None else len(static_shape)
 
     @property
     def domain_dimension(self) -> Any:
@@ -235,8 +235,12 @@ class LinearOperator:
     def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
         """The shape as an int32 vector."""
         with self._scope(name):
-            known = self.shape
-            return convert_to_tensor(known.as_list(), "int32") if known.is_fully_defined() else self._shape_tensor()
+            static_shape = self.shape
+            return (
+                convert_to_tensor(static_shape.as_list(), "int32")
+                if static_shape.is_fully_defined()
+                else self._shape_tensor()
+            )
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
         """The shape of the batch as an int32 vector."""

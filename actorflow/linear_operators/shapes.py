@@ -60,8 +60,10 @@ def every(hints: Any) -> bool | None:
 
 def sizes(tensor: Tensor) -> Tensor:
     """The shape of a tensor, a constant where it is static."""
-    known = tensor.static_shape
-    return constant(list(known), int32) if known is not None and is_static(known) else shape(tensor)
+    static_shape = tensor.static_shape
+    return (
+        constant(list(static_shape), int32) if static_shape is not None and is_static(static_shape) else shape(tensor)
+    )
 
 
 def joined(*parts: Any) -> Tensor:

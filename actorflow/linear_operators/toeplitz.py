@@ -64,8 +64,8 @@ class LinearOperatorToeplitz(LinearOperator):
         return self._row
 
     def _shape(self) -> Shape:
-        known = broadcast_all([self._col.static_shape, self._row.static_shape])
-        return None if known is None else (*known, known[-1])
+        static_shape = broadcast_all([self._col.static_shape, self._row.static_shape])
+        return None if static_shape is None else (*static_shape, static_shape[-1])
 
     def _shape_tensor(self) -> Tensor:
         size = sizes(self._col + zeros(sizes(self._row), self.dtype))

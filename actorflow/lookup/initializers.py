@@ -64,9 +64,9 @@ class TableInitializerBase(KeysToValues):
                 raise TypeError(f"Invalid {what} dtype for table, expected {its} but got {mine}.")
         graph = table.resource_handle.graph
         with graph.as_default(), graph.control_dependencies(None):
-            made = self._fill(table.resource_handle)
-        graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, made)
-        return made
+            operation = self._fill(table.resource_handle)
+        graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, operation)
+        return operation
 
     def _fill(self, handle: Tensor) -> Operation:
         raise NotImplementedError

@@ -42,12 +42,12 @@ class LookupInterface(KeysToValues):
 
     def _keys_of(self, keys: Any) -> Tensor:
         """Keys as a tensor. Raises TypeError where they are of another type."""
-        given = keys.values if isinstance(keys, SparseTensor) else keys
-        if isinstance(given, Tensor):
-            if given.dtype.base_dtype is not self._key_dtype:
-                raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {given.dtype}.")
-            return given
-        return convert_to_tensor(given, self._key_dtype)
+        tensor = keys.values if isinstance(keys, SparseTensor) else keys
+        if isinstance(tensor, Tensor):
+            if tensor.dtype.base_dtype is not self._key_dtype:
+                raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {tensor.dtype}.")
+            return tensor
+        return convert_to_tensor(tensor, self._key_dtype)
 
 
 class _Stored(LookupInterface):
@@ -85,12 +85,12 @@ class _Stored(LookupInterface):
 
     def _find(self, keys: Any, default: Tensor, name: str | None) -> Any:
         keys = SparseTensor.from_value(keys) if isinstance(keys, SparseTensorValue) else keys
-        wanted = self._keys_of(keys)
-        found = ops.find(self._handle, wanted, default, name=name or f"{self.name}_Lookup")
-        shape, row = wanted.static_shape, self._default.static_shape
+        tensor = self._keys_of(keys)
+        values = ops.find(self._handle, tensor, default, name=name or f"{self.name}_Lookup")
+        shape, row = tensor.static_shape, self._default.static_shape
         if shape is not None and row is not None:
-            found.set_shape((*shape, *row))
-        return SparseTensor(keys.indices, found, keys.dense_shape) if isinstance(keys, SparseTensor) else found
+            values.set_shape((*shape, *row))
+        return SparseTensor(keys.indices, values, keys.dense_shape) if isinstance(keys, SparseTensor) else values
 
 
 @public("af.lookup", "af.lookup:HashTable")
@@ -250,8 +250,8 @@ class MutableHashTable(_Stored):
         Raises:
             TypeError: keys or values are of another type.
         """
-        given = convert_to_tensor(values, self._value_dtype)
-        return ops.insert(self._handle, self._keys_of(keys), given, name=name or f"{self.name}_insert")
+        tensor = convert_to_tensor(values, self._value_dtype)
+        return ops.insert(self._handle, self._keys_of(keys), tensor, name=name or f"{self.name}_insert")
 
     def remove(self, keys: TensorLike, name: str | None = None) -> Operation:
         """An operation that takes keys out; those that are not there are ignored. Raises TypeError for another type."""

@@ -83,10 +83,13 @@ def _hash_of(spec: HasherSpec) -> Callable[..., Tensor]:
     if spec.hasher == "stronghash":
         key = spec.key or ()
         return lambda strings, count, name: string_to_hash_bucket_strong(strings, count, key, name)
-    known: dict[str, Callable[..., Tensor]] = {"fasthash": string_to_hash_bucket_fast, "legacy": string_to_hash_bucket}
-    if spec.hasher not in known:
+    functions: dict[str, Callable[..., Tensor]] = {
+        "fasthash": string_to_hash_bucket_fast,
+        "legacy": string_to_hash_bucket,
+    }
+    if spec.hasher not in functions:
         raise ValueError(f"Found unknown hasher {spec.hasher} in `hasher_spec`.")
-    return known[spec.hasher]
+    return functions[spec.hasher]
 
 
 def _refuse_float(dtype: DType, what: str) -> None:
@@ -176,26 +179,26 @@ class IdTableWithHashBuckets(LookupInterface):
             4
         """
         with composite(name, f"{self._name}_Size"):
-            known = convert_to_tensor(0, int64) if self._table is None else self._table.size()
-            return known + self._buckets
+            count = convert_to_tensor(0, int64) if self._table is None else self._table.size()
+            return count + self._buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The numbers of `keys`, a tensor or a sparse tensor, int64 in the same shape. Raises TypeError for another type."""
         keys = SparseTensor.from_value(keys) if isinstance(keys, SparseTensorValue) else keys
-        given = self._keys_of(keys)
-        with composite(name, f"{self._name}_Lookup", given):
-            ids = self._ids(given)
+        tensor = self._keys_of(keys)
+        with composite(name, f"{self._name}_Lookup", tensor):
+            ids = self._ids(tensor)
         return SparseTensor(keys.indices, ids, keys.dense_shape) if isinstance(keys, SparseTensor) else ids
 
     def _ids(self, keys: Tensor) -> Tensor:
         table = self._table
         if table is None:
             return self._hash(_text(keys), self._buckets, name="hash_bucket")
-        known: Tensor = table.lookup(cast(keys, int64) if table.key_dtype is int64 else keys)
+        ids: Tensor = table.lookup(cast(keys, int64) if table.key_dtype is int64 else keys)
         if not self._buckets:
-            return known
+            return ids
         buckets = self._hash(_text(keys), self._buckets, name="hash_bucket") + table.size()
-        return where(not_equal(known, table.default_value), known, buckets)
+        return where(not_equal(ids, table.default_value), ids, buckets)
 
 
 def _text(keys: Tensor) -> Tensor:

@@ -396,9 +396,9 @@ def sparse_softmax_cross_entropy(
 
 def _squeezed(tensor: Tensor, other: Tensor, more: int) -> Tensor:
     """`tensor` without its last dimension, where that has size 1 and the rank is `more` above that of `other`."""
-    mine, known = tensor.static_shape, other.static_shape
-    if mine is not None and known is not None:
-        extra = len(mine) - len(known) == more and len(mine) > 0 and mine[-1] in (1, None)
+    mine, theirs = tensor.static_shape, other.static_shape
+    if mine is not None and theirs is not None:
+        extra = len(mine) - len(theirs) == more and len(mine) > 0 and mine[-1] in (1, None)
         return squeeze(tensor, [-1]) if extra else tensor
     sizes = shape(tensor)
     one_more = logical_and(equal(rank(tensor) - rank(other), more), reduce_all(equal(sizes[-1:], 1)))

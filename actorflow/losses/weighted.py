@@ -116,8 +116,8 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
         >>> await session.run(af.losses.get_regularization_loss())
         2.5
     """
-    found = get_regularization_losses(scope)
-    return add_n(found, name=name) if found else constant(0.0)
+    losses = get_regularization_losses(scope)
+    return add_n(losses, name=name) if losses else constant(0.0)
 
 
 @public("af.losses")
@@ -134,10 +134,10 @@ def get_total_loss(
         >>> await session.run(af.losses.get_total_loss())
         4.5
     """
-    found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
-    if not found:
+    losses = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
+    if not losses:
         raise ValueError("There is no loss to sum: the collection of losses is empty.")
-    return add_n(found, name=name)
+    return add_n(losses, name=name)
 
 
 # ---- weights
@@ -190,8 +190,8 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     with composite(scope, "weighted_loss", losses, weights):
-        given = convert_to_tensor(losses)
-        x, w = cast(given, float32), cast(convert_to_tensor(weights, preferred_dtype=float32), float32)
+        tensor = convert_to_tensor(losses)
+        x, w = cast(tensor, float32), cast(convert_to_tensor(weights, preferred_dtype=float32), float32)
         with x.graph.control_dependencies(weight_checks(w, x)):
             loss = multiply(x, w)
             if reduction != Reduction.NONE:
@@ -203,7 +203,7 @@ def compute_weighted_loss(
                 elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
                     total = _safe_mean(total, cast(size(x), float32))
                 loss = total
-            loss = cast(loss, given.dtype)
+            loss = cast(loss, tensor.dtype)
             add_loss(loss, loss_collection)
             return loss
 

@@ -23,15 +23,15 @@ from actorflow.shapes import compatible, show
 
 def _vectors(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Tensor, Tensor | None]:
     """All three with one dimension. Raises ValueError where the shapes of labels and predictions differ."""
-    truth, found = convert_to_tensor(labels), convert_to_tensor(predictions)
-    if not compatible(truth.static_shape, found.static_shape):
+    truth, predicted = convert_to_tensor(labels), convert_to_tensor(predictions)
+    if not compatible(truth.static_shape, predicted.static_shape):
         raise ValueError(
-            f"The shapes of predictions and labels differ: {show(found.static_shape)} and {show(truth.static_shape)}."
+            f"The shapes of predictions and labels differ: {show(predicted.static_shape)} and {show(truth.static_shape)}."
         )
-    given = None if weights is None else convert_to_tensor(weights)
-    if given is not None and given.static_shape != ():
-        given = reshape(given, [-1])
-    return reshape(cast(truth, int64), [-1]), reshape(found, [-1]), given
+    weighting = None if weights is None else convert_to_tensor(weights)
+    if weighting is not None and weighting.static_shape != ():
+        weighting = reshape(weighting, [-1])
+    return reshape(cast(truth, int64), [-1]), reshape(predicted, [-1]), weighting
 
 
 @public("af.metrics")
@@ -67,11 +67,11 @@ def mean_per_class_accuracy(
         ValueError: the shapes differ.
     """
     with in_scope(name, "mean_accuracy", predictions, labels, weights):
-        truth, found, given = _vectors(labels, predictions, weights)
-        right = cast(equal(cast(found, int64), truth), float32)
+        truth, predicted, weighting = _vectors(labels, predictions, weights)
+        right = cast(equal(cast(predicted, int64), truth), float32)
         ones = ones_like(right)
-        if given is not None:
-            right, ones = multiply(right, cast(given, float32)), multiply(ones, cast(given, float32))
+        if weighting is not None:
+            right, ones = multiply(right, cast(weighting, float32)), multiply(ones, cast(weighting, float32))
         return streamed(
             {
                 "total": unsorted_segment_sum(ones, truth, num_classes),
@@ -121,8 +121,8 @@ def mean_iou(
         ValueError: the shapes differ.
     """
     with in_scope(name, "mean_iou", predictions, labels, weights):
-        truth, found, given = _vectors(labels, predictions, weights)
-        counted = confusion_matrix(truth, cast(found, int64), num_classes, weights=given, dtype=float64)
+        truth, predicted, weighting = _vectors(labels, predictions, weights)
+        counted = confusion_matrix(truth, cast(predicted, int64), num_classes, weights=weighting, dtype=float64)
         counted.set_shape([num_classes, num_classes])
         return streamed(
             {"total_confusion_matrix": counted},

@@ -117,12 +117,12 @@ def _counting(kind: str) -> OfAnswers:
 def _counted(kind: str, labels: Any, predictions: Any, weights: Any) -> Tensor:
     """The numbers that a batch adds to a count."""
     label, prediction = RIGHT_WRONG[kind]
-    found, truth, given = same_rank(as_bools(predictions), as_bools(labels), weights)
-    here = logical_and(truth if label else logical_not(truth), found if prediction else logical_not(found))
+    predicted, truth, weighting = same_rank(as_bools(predictions), as_bools(labels), weights)
+    here = logical_and(truth if label else logical_not(truth), predicted if prediction else logical_not(predicted))
     counted = cast(here, float32)
-    if given is not None:
-        with on(*weight_checks(given, counted)):
-            counted = multiply(counted, cast(given, float32))
+    if weighting is not None:
+        with on(*weight_checks(weighting, counted)):
+            counted = multiply(counted, cast(weighting, float32))
     return reduce_sum(counted)
 
 

@@ -96,9 +96,9 @@ def _weighted(values: Tensor, weights: TensorLike | None) -> tuple[Tensor, Tenso
     numbers = cast(values, float32)
     if weights is None:
         return numbers, None
-    numbers, _, given = same_rank(numbers, None, weights)
-    assert given is not None
-    each = spread(given, numbers)
+    numbers, _, weighting = same_rank(numbers, None, weights)
+    assert weighting is not None
+    each = spread(weighting, numbers)
     return multiply(numbers, each), each
 
 
@@ -137,9 +137,9 @@ def accuracy(
     Raises:
         ValueError: the shapes differ, or the weights can't be broadcast.
     """
-    found, truth, given = same_rank(predictions, labels, weights)
-    right = cast(equal(cast(found, truth.dtype), truth), float32)
-    return mean(right, given, metrics_collections, updates_collections, name or "accuracy")
+    predicted, truth, weighting = same_rank(predictions, labels, weights)
+    right = cast(equal(cast(predicted, truth.dtype), truth), float32)
+    return mean(right, weighting, metrics_collections, updates_collections, name or "accuracy")
 
 
 @public("af.metrics")
@@ -205,10 +205,10 @@ def mean_absolute_error(
     Raises:
         ValueError: the shapes differ, or the weights can't be broadcast.
     """
-    found, truth, given = same_rank(predictions, labels, weights)
+    predicted, truth, weighting = same_rank(predictions, labels, weights)
     return mean(
-        elementwise.abs(subtract(found, truth)),
-        given,
+        elementwise.abs(subtract(predicted, truth)),
+        weighting,
         metrics_collections,
         updates_collections,
         name or "mean_absolute_error",
@@ -244,9 +244,9 @@ def mean_squared_error(
     Raises:
         ValueError: the shapes differ, or the weights can't be broadcast.
     """
-    found, truth, given = same_rank(predictions, labels, weights)
-    error = squared_difference(truth, found)
-    return mean(error, given, metrics_collections, updates_collections, name or "mean_squared_error")
+    predicted, truth, weighting = same_rank(predictions, labels, weights)
+    error = squared_difference(truth, predicted)
+    return mean(error, weighting, metrics_collections, updates_collections, name or "mean_squared_error")
 
 
 @public("af.metrics")
@@ -313,11 +313,11 @@ def mean_relative_error(
     Raises:
         ValueError: the shapes differ, or the weights can't be broadcast.
     """
-    found, truth, given = same_rank(predictions, labels, weights)
-    found, by, _ = same_rank(found, normalizer, None)
-    error = divide(elementwise.abs(subtract(truth, found)), by)
+    predicted, truth, weighting = same_rank(predictions, labels, weights)
+    predicted, by, _ = same_rank(predicted, normalizer, None)
+    error = divide(elementwise.abs(subtract(truth, predicted)), by)
     relative = where(equal(by, 0.0), zeros_like(error), error)
-    return mean(relative, given, metrics_collections, updates_collections, name or "mean_relative_error")
+    return mean(relative, weighting, metrics_collections, updates_collections, name or "mean_relative_error")
 
 
 @public("af.metrics")
@@ -352,7 +352,7 @@ def mean_cosine_distance(
     Raises:
         ValueError: the shapes differ, or the weights can't be broadcast.
     """
-    found, truth, given = same_rank(predictions, labels, weights)
-    products = reduce_sum(multiply(found, truth), [dim], keepdims=True)
-    value, update = mean(products, given, name=name or "mean_cosine_distance")
+    predicted, truth, weighting = same_rank(predictions, labels, weights)
+    products = reduce_sum(multiply(predicted, truth), [dim], keepdims=True)
+    value, update = mean(products, weighting, name=name or "mean_cosine_distance")
     return collected((subtract(1.0, value), subtract(1.0, update)), metrics_collections, updates_collections)

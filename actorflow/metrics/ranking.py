@@ -63,19 +63,19 @@ def _labels_of(labels: Any, predictions: Tensor) -> Members:
         where_, sizes = labels.indices, labels.dense_shape
         values = sparse_to_dense(where_, sizes, cast(labels.values, int64), -1, validate_indices=False)
         present = sparse_to_dense(where_, sizes, ones_like(labels.values, dtype=int64), 0, validate_indices=False)
-        known = labels.static_shape
-        if known is not None:
-            values.set_shape(known)
-            present.set_shape(known)
-            if len(known) == rank - 1:
+        static_shape = labels.static_shape
+        if static_shape is not None:
+            values.set_shape(static_shape)
+            present.set_shape(static_shape)
+            if len(static_shape) == rank - 1:
                 values, present = expand_dims(values, -1), expand_dims(present, -1)
         return Members(values, equal(present, 1), sparse=True)
     tensor = cast(labels, int64)
-    found = tensor.static_shape
-    if found is not None and rank:
-        if len(found) == rank - 1:
+    static = tensor.static_shape
+    if static is not None and rank:
+        if len(static) == rank - 1:
             tensor = expand_dims(tensor, -1)
-        elif len(found) != rank:
+        elif len(static) != rank:
             raise ValueError(
                 f"Unexpected labels shape {tensor.shape} for predictions shape {predictions.shape}. Predictions rank should be "
                 "the same rank as labels rank or labels rank plus one."
@@ -97,9 +97,9 @@ def _counted(members: Tensor, weights: TensorLike | None) -> Tensor:
     """The weighted number of those that are true, in all."""
     each = reduce_sum(cast(members, float64), -1)
     if weights is not None:
-        given = cast(convert_to_tensor(weights), float64)
-        with on(*weight_checks(given, each)):
-            each = multiply(each, given)
+        weighting = cast(convert_to_tensor(weights), float64)
+        with on(*weight_checks(weighting, each)):
+            each = multiply(each, weighting)
     return reduce_sum(each)
 
 
@@ -118,12 +118,12 @@ def _of_the_best(
     with composite(name, _at_k(what, k, class_id), predictions_idx, weights):
         best = cast(convert_to_tensor(predictions_idx), int64)
         truth = _labels_of(labels, best).only(class_id).distinct()
-        found = _all(best).only(class_id).distinct()
-        right = found.within(truth)
+        selected = _all(best).only(class_id).distinct()
+        right = selected.within(truth)
         if what == "precision":
-            wrong, other = logical_and(found.present, logical_not(right)), "false_positive"
+            wrong, other = logical_and(selected.present, logical_not(right)), "false_positive"
         else:
-            wrong, other = logical_and(truth.present, logical_not(truth.within(found))), "false_negative"
+            wrong, other = logical_and(truth.present, logical_not(truth.within(selected))), "false_negative"
         sums = {
             _at_k("true_positive", k, class_id): _counted(right, weights),
             _at_k(other, k, class_id): _counted(wrong, weights),
@@ -232,8 +232,10 @@ def _at_top_k(what: str, summary: str) -> AtTopK:
 
     function.__name__ = function.__qualname__ = f"{what}_at_top_k"
     predictions = "predictions_idx: the predicted classes, integers of shape [..., k]."
-    told = _DESCRIBED.format(predictions=predictions, k=", which is a part of the names only")
-    function.__doc__ = f"{summary} (`tf.metrics.{what}_at_top_k`).\n\n    Example:{_EXAMPLES[f'{what}_at_top_k']}{told}"
+    description = _DESCRIBED.format(predictions=predictions, k=", which is a part of the names only")
+    function.__doc__ = (
+        f"{summary} (`tf.metrics.{what}_at_top_k`).\n\n    Example:{_EXAMPLES[f'{what}_at_top_k']}{description}"
+    )
     return function
 
 
@@ -256,8 +258,8 @@ def _at_best_k(what: str, summary: str, named: str) -> AtBestK:
 
     function.__name__ = function.__qualname__ = named
     predictions = "predictions: a number for each class, floating, of shape [..., classes]."
-    told = _DESCRIBED.format(predictions=predictions, k="")
-    function.__doc__ = f"{summary} (`tf.metrics.{named}`).\n\n    Example:{_EXAMPLES[named]}{told}"
+    description = _DESCRIBED.format(predictions=predictions, k="")
+    function.__doc__ = f"{summary} (`tf.metrics.{named}`).\n\n    Example:{_EXAMPLES[named]}{description}"
     return function
 
 

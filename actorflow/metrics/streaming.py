@@ -54,8 +54,8 @@ def streamed(
     """
     variables = {name: metric_variable(added.static_shape, added.dtype, name) for name, added in sums.items()}
     after = [variables[name].assign_add(added) for name, added in sums.items()]
-    found = (value(*map(convert_to_tensor, variables.values())), (update or value)(*after))
-    return collected(found, metrics_collections, updates_collections)
+    metric = (value(*map(convert_to_tensor, variables.values())), (update or value)(*after))
+    return collected(metric, metrics_collections, updates_collections)
 
 
 def collected(metric: Metric, metrics_collections: Collections, updates_collections: Collections) -> Metric:
@@ -104,17 +104,17 @@ def same_rank(
     Raises:
         ValueError: the shapes of predictions and labels differ.
     """
-    found = convert_to_tensor(predictions)
-    truth = found if labels is None else convert_to_tensor(labels)
+    predicted = convert_to_tensor(predictions)
+    truth = predicted if labels is None else convert_to_tensor(labels)
     if labels is not None:
-        truth, found = _squeezed(truth, found), _squeezed(found, truth)
-        if not compatible(found.static_shape, truth.static_shape):
+        truth, predicted = _squeezed(truth, predicted), _squeezed(predicted, truth)
+        if not compatible(predicted.static_shape, truth.static_shape):
             raise ValueError(
-                f"The shapes of predictions and labels differ: {show(found.static_shape)} and {show(truth.static_shape)}."
+                f"The shapes of predictions and labels differ: {show(predicted.static_shape)} and {show(truth.static_shape)}."
             )
     if weights is None:
-        return found, truth, None
-    return found, truth, _fitted(convert_to_tensor(weights), found)
+        return predicted, truth, None
+    return predicted, truth, _fitted(convert_to_tensor(weights), predicted)
 
 
 def _ranks(*tensors: Tensor) -> tuple[int | None, ...]:

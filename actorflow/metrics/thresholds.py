@@ -38,23 +38,23 @@ def counts_at(
         ValueError: the shapes of labels and predictions differ, or the weights can't be broadcast.
         InvalidArgumentError: in the run: a prediction is not within [0, 1].
     """
-    given = convert_to_tensor(predictions)
+    tensor = convert_to_tensor(predictions)
     message = "predictions must be in [0, 1]"
-    low, high = constant(0.0, given.dtype), constant(1.0, given.dtype)
-    with on(assert_greater_equal(given, low, message=message), assert_less_equal(given, high, message=message)):
-        found, truth, weighed = same_rank(cast(given, float32), as_bools(labels), weights)
-        flat = reshape(found, [1, -1])
+    low, high = constant(0.0, tensor.dtype), constant(1.0, tensor.dtype)
+    with on(assert_greater_equal(tensor, low, message=message), assert_less_equal(tensor, high, message=message)):
+        predicted, truth, weighed = same_rank(cast(tensor, float32), as_bools(labels), weights)
+        flat = reshape(predicted, [1, -1])
     above = greater(flat, constant([[threshold] for threshold in thresholds], float32))
     real = reshape(truth, [1, -1])
-    each = None if weighed is None else reshape(spread(weighed, found), [1, -1])
-    made = {}
+    each = None if weighed is None else reshape(spread(weighed, predicted), [1, -1])
+    counts = {}
     for kind in kinds:
         label, prediction = RIGHT_WRONG[kind]
         here = logical_and(real if label else logical_not(real), above if prediction else logical_not(above))
         counted = cast(here, float32)
-        made[kind] = reduce_sum(counted if each is None else counted * each, 1)
-        made[kind].set_shape([len(thresholds)])
-    return made
+        counts[kind] = reduce_sum(counted if each is None else counted * each, 1)
+        counts[kind].set_shape([len(thresholds)])
+    return counts
 
 
 def evenly(count: int, beyond: float = _EPSILON) -> list[float]:

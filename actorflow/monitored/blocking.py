@@ -137,8 +137,8 @@ class SingularMonitoredSession(MonitoredSession):
         Args:
             arguments, options: those of `actorflow.train.SingularMonitoredSession`.
         """
-        made = asynchronous.SingularMonitoredSession(*arguments, **options)  # which opens nothing yet
-        super().__init__(made._creator, made._hooks, made._grace)
+        session = asynchronous.SingularMonitoredSession(*arguments, **options)  # which opens nothing yet
+        super().__init__(session._creator, session._hooks, session._grace)
 
     def raw_session(self) -> Any:
         """The blocking session; its runs call no hooks."""
@@ -161,5 +161,5 @@ def MonitoredTrainingSession(*arguments: Any, **options: Any) -> MonitoredSessio
     Args:
         arguments, options: those of `actorflow.train.MonitoredTrainingSession`.
     """
-    made = asynchronous.MonitoredTrainingSession(*arguments, **options)  # which opens nothing yet
-    return MonitoredSession(made._creator, made._hooks, made._grace)
+    session = asynchronous.MonitoredTrainingSession(*arguments, **options)  # which opens nothing yet
+    return MonitoredSession(session._creator, session._hooks, session._grace)

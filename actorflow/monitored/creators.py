@@ -236,8 +236,8 @@ class SingleSession:
 
     async def start(self) -> None:
         """Opens it."""
-        made = self._creator.create_session()
-        session = await made if isawaitable(made) else made
+        creation = self._creator.create_session()
+        session = await creation if isawaitable(creation) else creation
         self._session = session if isinstance(session, Session) else PlainSession(session)
 
     async def close(self, *, save: bool = True) -> None:

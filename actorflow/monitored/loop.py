@@ -247,8 +247,8 @@ class Loop:
         yield from self._created()
 
     def _step(self, run: Callable[..., Any], fetches: Any, feeds: Any, trace: Trace | None) -> Program[Any]:
-        given = None if callable(feeds) else feeds
-        context = SessionRunContext(SessionRunArgs(fetches, given), self.session)
+        user_feeds = None if callable(feeds) else feeds
+        context = SessionRunContext(SessionRunArgs(fetches, user_feeds), self.session)
         requests: list[SessionRunArgs | None] = []
         fed: dict[Any, Any] = {}
         try:
@@ -264,24 +264,24 @@ class Loop:
                     if request.options is not None and trace is None:
                         trace = request.options if isinstance(request.options, Trace) else Trace()
             if callable(feeds):
-                given = yield from feeds()
+                user_feeds = yield from feeds()
             if fed:
-                _refuse_both(fed, given or {}, "Same tensor is fed by a SessionRunHook and user.")
-                given = {**(given or {}), **fed}
-            wanted = self._fetches(fetches, requests)
+                _refuse_both(fed, user_feeds or {}, "Same tensor is fed by a SessionRunHook and user.")
+                user_feeds = {**(user_feeds or {}), **fed}
+            all_fetches = self._fetches(fetches, requests)
             if trace is None:
-                values = yield Await(lambda: run(wanted, given))
+                values = yield Await(lambda: run(all_fetches, user_feeds))
             else:
-                values = yield Await(lambda: run(wanted, given, trace=trace))
+                values = yield Await(lambda: run(all_fetches, user_feeds, trace=trace))
             self.steps += 1
-            found = _spread(requests, values)
+            answers = _spread(requests, values)
             for hook, place in self._after:
-                asked = None if place is None else requests[place]
-                if asked is None or place is None:
+                hook_request = None if place is None else requests[place]
+                if hook_request is None or place is None:
                     result = hook.after_run(context, _NO_VALUES)
                 else:
-                    options = asked.options
-                    seen = SessionRunValues(found[place], options, None if options is None else trace)
+                    options = hook_request.options
+                    seen = SessionRunValues(answers[place], options, None if options is None else trace)
                     result = hook.after_run(context, seen)
                 if result is not None:
                     yield from awaited(result)
@@ -292,12 +292,16 @@ class Loop:
 
     def _fetches(self, fetches: Any, requests: Sequence[SessionRunArgs | None]) -> list[Any]:
         """All fetches of a step; the list of the step before where it has the same ones."""
-        asked = tuple(r.fetches for r in requests if r is not None and r.fetches is not None)
-        last_fetches, last_asked, wanted = self._watched
-        if fetches is not last_fetches or len(asked) != len(last_asked) or any(map(_differ, asked, last_asked)):
-            wanted = [fetches, *asked]
-            self._watched = fetches, asked, wanted
-        return wanted
+        hook_fetches = tuple(r.fetches for r in requests if r is not None and r.fetches is not None)
+        last_fetches, last_asked, joint = self._watched
+        if (
+            fetches is not last_fetches
+            or len(hook_fetches) != len(last_asked)
+            or any(map(_differ, hook_fetches, last_asked))
+        ):
+            joint = [fetches, *hook_fetches]
+            self._watched = fetches, hook_fetches, joint
+        return joint
 
     def request_stop(self) -> None:
         """No further step is made."""
@@ -333,12 +337,12 @@ class Loop:
             _LOG.warning("a queue runner failed, and so did a task; it is started again", error=repr(error))
 
 
-def _differ(one: Any, other: Any) -> bool:
-    return one is not other
+def _differ(left: Any, other: Any) -> bool:
+    return left is not other
 
 
-def _refuse_both(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str) -> None:
-    if both := [key for key in one if key in other]:
+def _refuse_both(left: Mapping[Any, Any], other: Mapping[Any, Any], message: str) -> None:
+    if both := [key for key in left if key in other]:
         raise RuntimeError(f"{message} Conflict(s): {', '.join(str(getattr(key, 'name', key)) for key in both)}")
 
 

@@ -378,18 +378,18 @@ def MonitoredTrainingSession(
         save_checkpoint_secs = 600
     summary_steps, summary_secs = _positive(save_summaries_steps), _positive(save_summaries_secs)
     save_steps, save_secs = _positive(save_checkpoint_steps), _positive(save_checkpoint_secs)
-    found = list(chief_only_hooks or ())
+    hook_list = list(chief_only_hooks or ())
     folder = os.fspath(summary_dir or checkpoint_dir or "")
     if folder and (steps := _positive(log_step_count_steps)):
-        found.append(StepCounterHook(steps, output_dir=folder))
+        hook_list.append(StepCounterHook(steps, output_dir=folder))
     if folder and (summary_steps or summary_secs):
-        found.append(SummarySaverHook(summary_steps, summary_secs, folder, scaffold=scaffold))
+        hook_list.append(SummarySaverHook(summary_steps, summary_secs, folder, scaffold=scaffold))
     if checkpoint_dir and (save_steps or save_secs):
-        found.append(
+        hook_list.append(
             CheckpointSaverHook(checkpoint_dir, save_secs, save_steps, scaffold=scaffold, save_graph_def=save_graph_def)
         )
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    return MonitoredSession(creator, [*found, *(hooks or ())], stop_grace_period_secs)
+    return MonitoredSession(creator, [*hook_list, *(hooks or ())], stop_grace_period_secs)
 
 
 def _check_step_fn(step_fn: Callable[..., Any]) -> None:

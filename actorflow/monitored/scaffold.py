@@ -173,18 +173,18 @@ class Scaffold:
             RuntimeError: the collection has several.
         """
         graph = get_default_graph()
-        found = graph.get_collection(collection_key)
-        if len(found) > 1:
+        collection = graph.get_collection(collection_key)
+        if len(collection) > 1:
             raise RuntimeError(
                 f'More than one item in the collection "{collection_key}". Please indicate which one to use by passing it '
                 f"to the tf.Scaffold constructor as:  tf.Scaffold({arg_name}=item to use)"
             )
-        if found:
-            return found[0]
-        made = default_constructor()
-        if made is not None:
-            graph.add_to_collection(collection_key, made)
-        return made
+        if collection:
+            return collection[0]
+        default = default_constructor()
+        if default is not None:
+            graph.add_to_collection(collection_key, default)
+        return default
 
     @staticmethod
     def default_local_init_op() -> Any:

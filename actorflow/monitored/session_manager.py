@@ -118,14 +118,14 @@ class SessionManager:
                     yield from run(session, init_op, init_feed_dict)
                 if init_fn is not None:
                     yield from call(init_fn, session)
-            made = f"Init op: {getattr(init_op, 'name', init_op)}, init fn: {init_fn}"
+            initialization = f"Init op: {getattr(init_op, 'name', init_op)}, init fn: {init_fn}"
             if missing := (yield from self._init_local(session)):
                 raise RuntimeError(
-                    f"Init operations did not make model ready for local_init.  {made}, error: {missing}"
+                    f"Init operations did not make model ready for local_init.  {initialization}, error: {missing}"
                 )
             if missing := (yield from self._missing(session, self._ready_op)):
                 raise RuntimeError(
-                    f"Init operations did not make model ready.  {made}, local_init_op: {self._local_init_op}, error: "
+                    f"Init operations did not make model ready.  {initialization}, local_init_op: {self._local_init_op}, error: "
                     f"Variables not initialized: {missing}"
                 )
             return session

@@ -37,11 +37,11 @@ def known_value(tensor: Tensor) -> np.ndarray[Any, Any] | None:
     return constant_value(tensor.graph.nodes, tensor.tensor_id)
 
 
-def outputs_of(made: Any) -> list[Tensor]:
+def outputs_of(result: Any) -> list[Tensor]:
     """The outputs of an op with any number of them (calling it gives one tensor, several, or the bare operation)."""
-    if isinstance(made, Operation):
+    if isinstance(result, Operation):
         return []
-    return [made] if isinstance(made, Tensor) else list(made)
+    return [result] if isinstance(result, Tensor) else list(result)
 
 
 def or_zeros(gradients: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> list[Tensor]:

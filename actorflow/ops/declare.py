@@ -93,18 +93,18 @@ class Op(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if args and (instead := _instead.get(type(args[0]))) is not None:
-            made = instead(self, args, kwargs)
-            if made is not NotImplemented:
-                return made  # type: ignore[no-any-return]
+            result = instead(self, args, kwargs)
+            if result is not NotImplemented:
+                return result  # type: ignore[no-any-return]
         definition = self.definition
-        given: Any = args
+        arguments: Any = args
         if len(args) > len(definition.inputs):
-            given = self._place(args, kwargs)
+            arguments = self._place(args, kwargs)
         name = kwargs.pop("name", None)
         try:
             try:
                 attrs = self._attributes(kwargs)
-                values = self._bind(given, kwargs)
+                values = self._bind(arguments, kwargs)
                 graph = graph_of(values)
                 if all([type(value) is Tensor for value in values]):
                     inputs = convert_inputs(definition, values, graph)
@@ -311,9 +311,9 @@ def _schema(
                 f"parameter, annotated Sequence[TensorLike]."
             )
         if kind is None:
-            found = "has no annotation" if parameter.annotation is parameter.empty else f"is annotated {annotation!r}"
+            detail = "has no annotation" if parameter.annotation is parameter.empty else f"is annotated {annotation!r}"
             raise TypeError(
-                f"Op {op_type}: the parameter {parameter.name!r} {found}; inputs are annotated with one "
+                f"Op {op_type}: the parameter {parameter.name!r} {detail}; inputs are annotated with one "
                 f"of {', '.join(_ANNOTATIONS)}, and attributes come after a `*`."
             )
         mine = own.get(parameter.name)
@@ -356,12 +356,12 @@ def _dtype_rule(result: Any) -> opdef.DtypeRule:
     if callable(result) and not isinstance(result, _SameType):
 
         def computed(c: Inference) -> tuple[DType, ...]:
-            found = result(c)
-            return found if isinstance(found, tuple) else (found,)
+            dtypes = result(c)
+            return dtypes if isinstance(dtypes, tuple) else (dtypes,)
 
         return computed
-    one = _one_dtype(result)
-    return lambda c: (one(c),)
+    dtype_of = _one_dtype(result)
+    return lambda c: (dtype_of(c),)
 
 
 def _one_dtype(result: Any) -> Callable[[Inference], DType]:

@@ -103,9 +103,9 @@ class IndexedSlices:
     def static_shape(self) -> Shape:
         """The known part of the dense tensor's shape, as a plain tuple."""
         if self.dense_shape is not None:
-            found = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
-            if found is not None:
-                return tuple(int(size) for size in found)
+            sizes = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
+            if sizes is not None:
+                return tuple(int(size) for size in sizes)
         rows = self.values.static_shape
         return None if rows is None else (None, *rows[1:])
 
@@ -156,8 +156,8 @@ def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     indices = [part.indices for part in parts]
     if len({index.dtype for index in indices}) > 1:
         indices = [cast(index, int64) for index in indices]
-    known = next((part.dense_shape for part in parts if part.dense_shape is not None), None)
-    return IndexedSlices(concat([part.values for part in parts], 0), concat(indices, 0), known)
+    dense_shape = next((part.dense_shape for part in parts if part.dense_shape is not None), None)
+    return IndexedSlices(concat([part.values for part in parts], 0), concat(indices, 0), dense_shape)
 
 
 def _dense(slices: IndexedSlices, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:

@@ -203,20 +203,20 @@ class QueueBase:
     def _called(self, name: str | None, default: str) -> str:
         return name or f"{self.name.rpartition('/')[2]}_{default}"
 
-    def _put(self, what: str, made: Any, vals: Components, name: str | None, skip: int) -> Operation:
+    def _put(self, what: str, build: Any, vals: Components, name: str | None, skip: int) -> Operation:
         with composite(name, self._called(None, what), self._queue_ref) as scope:
             values = self._components(vals)
             tensors = [
                 _component(value, dtype, i) for i, (value, dtype) in enumerate(zip(values, self._dtypes, strict=True))
             ]
             for i, (tensor, shape) in enumerate(zip(tensors, self._shapes)):
-                given = tensor.static_shape
-                wanted = shape if not skip or shape is None else (None, *shape)
-                if not compatible(given, wanted):
+                static_shape = tensor.static_shape
+                expected = shape if not skip or shape is None else (None, *shape)
+                if not compatible(static_shape, expected):
                     raise ValueError(
                         describe(
-                            f"Component {i} of {self.name} has shape {show(wanted)}, but {tensor.name} has "
-                            f"{show(given)}.",
+                            f"Component {i} of {self.name} has shape {show(expected)}, but {tensor.name} has "
+                            f"{show(static_shape)}.",
                             where=user_line(),
                         )
                     )
@@ -228,7 +228,7 @@ class QueueBase:
                         where=user_line(),
                     )
                 )
-            operation: Operation = made(self._queue_ref, tensors, name=scope)
+            operation: Operation = build(self._queue_ref, tensors, name=scope)
             return operation
 
     def _components(self, vals: Components) -> list[Any]:
@@ -252,9 +252,9 @@ class QueueBase:
             )
         return values
 
-    def _take(self, what: str, made: Any, inputs: tuple[Any, ...], name: str | None) -> Any:
+    def _take(self, what: str, build: Any, inputs: tuple[Any, ...], name: str | None) -> Any:
         taken = outputs_of(
-            made(
+            build(
                 self._queue_ref,
                 *inputs,
                 component_types=self._dtypes,
@@ -272,10 +272,10 @@ class QueueBase:
 
 def component_types(dtypes: Sequence[DTypeLike] | DTypeLike) -> tuple[DType, ...]:
     """The types of a queue's components, of which there is one at least."""
-    found = tuple(map(as_dtype, dtypes)) if isinstance(dtypes, (list, tuple)) else (as_dtype(dtypes),)  # type: ignore[arg-type]
-    if not found:
+    types = tuple(map(as_dtype, dtypes)) if isinstance(dtypes, (list, tuple)) else (as_dtype(dtypes),)  # type: ignore[arg-type]
+    if not types:
         raise ValueError("A queue's elements have one component or more, but no type was given.")
-    return found
+    return types
 
 
 def component_shapes(
@@ -294,28 +294,28 @@ def component_shapes(
         raise ValueError(f"shapes is a list of shapes, one for each component, but {shapes!r:.60} was given.")
     if len(dtypes) == 1 and all(isinstance(s, int) or s is None for s in shapes) and len(shapes) != 1:
         shapes = [shapes]  # the shape of the only component
-    found = tuple(map(as_shape, shapes))
-    if len(found) != len(dtypes):
+    shape_list = tuple(map(as_shape, shapes))
+    if len(shape_list) != len(dtypes):
         raise ValueError(
-            f"Queue shapes must have the same length as dtypes, received {len(found)} shapes and {len(dtypes)} types."
+            f"Queue shapes must have the same length as dtypes, received {len(shape_list)} shapes and {len(dtypes)} types."
         )
-    if not partial and not all(map(is_static, found)):
-        raise ValueError(f"All shapes must be fully defined: {', '.join(map(show, found))}.")
-    return found
+    if not partial and not all(map(is_static, shape_list)):
+        raise ValueError(f"All shapes must be fully defined: {', '.join(map(show, shape_list))}.")
+    return shape_list
 
 
 def component_names(names: Sequence[str] | str | None, dtypes: Sequence[DType]) -> tuple[str, ...]:
     """The names of a queue's components; empty where none are given. Raises ValueError where there is not one for each."""
     if not names:
         return ()
-    found = (names,) if isinstance(names, str) else tuple(names)
-    if len(found) != len(dtypes):
+    name_list = (names,) if isinstance(names, str) else tuple(names)
+    if len(name_list) != len(dtypes):
         raise ValueError(
-            f"List of names must have the same length as the list of dtypes: {len(found)} names and {len(dtypes)} types."
+            f"List of names must have the same length as the list of dtypes: {len(name_list)} names and {len(dtypes)} types."
         )
-    if len(set(found)) != len(found) or not all(isinstance(n, str) for n in found):
-        raise ValueError(f"The names of components are strings that differ, not {list(found)}.")
-    return found
+    if len(set(name_list)) != len(name_list) or not all(isinstance(n, str) for n in name_list):
+        raise ValueError(f"The names of components are strings that differ, not {list(name_list)}.")
+    return name_list
 
 
 def _common(left: Shape, right: Shape) -> Shape:

@@ -212,10 +212,10 @@ class PriorityQueue(QueueBase):
         Raises:
             ValueError: shapes or names do not match the types.
         """
-        given = component_types(types) if types else ()
-        others = component_shapes(shapes, given, partial=False)
-        all_types = (int64, *given)
-        kept = ((), *others) if others or not given else ()
+        kinds = component_types(types) if types else ()
+        others = component_shapes(shapes, kinds, partial=False)
+        all_types = (int64, *kinds)
+        kept = ((), *others) if others or not kinds else ()
         component_names(names, all_types)
         handle = queue_ops.priority_queue(
             component_types=all_types,

@@ -199,8 +199,8 @@ class RNNCell:
             from actorflow.ops.array.shape import shape
 
             tensor = convert_to_tensor(inputs)
-            known = tensor.static_shape
-            batch_size = shape(tensor)[0] if known is None or known[0] is None else known[0]
+            static_shape = tensor.static_shape
+            batch_size = shape(tensor)[0] if static_shape is None or static_shape[0] is None else static_shape[0]
             dtype = tensor.dtype
         if batch_size is None or dtype is None:
             raise ValueError(f"A state needs a batch size and a type, but {batch_size=} and {dtype=} were given.")
@@ -213,11 +213,11 @@ class RNNCell:
     @property
     def variables(self) -> list[Variable]:
         """The variables that the cell and those inside of it made."""
-        found: dict[int, Variable] = {}
+        by_id: dict[int, Variable] = {}
         for cell in self._inner():
-            found.update({id(v): v for v in cell.variables})
-        found.update({id(v): v for v in self.__dict__.get("_made", ())})
-        return list(found.values())
+            by_id.update({id(v): v for v in cell.variables})
+        by_id.update({id(v): v for v in self.__dict__.get("_made", ())})
+        return list(by_id.values())
 
     weights = variables
 
@@ -233,9 +233,9 @@ class RNNCell:
 
     def _remember(self, getter: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
         variable = getter(*args, **kwargs)
-        made = self.__dict__.setdefault("_made", [])
-        if not any(v is variable for v in made):
-            made.append(variable)
+        variables = self.__dict__.setdefault("_made", [])
+        if not any(v is variable for v in variables):
+            variables.append(variable)
         return variable
 
     def _depth(self, inputs_shape: TensorShape) -> int:
@@ -287,9 +287,9 @@ def zeros_of(sizes: Any, batch_size: Any, dtype: DTypeLike) -> Any:
             )
         if not is_symbolic(batch_size):
             return zeros([int(batch_size), *inner], dtype)
-        made = zeros(stack([batch_size, *inner]), dtype)
-        made.set_shape((None, *inner))
-        return made
+        state = zeros(stack([batch_size, *inner]), dtype)
+        state.set_shape((None, *inner))
+        return state
 
     leaves, rebuild = nest.parse(sizes)
     return rebuild([make(leaf) for leaf in leaves])

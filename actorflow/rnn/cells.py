@@ -122,14 +122,14 @@ class GRUCell(RNNCell):
 
     def build(self, inputs_shape: TensorShape) -> None:
         units, rows = self._num_units, self._depth(inputs_shape) + self._num_units
-        given = self._bias_initializer
+        bias = self._bias_initializer
         self._gates = (
             self.add_variable("gates/kernel", [rows, 2 * units], self._kernel_initializer),
-            self.add_variable("gates/bias", [2 * units], Constant(1.0) if given is None else given),
+            self.add_variable("gates/bias", [2 * units], Constant(1.0) if bias is None else bias),
         )
         self._candidate = (
             self.add_variable("candidate/kernel", [rows, units], self._kernel_initializer),
-            self.add_variable("candidate/bias", [units], Zeros() if given is None else given),
+            self.add_variable("candidate/bias", [units], Zeros() if bias is None else bias),
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
@@ -378,14 +378,16 @@ def _c_and_h(cell: RNNCell, state: Any, units: int, outputs: int, is_tuple: bool
     return convert_to_tensor(state[0]), convert_to_tensor(state[1])
 
 
-def _activation(given: Activation | str | None) -> Activation:
-    if given is None:
+def _activation(activation: Activation | str | None) -> Activation:
+    if activation is None:
         return tanh
-    if isinstance(given, str):
+    if isinstance(activation, str):
         from actorflow import nn
 
-        found = getattr(nn, given, None) if given in nn.__all__ else None
-        if not callable(found):
-            raise ValueError(f"Unknown activation function: {given}. It is one of af.nn's, such as 'tanh' or 'relu'.")
-        return found  # type: ignore[no-any-return]
-    return given
+        function = getattr(nn, activation, None) if activation in nn.__all__ else None
+        if not callable(function):
+            raise ValueError(
+                f"Unknown activation function: {activation}. It is one of af.nn's, such as 'tanh' or 'relu'."
+            )
+        return function  # type: ignore[no-any-return]
+    return activation

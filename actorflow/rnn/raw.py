@@ -131,7 +131,7 @@ def _blank(batch: Any, static_batch: int | None, inner: Any, dtype: Any, like: T
     if is_static(inner) and static_batch is not None:
         return zeros([static_batch, *inner], dtype)
     sizes = list(inner) if is_static(inner) else shape(like)
-    made = zeros(concat([[batch], sizes], 0) if sizes != [] else [batch], dtype)
+    blank = zeros(concat([[batch], sizes], 0) if sizes != [] else [batch], dtype)
     if inner is not None:
-        made.set_shape((static_batch, *inner))
-    return made
+        blank.set_shape((static_batch, *inner))
+    return blank

@@ -29,7 +29,7 @@ def in_one_op(cell: Any, steps: Steps, state: Any) -> bool:
         return False
     if type(cell) is MultiRNNCell:
         return cell._state_is_tuple and all(
-            in_one_op(one, steps, part) for one, part in zip(cell._cells, state, strict=True)
+            in_one_op(layer, steps, part) for layer, part in zip(cell._cells, state, strict=True)
         )
     return _is_plain(cell) and _are_alike(cell, steps, state)
 
@@ -72,7 +72,7 @@ def over_steps(cell: Any, x: Tensor, count: Any, state: Any) -> tuple[Tensor, An
 
 def _lstm(cell: BasicLSTMCell | LSTMCell, x: Tensor, count: Any, c: Tensor, h: Tensor) -> tuple[Tensor, LSTMStateTuple]:
     unseen = zeros([cell.output_size], x.dtype)  # the peepholes' weights
-    made = block_lstm(
+    outputs_of_op = block_lstm(
         convert_to_tensor(count, int64) if isinstance(count, int) else cast(count, int64),
         x,
         c,
@@ -85,7 +85,7 @@ def _lstm(cell: BasicLSTMCell | LSTMCell, x: Tensor, count: Any, c: Tensor, h: T
         forget_bias=float(cell._forget_bias),
         cell_clip=-1.0,
     )
-    cells, outputs = made[1], made[6]
+    cells, outputs = outputs_of_op[1], outputs_of_op[6]
     return outputs, LSTMStateTuple(_last(c, cells, count), _last(h, outputs, count))
 
 

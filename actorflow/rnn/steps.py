@@ -24,7 +24,7 @@ class Steps:
 
     def __init__(self, flat: Sequence[Tensor]) -> None:
         self.flat = list(flat)
-        known: Any = (None, None)
+        common: Any = (None, None)
         for tensor in self.flat:
             sizes = tensor.static_shape
             if sizes is None or len(sizes) < 3 or None in sizes[2:]:
@@ -36,7 +36,7 @@ class Steps:
                     )
                 )
             try:
-                known = merge(known, sizes[:2])
+                common = merge(common, sizes[:2])
             except ValueError:
                 raise ValueError(
                     describe(
@@ -46,16 +46,16 @@ class Steps:
                     )
                 ) from None
         for tensor in self.flat:
-            tensor.set_shape((*known, *(tensor.static_shape or ())[2:]))
-        self.static_count, self.static_batch = known
+            tensor.set_shape((*common, *(tensor.static_shape or ())[2:]))
+        self.static_count, self.static_batch = common
         self.count: Any = shape(self.flat[0])[0] if self.static_count is None else self.static_count
         self.batch, _ = batch_of(self.flat[0], 1)
 
 
 def batch_of(tensor: Tensor, axis: int) -> tuple[Any, int | None]:
     sizes = tensor.static_shape
-    known = sizes[axis] if sizes and len(sizes) > axis else None
-    return (shape(tensor)[axis] if known is None else known), known
+    size = sizes[axis] if sizes and len(sizes) > axis else None
+    return (shape(tensor)[axis] if size is None else size), size
 
 
 def time_first(value: Any, time_major: bool) -> Tensor:
@@ -107,9 +107,9 @@ def start(cell: Any, initial_state: Any, batch: Any, dtype: DTypeLike | None) ->
     return state, kinds.pop()
 
 
-def checked_lengths(given: TensorLike, batch: Any) -> Tensor:
+def checked_lengths(values: TensorLike, batch: Any) -> Tensor:
     """Lengths as an int32 vector, with a check of its size in the run where it is not known here."""
-    lengths = cast(convert_to_tensor(given), "int32")
+    lengths = cast(convert_to_tensor(values), "int32")
     sizes = lengths.static_shape
     if sizes is not None and len(sizes) != 1:
         raise ValueError(

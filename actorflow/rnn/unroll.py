@@ -90,11 +90,11 @@ def dynamic_rnn(
             return (outputs if time_major else swapped(outputs)), last
         zero_output = None if lengths is None else zeros_of(cell.output_size, steps.batch, kind)
         sizes = nest.flatten(cell.output_size)
-        given = [TensorArray(t.dtype, size=steps.count, element_shape=t.shape[1:]).unstack(t) for t in steps.flat]
-        made = [TensorArray(kind, size=steps.count, element_shape=_element(steps.static_batch, s)) for s in sizes]
+        arrays = [TensorArray(t.dtype, size=steps.count, element_shape=t.shape[1:]).unstack(t) for t in steps.flat]
+        written = [TensorArray(kind, size=steps.count, element_shape=_element(steps.static_batch, s)) for s in sizes]
 
         def body(time: Tensor, outputs: list[TensorArray], before: Any) -> Any:
-            now = nest.pack_sequence_as(rows, [array.read(time) for array in given])
+            now = nest.pack_sequence_as(rows, [array.read(time) for array in arrays])
             output, after = cell(now, before)
             nest.assert_same_structure(cell.output_size, output, check_types=False)
             nest.assert_same_structure(cell.state_size, after, check_types=False)
@@ -110,7 +110,7 @@ def dynamic_rnn(
         _, done, last = while_loop(
             lambda time, *_: less(time, bound),
             body,
-            (convert_to_tensor(0, name="time", graph=graph), made, state),
+            (convert_to_tensor(0, name="time", graph=graph), written, state),
             parallel_iterations=parallel_iterations or 32,
             swap_memory=swap_memory,
         )
@@ -279,7 +279,7 @@ def static_bidirectional_rnn(
                 cell_bw, _turned(inputs, sequence_length), initial_state_bw, dtype, sequence_length, scope=backward
             )
         both = [
-            nest.map_structure(lambda one, other: concat([one, other], -1), fw, bw)
+            nest.map_structure(lambda left, other: concat([left, other], -1), fw, bw)
             for fw, bw in zip(out_fw, _turned(turned, sequence_length))
         ]
     return both, state_fw, state_bw
@@ -309,9 +309,9 @@ def _sequence(inputs: Any) -> list[Any]:
 def _in_form(before: Any, after: Any) -> Any:
     """The state after a step in the structure of that before, with its static shapes."""
     leaves = nest.flatten(after)
-    for one, other in zip(nest.flatten(before), leaves):
-        if isinstance(other, Tensor) and compatible(one.static_shape, other.static_shape):
-            other.set_shape(one.static_shape)
+    for left, other in zip(nest.flatten(before), leaves):
+        if isinstance(other, Tensor) and compatible(left.static_shape, other.static_shape):
+            other.set_shape(left.static_shape)
     return nest.pack_sequence_as(before, leaves)
 
 
@@ -321,8 +321,8 @@ def _element(batch: int | None, size: Any) -> Any:
 
 
 def _stacked(array: TensorArray, steps: Steps, size: Any) -> Tensor:
-    made = array.stack()
+    stacked = array.stack()
     inner = dimensions(size)
     if inner is not None:
-        made.set_shape((steps.static_count, steps.static_batch, *inner))
-    return made
+        stacked.set_shape((steps.static_count, steps.static_batch, *inner))
+    return stacked

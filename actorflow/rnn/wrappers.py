@@ -146,19 +146,19 @@ class DropoutWrapper(Wrapper):
     def _dropped(self, name: str, values: Any, may_drop: Sequence[bool] | None = None) -> Any:
         leaves, rebuild = nest.parse(values, expand_composites=False)
         noise = nest.flatten(self._noise[name]) if self._noise is not None else [None] * len(leaves)
-        made = [
+        dropped = [
             self._drop(name, number, leaf, drawn) if may_drop is None or may_drop[number] else leaf
             for number, (leaf, drawn) in enumerate(zip(leaves, noise))
         ]
-        return rebuild(made)
+        return rebuild(dropped)
 
     def _drop(self, name: str, number: int, value: Any, noise: Tensor | None) -> Tensor:
         keep = self._keep[name]
         if noise is None:
             return dropout(value, keep_prob=keep, seed=self._seed_of(name, number))
-        made = value / keep * floor(keep + noise)
-        made.set_shape(value.static_shape)
-        return made  # type: ignore[no-any-return]
+        dropped = value / keep * floor(keep + noise)
+        dropped.set_shape(value.static_shape)
+        return dropped  # type: ignore[no-any-return]
 
     def _seed_of(self, name: str, number: int) -> int | None:
         """A seed for each use of randomness; TensorFlow's way to make them of one."""
@@ -194,9 +194,9 @@ class ResidualWrapper(Wrapper):
     def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
         """See `RNNCell.__call__`."""
         outputs, new_state = self._cell(inputs, state, scope=scope) if scope is not None else self._cell(inputs, state)
-        made = self._residual(inputs, outputs)
-        nest.assert_same_structure(outputs, made)
-        return made, new_state
+        result = self._residual(inputs, outputs)
+        nest.assert_same_structure(outputs, result)
+        return result, new_state
 
 
 @public("af.nn.rnn_cell")
@@ -232,16 +232,16 @@ class DeviceWrapper(Wrapper):
 
 def _sum(inputs: Any, outputs: Any) -> Any:
     nest.assert_same_structure(inputs, outputs)
-    for one, other in zip(nest.flatten(inputs), nest.flatten(outputs)):
-        if not compatible(one.static_shape, other.static_shape):
+    for left, other in zip(nest.flatten(inputs), nest.flatten(outputs)):
+        if not compatible(left.static_shape, other.static_shape):
             raise ValueError(
                 describe(
-                    f"Shapes {one.shape} and {other.shape} are incompatible: a residual connection adds the inputs to the "
+                    f"Shapes {left.shape} and {other.shape} are incompatible: a residual connection adds the inputs to the "
                     "outputs.",
                     where=user_line(),
                 )
             )
-    return nest.map_structure(lambda one, other: one + other, inputs, outputs)
+    return nest.map_structure(lambda tensor, other: tensor + other, inputs, outputs)
 
 
 def _default_filter(part: Any) -> Any:

@@ -31,15 +31,15 @@ def get_global_step(graph: Graph | None = None) -> Variable | None:
         TypeError: what it holds is no integer scalar.
     """
     graph = graph or get_default_graph()
-    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
-    if len(found) > 1:
+    steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(steps) > 1:
         raise ValueError("Multiple tensors in global_step collection.")
-    if not found:
-        found = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.name == "global_step:0"]
-    if not found:
+    if not steps:
+        steps = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if v.name == "global_step:0"]
+    if not steps:
         return None
-    assert_global_step(found[0])
-    step: Variable = found[0]
+    assert_global_step(steps[0])
+    step: Variable = steps[0]
     return step
 
 
@@ -57,7 +57,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
-        made: Variable = get_variable(
+        step: Variable = get_variable(
             GraphKeys.GLOBAL_STEP,
             shape=[],
             dtype=int64,
@@ -66,8 +66,8 @@ def create_global_step(graph: Graph | None = None) -> Variable:
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
         )
     if not graph.get_collection(GraphKeys.GLOBAL_STEP):  # eager execution has no collections; this one variable is kept
-        graph._collections[GraphKeys.GLOBAL_STEP] = [made]
-    return made
+        graph._collections[GraphKeys.GLOBAL_STEP] = [step]
+    return step
 
 
 @public("af.train")
@@ -80,8 +80,8 @@ def get_or_create_global_step(graph: Graph | None = None) -> Variable:
         ...     print(step.name, af.train.get_or_create_global_step() is step)
         global_step:0 True
     """
-    found = get_global_step(graph)
-    return create_global_step(graph) if found is None else found
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
 
 
 @public("af.train")

@@ -152,13 +152,13 @@ class _Chooser:
         """The device for `op`, which has that of the scopes inside already."""
         if not self._merge_devices and op.device:
             return op.device
-        asked = DeviceSpec.parse(op.device)
+        spec = DeviceSpec.parse(op.device)
         if op.type not in self._ps_ops or self._ps == DeviceSpec():
-            return str(asked.merge(self._worker))
+            return str(spec.merge(self._worker))
         home = self._ps
-        if home.job and asked.job in (None, home.job):
+        if home.job and spec.job in (None, home.job):
             home = DeviceSpec(home.job, home.replica, self._strategy(op), home.kind, home.index)
-        return str(asked.merge(home))
+        return str(spec.merge(home))
 
 
 def _jobs(cluster: Any) -> dict[str, Any]:

@@ -53,8 +53,8 @@ class Assignments(Overloads):
         Returns:
             A tensor, or an operation with `read_value=False`.
         """
-        made = state.assign_add_value if read_value else state.assign_add_target
-        return made(self.handle, delta, name=name or "AssignAdd")
+        assign = state.assign_add_value if read_value else state.assign_add_target
+        return assign(self.handle, delta, name=name or "AssignAdd")
 
     def assign_sub(
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -76,8 +76,8 @@ class Assignments(Overloads):
         Returns:
             A tensor, or an operation with `read_value=False`.
         """
-        made = state.assign_sub_value if read_value else state.assign_sub_target
-        return made(self.handle, delta, name=name or "AssignSub")
+        assign = state.assign_sub_value if read_value else state.assign_sub_target
+        return assign(self.handle, delta, name=name or "AssignSub")
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Sets the rows of `sparse_delta`; gives the whole value then.
@@ -162,10 +162,10 @@ class Assignments(Overloads):
         """`af.batch_scatter_update` with the indices and values of `sparse_delta`."""
         from actorflow.ops.state.assign import batch_scatter_update
 
-        def made(ref: Any, indices: Any, values: Any, name: str | None) -> Tensor:
+        def update(ref: Any, indices: Any, values: Any, name: str | None) -> Tensor:
             return batch_scatter_update(ref, indices, values, name=name)
 
-        return self._scatter(made, sparse_delta, name)
+        return self._scatter(update, sparse_delta, name)
 
     def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
         """Sets the elements or slices at full indices; gives the whole value then. See `af.scatter_nd_update`."""
@@ -195,10 +195,10 @@ class Assignments(Overloads):
         """
         return state_scatter.scatter_nd_sub_value(self.handle, indices, updates, name=name)
 
-    def _scatter(self, made: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
+    def _scatter(self, update: Callable[..., Tensor], delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r:.80}.")
-        return made(self.handle, delta.indices, delta.values, name=name)
+        return update(self.handle, delta.indices, delta.values, name=name)
 
     def count_up_to(self, limit: int) -> Tensor:
         """Adds 1 to a scalar; gives the value before. Raises OutOfRangeError in the run where it is at `limit`.
@@ -223,10 +223,10 @@ class VariableSlice(Tensor):
     @classmethod
     def of(cls, part: Tensor, handle: Tensor) -> VariableSlice:
         """`part`, the output of a StridedSlice, as a part of the variable of `handle`."""
-        made = cls(part.op, part.value_index)
-        made._handle = handle
-        part.op._outputs = (made,)  # the one object that stands for this output
-        return made
+        piece = cls(part.op, part.value_index)
+        piece._handle = handle
+        part.op._outputs = (piece,)  # the one object that stands for this output
+        return piece
 
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -235,6 +235,6 @@ class VariableSlice(Tensor):
         `read_value=False` the bare operation. `use_locking` changes nothing.
 
         Raises InvalidArgumentError in the run where the value does not fit."""
-        made = state_scatter.strided_slice_assign_value if read_value else state_scatter.strided_slice_assign_target
+        assign = state_scatter.strided_slice_assign_value if read_value else state_scatter.strided_slice_assign_target
         _, begin, end, strides = self.op.inputs
-        return made(self._handle, begin, end, strides, value, name=name or f"{self.op.name}/assign/", **self.op.attrs)
+        return assign(self._handle, begin, end, strides, value, name=name or f"{self.op.name}/assign/", **self.op.attrs)

@@ -66,5 +66,5 @@ def _reading(value: Tensor) -> list[Operation]:
 
 
 def _variables(graph: Graph) -> dict[str, Variable]:
-    known = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES)
-    return {variable.op.name: variable for key in known for variable in graph.get_collection(key)}
+    keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES)
+    return {variable.op.name: variable for key in keys for variable in graph.get_collection(key)}

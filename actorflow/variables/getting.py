@@ -108,7 +108,7 @@ def _get_partitioned(
     slices = []
     for number, (place, part) in enumerate(slices_of(sizes, counts, name)):
         first = initializer if value is None else slice_(value, place.var_offset, part)
-        made = _get_single(
+        piece = _get_single(
             f"{name}/part_{number}",
             part if value is None else None,
             dtype,
@@ -117,34 +117,32 @@ def _get_partitioned(
             partition_info=place,
             **facts,
         )
-        made._set_save_slice_info(SaveSliceInfo(name, tuple(sizes), tuple(place.var_offset), tuple(part)))
-        slices.append(made)
+        piece._set_save_slice_info(SaveSliceInfo(name, tuple(sizes), tuple(place.var_offset), tuple(part)))
+        slices.append(piece)
     store.partitioned[name] = PartitionedVariable(name, sizes, dtype, slices, counts)
     return store.partitioned[name]
 
 
 def _taken_partitioned(
-    found: PartitionedVariable, name: str, shape: Shape, dtype: DType, partitioner: Partitioner | None, reuse: Reuse
+    variable: PartitionedVariable, name: str, shape: Shape, dtype: DType, partitioner: Partitioner | None, reuse: Reuse
 ) -> PartitionedVariable:
     if not reuse:
         wrong = f"Partitioned variable with name {name} already exists. Did you mean to set reuse=True or "
         wrong += "reuse=tf.AUTO_REUSE in VarScope?"
-    elif not compatible(shape, found.static_shape):
+    elif not compatible(shape, variable.static_shape):
         wrong = f"Trying to reuse partitioned variable {name}, but specified shape {show(shape)} and found shape "
-        wrong += f"{show(found.static_shape)}."
-    elif dtype is not found.dtype:
-        wrong = (
-            f"Trying to reuse partitioned variable {name}, but specified dtype {dtype} and found dtype {found.dtype}."
-        )
-    elif partitioner and list(cut := partitioner(shape=found.shape, dtype=dtype)) != found._get_partitions():
+        wrong += f"{show(variable.static_shape)}."
+    elif dtype is not variable.dtype:
+        wrong = f"Trying to reuse partitioned variable {name}, but specified dtype {dtype} and found dtype {variable.dtype}."
+    elif partitioner and list(cut := partitioner(shape=variable.shape, dtype=dtype)) != variable._get_partitions():
         wrong = (
             f"Trying to reuse partitioned variable {name}, but specified partitions {list(cut)} and found partitions "
         )
-        wrong += f"{found._get_partitions()}."
+        wrong += f"{variable._get_partitions()}."
     else:
-        return found
+        return variable
     raise ValueError(
-        describe(wrong, where=user_line(), details=[f"Originally defined at: {next(iter(found)).op.where}"])
+        describe(wrong, where=user_line(), details=[f"Originally defined at: {next(iter(variable)).op.where}"])
     )
 
 
@@ -165,12 +163,12 @@ def _get_single(
     """A variable that is in one piece, or a slice of one that is not."""
     graph = get_default_graph()
     variables = store_of(graph).variables
-    wanted, kind = as_shape(shape), dtype
+    sizes, kind = as_shape(shape), dtype
     is_value = initializer is not None and not callable(initializer)
     if is_value and shape is not None:
         raise ValueError("If initializer is a constant, do not specify shape.")
     if name in variables:
-        return _taken(variables[name], name, wanted, kind, reuse)
+        return _taken(variables[name], name, sizes, kind, reuse)
     if reuse is True:
         raise ValueError(
             describe(
@@ -189,8 +187,8 @@ def _get_single(
             )
         initializer = default_initializer(name, kind)
     with graph.control_dependencies(None), graph.name_scope(None):
-        value, value_dtype = (initializer, None) if is_value else _call(name, initializer, wanted, kind, partition_info)
-        made = Variable(
+        value, value_dtype = (initializer, None) if is_value else _call(name, initializer, sizes, kind, partition_info)
+        variable = Variable(
             value,
             trainable=trainable,
             collections=collections,
@@ -200,39 +198,39 @@ def _get_single(
             dtype=value_dtype,
             constraint=constraint,
         )
-        variables[name] = made
+        variables[name] = variable
         if regularizer is not None:
-            with graph.colocate_with(made.handle), graph.name_scope(f"{name}/Regularizer/"):
-                loss = regularizer(made)
+            with graph.colocate_with(variable.handle), graph.name_scope(f"{name}/Regularizer/"):
+                loss = regularizer(variable)
             if loss is not None:
                 graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-    return made
+    return variable
 
 
-def _taken(found: Variable, name: str, shape: Shape, dtype: DType, reuse: Reuse) -> Variable:
+def _taken(variable: Variable, name: str, shape: Shape, dtype: DType, reuse: Reuse) -> Variable:
     if not reuse:
         raise ValueError(
             describe(
                 f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in "
                 "VarScope?",
                 where=user_line(),
-                details=[f"Originally defined at: {found.op.where}"],
+                details=[f"Originally defined at: {variable.op.where}"],
                 hint=with_topic("A name is one variable.", "variable-exists"),
             )
         )
-    for what, given, known in (
-        ("shape", None if compatible(shape, found.static_shape) else show(shape), show(found.static_shape)),
-        ("dtype", None if dtype is found.dtype else dtype, found.dtype),
+    for what, requested, present in (
+        ("shape", None if compatible(shape, variable.static_shape) else show(shape), show(variable.static_shape)),
+        ("dtype", None if dtype is variable.dtype else dtype, variable.dtype),
     ):
-        if given is not None:
+        if requested is not None:
             raise ValueError(
                 describe(
-                    f"Trying to share variable {name}, but specified {what} {given} and found {what} {known}.",
+                    f"Trying to share variable {name}, but specified {what} {requested} and found {what} {present}.",
                     where=user_line(),
-                    details=[f"Originally defined at: {found.op.where}"],
+                    details=[f"Originally defined at: {variable.op.where}"],
                 )
             )
-    return found
+    return variable
 
 
 def _call(

@@ -274,14 +274,14 @@ def slices_of(shape: Sequence[int], counts: Any, name: str) -> list[tuple[Partit
         raise ValueError(
             f"The dimension {axis} of {name} has {shape[axis]} elements, too few for {counts[axis]} slices."
         )
-    found = []
+    slices = []
     begin = 0
     for number in range(counts[axis]):
         size = each + (number < more)
         place = PartitionInfo(list(shape), [begin if d == axis else 0 for d in range(len(shape))])
-        found.append((place, [size if d == axis else most for d, most in enumerate(shape)]))
+        slices.append((place, [size if d == axis else most for d, most in enumerate(shape)]))
         begin += size
-    return found
+    return slices
 
 
 def _read(variable: PartitionedVariable, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:

@@ -108,10 +108,10 @@ def min_max_variable_partitioner(
 
 
 def _sizes(shape: Any) -> list[int]:
-    known: Shape = as_shape(shape if isinstance(shape, TensorShape) else tuple(shape))
-    if known is None or not is_static(known):
-        raise ValueError(f"shape is not fully defined: {show(known)}")
-    return [int(size or 0) for size in known]
+    sizes: Shape = as_shape(shape if isinstance(shape, TensorShape) else tuple(shape))
+    if sizes is None or not is_static(sizes):
+        raise ValueError(f"shape is not fully defined: {show(sizes)}")
+    return [int(size or 0) for size in sizes]
 
 
 def _bytes(dtype: DType, of_a_string: int) -> int:

@@ -263,16 +263,16 @@ def get_variable(
         "constraint": scope.constraint if constraint is None else constraint,
     }
     getter = _chained(scope.custom_getter, custom_getter)
-    made: Any = get_by_full_name(**arguments) if getter is None else getter(get_by_full_name, **arguments)
-    return cast(Variable, made)  # or, with a partitioner, what stands for one
+    variable: Any = get_by_full_name(**arguments) if getter is None else getter(get_by_full_name, **arguments)
+    return cast(Variable, variable)  # or, with a partitioner, what stands for one
 
 
 def _check_type(initializer: Any, dtype: DTypeLike) -> None:
     """Raises ValueError for an initial value of another type."""
     if initializer is not None and not callable(initializer):
-        given = symbolic_dtype(initializer) or as_dtype(as_array(initializer).dtype)
-        if given is not as_dtype(dtype):
-            raise ValueError(f"Initializer type '{given}' and explicit dtype '{as_dtype(dtype)}' don't match.")
+        own = symbolic_dtype(initializer) or as_dtype(as_array(initializer).dtype)
+        if own is not as_dtype(dtype):
+            raise ValueError(f"Initializer type '{own}' and explicit dtype '{as_dtype(dtype)}' don't match.")
 
 
 @public("af")
@@ -337,7 +337,7 @@ def create_partitioned_variables(
     if not callable(initializer):
         dtype = symbolic_dtype(initializer) or as_array(initializer).dtype
     with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
-        made = get_by_full_name(
+        partitioned = get_by_full_name(
             scope.name,
             shape,
             dtype,
@@ -350,4 +350,4 @@ def create_partitioned_variables(
             lambda **unused: list(slicing),
             constraint=scope.constraint,
         )
-    return list(cast(PartitionedVariable, made))
+    return list(cast(PartitionedVariable, partitioned))

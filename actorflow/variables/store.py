@@ -241,10 +241,10 @@ current_scopes: ContextVar[Mapping[int, VariableScope]] = ContextVar(
 
 def store_of(graph: Graph) -> Store:
     """The store of `graph`, which lives as long as it."""
-    found = graph.get_collection_ref(_STORE)
-    if not found:
-        found.append(Store())
-    store: Store = found[0]
+    stores = graph.get_collection_ref(_STORE)
+    if not stores:
+        stores.append(Store())
+    store: Store = stores[0]
     return store
 
 

@@ -69,12 +69,12 @@ class Template:
         except Exception as error:
             error.add_note(f"  in a call of the template {self.name}, made at {self._where}")
             raise
-        made = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)[before:]
-        if self._called and made:
+        variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)[before:]
+        if self._called and variables:
             raise ValueError(
                 describe(
                     f"Trainable variable created when calling a template after the first time: "
-                    f"{', '.join(variable.name for variable in made)}.",
+                    f"{', '.join(variable.name for variable in variables)}.",
                     where=user_line(),
                     details=[f"the template {self.name} was made at {self._where}"],
                     hint="Make variables with get_variable, which finds them in later calls, instead of Variable.",

@@ -42,14 +42,14 @@ class LayerUpdates:
         return tuple(node_of(update) for update in self.updates)
 
 
-def node_of(made: Operation | Tensor) -> str:
+def node_of(output: Operation | Tensor) -> str:
     """The name of the node that gives a tensor, or that an operation is."""
-    return made.op.name if isinstance(made, Tensor) else made.name
+    return output.op.name if isinstance(output, Tensor) else output.name
 
 
-def record_updates(graph: Graph, made: LayerUpdates) -> None:
+def record_updates(graph: Graph, updates: LayerUpdates) -> None:
     """Keeps with the graph which layer the updates belong to."""
-    graph.get_collection_ref(_UPDATES).append(made)
+    graph.get_collection_ref(_UPDATES).append(updates)
 
 
 def recorded_updates(graph: Graph) -> Sequence[LayerUpdates]:
@@ -59,16 +59,16 @@ def recorded_updates(graph: Graph) -> Sequence[LayerUpdates]:
 
 def ancestors(nodes: Mapping[str, Node], names: Iterable[str]) -> set[str]:
     """These nodes, and all that they need."""
-    found: set[str] = set()
+    names_out: set[str] = set()
     left = list(names)
     while left:
         name = left.pop()
-        if name not in found:
-            found.add(name)
+        if name not in names_out:
+            names_out.add(name)
             node = nodes[name]
             left += node.controls
             left += (tensor_id.node for tensor_id in node.inputs)
-    return found
+    return names_out
 
 
 def updates_of(loss: Tensor) -> list[Operation | Tensor]:
@@ -79,7 +79,7 @@ def updates_of(loss: Tensor) -> list[Operation | Tensor]:
         return []
     nodes = loss.graph.nodes
     needed = ancestors(nodes, [loss.op.name])
-    outputs = {name: made.outputs for made in recorded_updates(loss.graph) for name in made.nodes}
+    outputs = {name: update.outputs for update in recorded_updates(loss.graph) for name in update.nodes}
 
     def belongs(update: Operation | Tensor) -> bool:
         name = node_of(update)
@@ -106,14 +106,14 @@ def left_behind(graph: Graph, fetched: Collection[str]) -> list[LayerUpdates]:
     if not any(node_of(op) in executed for op in graph.get_collection(GraphKeys.TRAIN_OP)):
         return []
     return [
-        made
-        for made in recorded
-        if any(output.op.name in executed for output in made.outputs)
-        and not all(name in executed for name in made.nodes)
+        update
+        for update in recorded
+        if any(output.op.name in executed for output in update.outputs)
+        and not all(name in executed for name in update.nodes)
     ]
 
 
 def warn_of_left_behind(graph: Graph, fetched: Collection[str]) -> None:
     """A warning for each layer whose updates a step leaves behind."""
-    for made in left_behind(graph, fetched):
-        warnings.warn(str(made), UserWarning, stacklevel=2)
+    for update in left_behind(graph, fetched):
+        warnings.warn(str(update), UserWarning, stacklevel=2)

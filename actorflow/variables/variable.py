@@ -114,9 +114,9 @@ class Variable(Assignments, metaclass=Created):
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "Variable") as scope:
             before = len(graph)
             self._initial_value = _initial_tensor(graph, initial_value, dtype)
-            found = self._checked_shape(validate_shape, expected_shape if shape is None else shape)
+            resolved = self._checked_shape(validate_shape, expected_shape if shape is None else shape)
             self.handle: Tensor = state.variable_handle(
-                shape=found,
+                shape=resolved,
                 dtype=self._initial_value.dtype.base_dtype,
                 container=scopes.of(graph).container,
                 name=scope,

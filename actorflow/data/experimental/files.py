@@ -137,8 +137,8 @@ def _header(files: Sequence[str], reader: dict[str, Any]) -> list[str]:
 
 def _chosen(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
     for column in columns:
-        known = column in names if isinstance(column, str) else 0 <= column < len(names)
-        if not known:
+        is_there = column in names if isinstance(column, str) else 0 <= column < len(names)
+        if not is_there:
             raise ValueError(f"`select_columns` has {column!r}, but the columns are {list(names)}.")
     places = sorted(names.index(column) if isinstance(column, str) else int(column) for column in columns)
     if len(set(places)) != len(places):
@@ -180,7 +180,7 @@ _KINDS = (int32, int64, float32, float64, string)
 def _wider(kind: DType, text: str, na: str) -> DType:
     if text in ("", na):
         return kind
-    return next(one for one in _KINDS[_KINDS.index(kind) :] if _holds(one, text))
+    return next(candidate for candidate in _KINDS[_KINDS.index(kind) :] if _holds(candidate, text))
 
 
 def _holds(kind: DType, text: str) -> bool:

@@ -127,13 +127,13 @@ def _filled(spec: Spec, shapes: Any, longest: Tensor) -> Any:
     """Padded shapes with a size in the place of those that are not known."""
     from actorflow.data.padding import shapes_of_leaves
 
-    made = []
+    full_shapes = []
     for shape, leaf in zip(shapes_of_leaves(spec, shapes), tensor_leaves(spec)):
         static = leaf.static_shape if shape is None else as_shape(shape)
         if static is None:
             raise ValueError("You must provide `padded_shapes` where the rank of a component is not known.")
-        made.append([longest if size is None else size for size in static])
-    return spec.rebuild(made)
+        full_shapes.append([longest if size is None else size for size in static])
+    return spec.rebuild(full_shapes)
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:

@@ -89,17 +89,17 @@ def rejection_resample(
         if initial_dist is None:
             rated = pairs.apply(scan(np.ones(len(target), np.float32), counted))
         else:
-            known = np.asarray(initial_dist, np.float32)
-            rated = pairs.map(lambda kind, element: (kind, _kept(constant(target), constant(known)), element))
+            initial = np.asarray(initial_dist, np.float32)
+            rated = pairs.map(lambda kind, element: (kind, _kept(constant(target), constant(initial)), element))
         drawn = rated.filter(lambda kind, kept, _: random_uniform([], seed=seed) < gather(kept, kind))
         return drawn.map(lambda kind, _, element: (kind, element))
 
     return apply
 
 
-def _kept(target: Any, known: Any) -> Tensor:
+def _kept(target: Any, initial: Any) -> Tensor:
     """The share of each class that is kept."""
-    share: Tensor = target / (known + np.float32(np.finfo(np.float32).tiny))
+    share: Tensor = target / (initial + np.float32(np.finfo(np.float32).tiny))
     return share / reduce_max(share)
 
 
@@ -128,7 +128,7 @@ _SAME = {"map", "parallel_map", "prefetch", "shuffle", "cache", "enumerate", "sc
 
 def _count(node: Node) -> int:
     numbers = [None if isinstance(tensor, Tensor) else tensor for tensor in node.tensors]
-    below = [_count(one) for one in node.inputs]
+    below = [_count(source) for source in node.inputs]
     if node.kind == "counted":
         return int(node.options["count"])
     if node.kind in ("tensors", "reduce"):

@@ -62,10 +62,10 @@ class Caller:
         if count < 2:
             return None
         assert self._rows is not None
-        given = [elements[index] for index in range(count)]
+        block = [elements[index] for index in range(count)]
         function = self._function
         try:
-            stacks = [stack([element[index] for element in given]) for index in range(len(first))]
+            stacks = [stack([element[index] for element in block]) for index in range(len(first))]
             values = await self._rows.values(tuple(stacks))
         except (OpError, ValueError):  # the call of the element that is the cause raises it
             self._misfits += 1
@@ -76,7 +76,7 @@ class Caller:
         columns: list[Any] = []
         for value, stacked, passed in zip(values, self._stacked, function._passed):
             if passed is not None:
-                columns.append([element[passed] for element in given])
+                columns.append([element[passed] for element in block])
             else:
                 columns.append(list(value) if stacked else [value] * count)
         results = list(zip(*[columns[leaf] for leaf in function.leaves]))  # type: ignore[index]
@@ -85,11 +85,11 @@ class Caller:
 
     def _has_rows(self) -> bool:
         if self._rows is None:
-            found = self._function.of_rows()
-            if found is None:
+            rowwise = self._function.of_rows()
+            if rowwise is None:
                 self._is_row_wise = False
             else:
-                function, self._stacked = found
+                function, self._stacked = rowwise
                 self._rows = Caller(function, self._captured, self._roots)
         return self._is_row_wise
 
@@ -100,9 +100,9 @@ class Caller:
         if self._several is None:
             self._repeat()
             return None
-        given = [elements[index] for index in range(self._count)]
+        block = [elements[index] for index in range(self._count)]
         try:
-            values = await self._several.values(tuple([leaf for element in given for leaf in element]))
+            values = await self._several.values(tuple([leaf for element in block for leaf in element]))
         except (OpError, ValueError):  # the call of the element that is the cause raises it
             self._misfits += 1
             self._is_repeated = self._misfits < _MOST_MISFITS
@@ -110,16 +110,16 @@ class Caller:
         self._misfits = 0
         width = len(self._function.outputs)
         return [
-            self.result(element, values[index * width : (index + 1) * width]) for index, element in enumerate(given)
+            self.result(element, values[index * width : (index + 1) * width]) for index, element in enumerate(block)
         ]
 
     def _repeat(self) -> None:
         """Makes the plan for several elements, as many as end within a turn."""
-        found = self._function.of_several(int(TURN * self._calls / max(self._seconds, 1e-9)))
-        if found is None:
+        repeated = self._function.of_several(int(TURN * self._calls / max(self._seconds, 1e-9)))
+        if repeated is None:
             self._is_repeated = False
         else:
-            function, self._count = found
+            function, self._count = repeated
             self._several = Caller(function, self._captured, self._roots)
 
     async def __call__(self, element: Element) -> Element:
@@ -138,33 +138,33 @@ class Caller:
         function = self._function
         if not self._prepared:
             self._call, self._prepared = await function.prepare(self._roots, self._tables), True
-        found: list[Any] = []
+        results: list[Any] = []
         if self._call is not None:
             if len(function._feeds) == len(element):
                 begun = self._call.begin(*element, *self._fed)
             else:
                 begun = self._call.begin(*[element[index] for index in function._feeds], *self._fed)
-            found = begun if isinstance(begun, list) else await begun
+            results = begun if isinstance(begun, list) else await begun
         if function._plain:
-            return found[: len(function.outputs)]
-        computed = iter(found)
+            return results[: len(function.outputs)]
+        computed = iter(results)
         return [next(computed) if passed is None else element[passed] for passed in function._passed]
 
     def result(self, element: Element, values: Sequence[Any]) -> Element:
         """The leaves of the result, from the values of the outputs."""
         function = self._function
-        known: dict[Any, Any] | None = None
+        mapping: dict[Any, Any] | None = None
         leaves = []
         for leaf in function.leaves:
             if isinstance(leaf, int):
                 leaves.append(values[leaf])
             else:
-                if known is None:
-                    known = dict(zip(function.outputs, values))
-                    known.update(
-                        (key, given) for key, given in zip(function.arguments, element) if isinstance(key, str)
+                if mapping is None:
+                    mapping = dict(zip(function.outputs, values))
+                    mapping.update(
+                        (key, value) for key, value in zip(function.arguments, element) if isinstance(key, str)
                     )
-                leaves.append(bind(leaf, known))
+                leaves.append(bind(leaf, mapping))
         return tuple(leaves)
 
 
@@ -173,18 +173,18 @@ class CoroutineCaller:
 
     is_traced = False
 
-    def __init__(self, function: PythonFunction, given: Spec, spec: Spec) -> None:
-        self._function, self._given, self._spec = function, given, spec
-        self._unpacks = type(given.structure) is tuple
-        self._takes_leaf = isinstance(given.structure, TensorSpec)
+    def __init__(self, function: PythonFunction, spec_in: Spec, spec: Spec) -> None:
+        self._function, self._given, self._spec = function, spec_in, spec
+        self._unpacks = type(spec_in.structure) is tuple
+        self._takes_leaf = isinstance(spec_in.structure, TensorSpec)
         self._who = f"the function {function.name}"
 
     async def __call__(self, element: Element) -> Element:
         """The leaves of the result. Raises an OpError for what the function raises, and for a result of other types."""
         values = [array(value) if not isinstance(value, (bytes, np.generic)) else value for value in element]
-        given: Any = values[0] if self._takes_leaf else self._given.of(values)
+        argument: Any = values[0] if self._takes_leaf else self._given.of(values)
         try:
-            found = await self._function.call(*given) if self._unpacks else await self._function.call(given)
+            result = await self._function.call(*argument) if self._unpacks else await self._function.call(argument)
         except OpError:
             raise
         except asyncio.CancelledError as error:
@@ -193,7 +193,7 @@ class CoroutineCaller:
             raise raised(self._function, error) from error  # the function's own: no one cancelled the task
         except Exception as error:
             raise raised(self._function, error) from error
-        return converted(found, self._spec, self._who)
+        return converted(result, self._spec, self._who)
 
 
 def caller(node: Node, running: Running) -> Any:

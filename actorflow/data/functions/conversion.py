@@ -30,7 +30,7 @@ def converted(value: Any, spec: Spec, who: str) -> Element:
             if who.startswith("the generator")
             else f"{who} gave {value!r:.80}, where {spec!r} was expected."
         )
-    return tuple([_leaf(given, leaf, who, index) for index, (given, leaf) in enumerate(zip(leaves, spec.leaves))])
+    return tuple([_leaf(part, leaf, who, index) for index, (part, leaf) in enumerate(zip(leaves, spec.leaves))])
 
 
 def list_as_tuple(value: Any, structure: Any) -> Any:
@@ -59,27 +59,27 @@ def _collect(value: Any, structure: Any, leaves: list[Any]) -> bool:
     return True
 
 
-def _leaf(given: Any, leaf: Any, who: str, index: int) -> Any:
-    kind = type(given)
+def _leaf(value: Any, leaf: Any, who: str, index: int) -> Any:
+    kind = type(value)
     if leaf.static_shape in ((), None):
         if kind is bytes and leaf.dtype is string or kind is leaf.dtype.numpy_dtype.type and kind is not np.object_:
-            return given
+            return value
     try:
-        made = np.array(as_array(given, None if isinstance(given, (np.ndarray, np.generic)) else leaf.dtype))
+        array = np.array(as_array(value, None if isinstance(value, (np.ndarray, np.generic)) else leaf.dtype))
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            f"{who} gave an element that can't become {leaf.dtype}: component {index} is {given!r:.80} ({error})"
+            f"{who} gave an element that can't become {leaf.dtype}: component {index} is {value!r:.80} ({error})"
         ) from None
-    if made.dtype != leaf.dtype.numpy_dtype and made.dtype.kind in "biufc" and leaf.dtype.kind in "biufc":
-        made = (
-            made.astype(leaf.dtype.numpy_dtype)
-            if np.can_cast(made.dtype, leaf.dtype.numpy_dtype, "same_kind")
-            else made
+    if array.dtype != leaf.dtype.numpy_dtype and array.dtype.kind in "biufc" and leaf.dtype.kind in "biufc":
+        array = (
+            array.astype(leaf.dtype.numpy_dtype)
+            if np.can_cast(array.dtype, leaf.dtype.numpy_dtype, "same_kind")
+            else array
         )
-    if not fits(made, leaf.dtype, leaf.static_shape):
+    if not fits(array, leaf.dtype, leaf.static_shape):
         raise InvalidArgumentError(
-            f"{who} gave an element of {made.dtype if made.dtype != object else 'string'} and shape {made.shape}, where "
+            f"{who} gave an element of {array.dtype if array.dtype != object else 'string'} and shape {array.shape}, where "
             f"{leaf.dtype} and shape {leaf.shape} were expected (component {index}).",
             hint="State output_types and output_shapes, or output_signature, as the elements are.",
         )
-    return made if made.ndim else made[()]
+    return array if array.ndim else array[()]

@@ -71,8 +71,8 @@ class Function:
             for handle, table in zip(handles, tables):
                 session._hold(handle.attrs["shared_name"], table)
             with only(()):
-                made = await session.make_callable(self._fetches, feeds)
-            plans[key] = made, session  # which closes its devices when no one holds it
+                call = await session.make_callable(self._fetches, feeds)
+            plans[key] = call, session  # which closes its devices when no one holds it
         return plans[key][0]
 
     def of_rows(self) -> tuple[Function, list[bool]] | None:
@@ -80,24 +80,24 @@ class Function:
         (see `rowwise`)."""
         if self._of_rows is None and self._is_row_wise:
             with only(()):
-                found = of_rows(self.arguments, self.captured, self.outputs)
-            if found is None:
+                vectorized = of_rows(self.arguments, self.captured, self.outputs)
+            if vectorized is None:
                 self._is_row_wise = False
             else:
-                graph, arguments, captured, outputs, stacked = found
-                made = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
-                self._of_rows = made, stacked
+                graph, arguments, captured, outputs, stacked = vectorized
+                function = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
+                self._of_rows = function, stacked
         return self._of_rows
 
     def of_several(self, most: int) -> tuple[Function, int] | None:
         """The function for several elements one after another, and how many; None where there is none (see `several`)."""
         if self._of_several is None and not self.effects:
             with only(()):
-                found = of_several(self.arguments, self.captured, self.outputs, most)
-            if found is not None:
-                graph, arguments, captured, outputs, count = found
-                made = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
-                self._of_several = made, count
+                unrolled = of_several(self.arguments, self.captured, self.outputs, most)
+            if unrolled is not None:
+                graph, arguments, captured, outputs, count = unrolled
+                function = Function(self.name, graph, arguments, captured, outputs, (), range(len(outputs)), self.spec)
+                self._of_several = function, count
         return self._of_several
 
     def encode(self, tensors: dict[Any, int]) -> list[Any]:
@@ -130,14 +130,14 @@ class Function:
         name, nodes, arguments, captured, outputs, effects, leaves, slots, spec = record
         graph = Graph.from_bytes(nodes)
         tensor, operation = graph.get_tensor_by_name, graph.get_operation_by_name
-        made = [tensor(o) for o in outputs]
-        own = [made[number] if is_output else tensors[number] for is_output, number in slots]
+        own_tensors = [tensor(o) for o in outputs]
+        own = [own_tensors[number] if is_output else tensors[number] for is_output, number in slots]
         return cls(
             name,
             graph,
             [a if isinstance(a, str) else tensor(a[0]) for a in arguments],
             [tensor(c) for c in captured],
-            made,
+            own_tensors,
             [operation(e) for e in effects],
             [leaf if isinstance(leaf, int) else decode(leaf, own) for leaf in leaves],
             decode_spec(spec),

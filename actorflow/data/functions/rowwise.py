@@ -46,14 +46,14 @@ def of_rows(arguments: Sequence[Any], captured: Sequence[Tensor], outputs: Seque
             definition = operation.definition
             rule = RULES.get(operation.type)
             if not block.stacked.isdisjoint(operation.inputs):
-                found = None if rule is None else rule(operation, block)
+                rows = None if rule is None else rule(operation, block)
             elif definition.stateful or definition.asynchronous or operation.type.startswith("Placeholder"):
-                found = None
+                rows = None
             else:
-                found = block.again(operation, [block.known[tensor] for tensor in operation.inputs])
-            if found is None or operation.control_inputs:
+                rows = block.again(operation, [block.known[tensor] for tensor in operation.inputs])
+            if rows is None or operation.control_inputs:
                 return None
-            block.known.update(zip(operation.outputs, found))
+            block.known.update(zip(operation.outputs, rows))
             if not block.stacked.isdisjoint(operation.inputs):
                 block.stacked.update(operation.outputs)
     return block.graph, stacks, same, [block.known[t] for t in outputs], [t in block.stacked for t in outputs]
@@ -87,16 +87,16 @@ class Block:
 
     def placeholder(self, tensor: Tensor, shape: Any) -> Tensor:
         """A parameter for a tensor."""
-        made = self.known[tensor] = placeholder_op(dtype=tensor.dtype, shape=shape, name="rows")
-        return made
+        rows = self.known[tensor] = placeholder_op(dtype=tensor.dtype, shape=shape, name="rows")
+        return rows
 
     def same(self, tensor: Tensor) -> Tensor:
         """A parameter, or the handle of a table, that is the same for all elements."""
         if not tensor.dtype.is_ref:
             return self.placeholder(tensor, tensor.static_shape)
-        (made,) = self.again(tensor.op, ())
-        self.known[tensor] = made
-        return made
+        (copy,) = self.again(tensor.op, ())
+        self.known[tensor] = copy
+        return copy
 
     def again(self, operation: Operation, inputs: Sequence[Tensor], **attrs: Any) -> Sequence[Tensor]:
         """The same operation with other inputs and some other attributes."""
@@ -121,11 +121,11 @@ def _broadcast(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     rank = max(len(shape) for shape in shapes)  # type: ignore[arg-type]
     inputs = []
     for tensor, shape in zip(operation.inputs, shapes):
-        made = block.known[tensor]
+        rows = block.known[tensor]
         if tensor in block.stacked:
             for _ in range(rank - len(shape)):  # type: ignore[arg-type]
-                made = expand_dims(made, 1)
-        inputs.append(made)
+                rows = expand_dims(rows, 1)
+        inputs.append(rows)
     return block.again(operation, inputs)
 
 
@@ -208,12 +208,12 @@ def _joined(operation: Operation, block: Block) -> Sequence[Tensor] | None:
     values = operation.inputs[: len(operation.inputs) - (operation.type == "ConcatV2")]
     if not block.stacked.issuperset(values):
         return None
-    made = [block.known[tensor] for tensor in values]
+    parts = [block.known[tensor] for tensor in values]
     if operation.type == "Pack":
         axis = operation.attrs["axis"]
-        return block.again(operation, made, axis=axis if axis < 0 else axis + 1)
+        return block.again(operation, parts, axis=axis if axis < 0 else axis + 1)
     along = known_value(operation.inputs[-1])
-    return None if along is None else block.again(operation, [*made, constant(np.where(along < 0, along, along + 1))])
+    return None if along is None else block.again(operation, [*parts, constant(np.where(along < 0, along, along + 1))])
 
 
 def _looked_up(operation: Operation, block: Block) -> Sequence[Tensor] | None:

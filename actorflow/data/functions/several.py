@@ -59,16 +59,16 @@ def of_several(
         if alone or operation.control_inputs or operation.type in _FLOW:
             return None
     block = Block(FuncGraph("several", may_make=False))
-    given: list[Tensor] = []
-    made: list[Tensor] = []
+    inputs: list[Tensor] = []
+    results: list[Tensor] = []
     with block.graph.as_default():
         same = [block.same(tensor) for tensor in captured]
         shared = dict(block.known)
         for _ in range(count):
             block.known = dict(shared)
-            given += [block.placeholder(tensor, tensor.static_shape) for tensor in arguments]
+            inputs += [block.placeholder(tensor, tensor.static_shape) for tensor in arguments]
             for operation in operations:
-                found = block.again(operation, [block.known[tensor] for tensor in operation.inputs])
-                block.known.update(zip(operation.outputs, found))
-            made += [block.known[tensor] for tensor in outputs]
-    return block.graph, given, same, made, count
+                copies = block.again(operation, [block.known[tensor] for tensor in operation.inputs])
+                block.known.update(zip(operation.outputs, copies))
+            results += [block.known[tensor] for tensor in outputs]
+    return block.graph, inputs, same, results, count

@@ -37,13 +37,13 @@ class TracedGraph(FuncGraph):
 
     def inside(self, tensor: Tensor) -> Tensor:
         """The node that stands for a tensor of a graph around."""
-        found = self.outer.get(tensor)
-        if found is None:
-            if (made := _table(tensor)) is not None:
-                op_type, attrs = made
+        handle = self.outer.get(tensor)
+        if handle is None:
+            if (table := _table(tensor)) is not None:
+                op_type, attrs = table
                 attrs |= {"container": "", "shared_name": f"table_{len(self.outer)}"}
                 with self.control_dependencies(None):
-                    found = self.outer[tensor] = super().create_op(op_type, (), attrs, "table").outputs[0]
+                    handle = self.outer[tensor] = super().create_op(op_type, (), attrs, "table").outputs[0]
             elif tensor.dtype.is_ref:
                 raise NotImplementedError(
                     describe(
@@ -53,8 +53,8 @@ class TracedGraph(FuncGraph):
                     )
                 )
             else:
-                found = self.outer[tensor] = self._placeholder(tensor.dtype, tensor.static_shape, "outer")
-        return found
+                handle = self.outer[tensor] = self._placeholder(tensor.dtype, tensor.static_shape, "outer")
+        return handle
 
     def capture(self, tensor: EagerTensor) -> Tensor:
         """The node that stands for a value of the program."""
@@ -102,15 +102,15 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
             key = machine.fresh_hex(8)
             arguments.append(key)
             return Dataset(Node("argument", leaf.spec, options={"key": key}))
-        made = placeholder_op(dtype=leaf.dtype, shape=leaf.static_shape, name="element")
-        arguments.append(made)
-        return made
+        placeholder = placeholder_op(dtype=leaf.dtype, shape=leaf.static_shape, name="element")
+        arguments.append(placeholder)
+        return placeholder
 
     with graph.as_default(), only(()):
         before = [] if extra is None else [extra.of([argument(leaf) for leaf in extra.leaves])]
-        given = spec.of([argument(leaf) for leaf in spec.leaves])
+        elements = spec.of([argument(leaf) for leaf in spec.leaves])
         try:
-            result = function(*before, *given) if type(given) is tuple else function(*before, given)
+            result = function(*before, *elements) if type(elements) is tuple else function(*before, elements)
         except Exception as error:
             error.add_note(f"  while {name} was traced for {what} at {user_line()}")
             raise
@@ -135,8 +135,8 @@ def trace(function: Callable[..., Any], spec: Spec, what: str, extra: Spec | Non
     taken = [symbol for _, symbol in captures] + list(graph.outer.values())
     values = [tensor.numpy() for tensor, _ in captures]
     values += [tensor._value if isinstance(tensor, EagerTensor) else tensor for tensor in graph.outer]
-    made = Function(name, graph, arguments, taken, list(outputs), effects, leaves, Spec(rebuild(specs)))
-    return made, values
+    traced = Function(name, graph, arguments, taken, list(outputs), effects, leaves, Spec(rebuild(specs)))
+    return traced, values
 
 
 def _table(tensor: Tensor) -> tuple[str, dict[str, Any]] | None:

@@ -48,8 +48,8 @@ class FilePool:
                 self._free.extend(self._ordered())
                 return
             mine = sorted(self._names), self._epochs, self._lease, self._seed
-        given = sorted(names), epochs, lease, seed
-        differ = [what for what, a, b in zip(("names", "epochs", "lease", "seed"), mine, given) if a != b]
+        settings = sorted(names), epochs, lease, seed
+        differ = [what for what, a, b in zip(("names", "epochs", "lease", "seed"), mine, settings) if a != b]
         if differ:
             raise InvalidArgumentError(
                 f"The pool of files {self.name!r} has begun with other {' and other '.join(differ)}.",
@@ -79,14 +79,14 @@ class FilePool:
             self._epoch += 1
             self._free.extend(self._ordered())
         if self._free:
-            found = self._free.popleft()
+            name = self._free.popleft()
         else:
             lost = next((other for other, (_, until) in self._held.items() if until <= now), None)
             if lost is None:
                 return None
-            found, _ = self._held.pop(lost)
-        self._held[reader] = found, now + self._lease
-        return found
+            name, _ = self._held.pop(lost)
+        self._held[reader] = name, now + self._lease
+        return name
 
     def renew(self, reader: bytes, now: float) -> bool:
         """Says that a reader still reads. False where it has no file any more."""
@@ -102,11 +102,11 @@ class FilePool:
         while True:
             with self._lock:
                 try:
-                    found = self.take(reader, loop.time())
+                    name = self.take(reader, loop.time())
                 finally:
                     self._wake()
-                if found is not None:
-                    return found
+                if name is not None:
+                    return name
                 waiter: asyncio.Future[None] = loop.create_future()
                 self._waiting.append((loop, waiter))
                 expires = min(until for _, until in self._held.values())
@@ -147,14 +147,14 @@ class FilePool:
         """The files that are not read yet in this epoch, those of readers first."""
         with self._lock:
             left = [name for name, _ in self._held.values()] + list(self._free)
-            made: bytes = msgpack.packb([self._names, self._epochs, self._lease, self._seed, self._epoch, left])
-        return made
+            packed: bytes = msgpack.packb([self._names, self._epochs, self._lease, self._seed, self._epoch, left])
+        return packed
 
     def restore(self, state: bytes) -> None:
         """Goes to where it was. Readers of today have to take again."""
-        found: Any = msgpack.unpackb(state) if state else [[], 1, 30.0, -1, 0, []]
+        fields: Any = msgpack.unpackb(state) if state else [[], 1, 30.0, -1, 0, []]
         with self._lock:
-            self._names, self._epochs, self._lease, self._seed, self._epoch, left = found
+            self._names, self._epochs, self._lease, self._seed, self._epoch, left = fields
             self._free, self._held = deque(left), {}
             self._wake()
 

@@ -72,10 +72,10 @@ class Ahead(OneInput):
             self.starved()
             self.news.clear()
             await self.news.wait()
-        found: list[Element] = []
-        while len(found) < most and (index := self.first_ready()) is not None:
+        elements: list[Element] = []
+        while len(elements) < most and (index := self.first_ready()) is not None:
             slot = self.slots[index]
-            if slot.error is not None and found:
+            if slot.error is not None and elements:
                 break
             del self.slots[index]
             self.leave(slot)
@@ -83,8 +83,8 @@ class Ahead(OneInput):
             if slot.error is not None:
                 raise slot.error
             assert slot.result is not None
-            found.append(slot.result)
-        return found
+            elements.append(slot.result)
+        return elements
 
     def starved(self) -> None:
         """Called where someone has to wait."""
@@ -108,11 +108,11 @@ class Ahead(OneInput):
 
     def set_own(self, state: Any) -> None:
         slots, self.ended = state
-        for kind, given in slots:
+        for kind, content in slots:
             if kind == "error":
-                slot = Slot(None, unpack_error(given))
+                slot = Slot(None, unpack_error(content))
             else:
-                slot = Slot(unpack(given))
+                slot = Slot(unpack(content))
                 if kind == "result":
                     slot.result, slot.ready = slot.element, True
             if slot.ready:

@@ -46,13 +46,13 @@ class Batch(OneInput):
         places = self.node.inputs[0].spec.sparse
         if not places:
             return tuple([_stacked(column, index) for index, column in enumerate(columns)])
-        made: list[Any] = []
+        leaves: list[Any] = []
         for index, column in enumerate(columns):
             if index in places:
-                made += _sparse_rows(*columns[index : index + 3])
-            elif len(made) == index:
-                made.append(_stacked(column, index))
-        return tuple(made)
+                leaves += _sparse_rows(*columns[index : index + 3])
+            elif len(leaves) == index:
+                leaves.append(_stacked(column, index))
+        return tuple(leaves)
 
     def own(self) -> Any:
         return [[pack(element) for element in self.elements], self.ended]
@@ -69,7 +69,7 @@ def _sparse_rows(indices: Sequence[Any], values: Sequence[Any], shapes: Sequence
         raise InvalidArgumentError(
             f"Sparse tensors of one batch have the same rank, but the ranks are {sorted(ranks)}."
         )
-    rows = np.repeat(np.arange(len(indices)), [len(one) for one in indices])
+    rows = np.repeat(np.arange(len(indices)), [len(row) for row in indices])
     joined = np.concatenate((rows[:, None], np.concatenate(indices)), axis=1)
     return [joined, np.concatenate(values), np.array([len(shapes), *np.max(shapes, axis=0)], np.int64)]
 
@@ -96,11 +96,11 @@ class PaddedBatch(Batch):
     """A batch whose leaves are filled up to the longest of each size, or to given sizes."""
 
     def join(self, elements: Sequence[Element]) -> Element:
-        made = []
+        leaves = []
         for index, column in enumerate(zip(*elements)):
             padding, sizes = self.node.tensors[2 + index], self.node.tensors[2 + len(elements[0]) + index]
-            made.append(_padded([array(value) for value in column], array(sizes).tolist(), padding, index))
-        return tuple(made)
+            leaves.append(_padded([array(value) for value in column], array(sizes).tolist(), padding, index))
+        return tuple(leaves)
 
 
 def _padded(column: Sequence[Any], shape: Sequence[int], padding: Any, index: int) -> Any:
@@ -118,13 +118,13 @@ def _padded(column: Sequence[Any], shape: Sequence[int], padding: Any, index: in
                 f"Attempted to pad to a smaller size than the input element: element {number} of component {index} has shape "
                 f"{list(value.shape)}, and the padded shape is {sizes}."
             )
-    made = np.full(
+    block = np.full(
         (len(column), *sizes), padding if column[0].dtype != object else array(padding).item(), column[0].dtype
     )
     for number, value in enumerate(column):
         places: Any = (number, *(slice(size) for size in value.shape))
-        made[places] = value
-    return made
+        block[places] = value
+    return block
 
 
 @stage("unbatch")
@@ -147,9 +147,9 @@ class Unbatch(OneInput):
                     )
                 self.element, self.index = element, 0
             if self.index < len(self.element[0]):
-                found = list(zip(*[value[self.index : self.index + most] for value in self.element]))
-                self.index += len(found)
-                return found
+                elements = list(zip(*[value[self.index : self.index + most] for value in self.element]))
+                self.index += len(elements)
+                return elements
             self.element = None
 
     def own(self) -> Any:

@@ -43,16 +43,16 @@ class CachedInMemory(OneInput, Cache):
         if whole is not None:
             if self.index >= len(whole):
                 raise EndOfSequence
-            found = whole[self.index : self.index + most]
+            elements = whole[self.index : self.index + most]
         else:
             try:
-                found = await self.input.block(most)
+                elements = await self.input.block(most)
             except EndOfSequence:
                 self.node.shared.setdefault("elements", self.collected)
                 raise
-            self.collected.extend(found)
-        self.index += len(found)
-        return found
+            self.collected.extend(elements)
+        self.index += len(elements)
+        return elements
 
     def own(self) -> Any:
         whole = self.node.shared.get("elements")
@@ -102,9 +102,9 @@ class CachedInFile(Source, Cache):
             elements = await self._read(most) if self.reader is not None else [await self._pass_on()]
             dropped = min(self.drop, len(elements))
             self.drop -= dropped
-            if found := elements[dropped:]:
-                self.index += len(found)
-                return found
+            if rest := elements[dropped:]:
+                self.index += len(rest)
+                return rest
 
     async def _read(self, most: int) -> list[Element]:
         assert self.reader is not None

@@ -20,29 +20,29 @@ class Zip(Stage):
         self.ended = False
 
     async def next(self, most: int) -> list[Element]:
-        for one, taken in zip(self.inputs, self.taken):
+        for source, taken in zip(self.inputs, self.taken):
             if not taken and not self.ended:
                 try:
-                    taken.extend(await one.block(most))
+                    taken.extend(await source.block(most))
                 except EndOfSequence:
                     self.ended = True
                 except Exception as failure:
                     taken.append(failure)
             most = min(most, len(taken))
-        found: list[Element] = []
-        while len(found) < most:
+        rows: list[Element] = []
+        while len(rows) < most:
             row = [taken[0] for taken in self.taken]
             error = next((entry for entry in row if isinstance(entry, Exception)), None)
-            if error is not None and found:
+            if error is not None and rows:
                 break
             for taken in self.taken:
                 taken.popleft()
             if error is not None:  # what is beside it goes with it
                 raise error
-            found.append(tuple([leaf for element in row for leaf in element]))  # type: ignore[union-attr]
-        if not found:
+            rows.append(tuple([leaf for element in row for leaf in element]))  # type: ignore[union-attr]
+        if not rows:
             raise EndOfSequence
-        return found
+        return rows
 
     def own(self) -> Any:
         return [[pack_entries(taken) for taken in self.taken], self.ended]

@@ -51,30 +51,30 @@ class Generator(Stage):
                 await self.news.wait()
             elements: list[Element] = []
             while self.found and len(elements) < most:
-                found = self.found[0]
+                entry = self.found[0]
                 try:
-                    self._take(found, elements)
+                    self._take(entry, elements)
                 except Exception:
                     if elements:
                         break  # it is raised by the next pull
-                    self._leave(found)
+                    self._leave(entry)
                     raise
-                self._leave(found)
+                self._leave(entry)
             if elements:
                 return elements
         raise EndOfSequence
 
-    def _take(self, found: Any, elements: list[Element]) -> None:
+    def _take(self, entry: Any, elements: list[Element]) -> None:
         """Adds what was found as an element, unless it is to be dropped or is the end. Raises its error."""
-        if isinstance(found, Failure):
-            raise found.error if isinstance(found.error, OpError) else raised(self.node.function, found.error)
-        if found is not _END and self.taken >= self.drop:
-            elements.append(converted(found, self.node.spec, f"the generator {self.node.function.name}"))
+        if isinstance(entry, Failure):
+            raise entry.error if isinstance(entry.error, OpError) else raised(self.node.function, entry.error)
+        if entry is not _END and self.taken >= self.drop:
+            elements.append(converted(entry, self.node.spec, f"the generator {self.node.function.name}"))
 
-    def _leave(self, found: Any) -> None:
+    def _leave(self, entry: Any) -> None:
         """Goes on behind what was found."""
         self.found.popleft()
-        if found is _END or isinstance(found, Failure):
+        if entry is _END or isinstance(entry, Failure):
             self.ended, self.generator = True, None
         else:
             self.taken += 1
@@ -82,9 +82,9 @@ class Generator(Stage):
     def _work(self) -> None:
         """Has more elements made, unless that is under way."""
         if self.generator is None:
-            given = [value[()] if (value := array(tensor)).ndim == 0 else value for tensor in self.node.tensors]
+            arguments = [value[()] if (value := array(tensor)).ndim == 0 else value for tensor in self.node.tensors]
             try:
-                self.generator = self.node.function.call(*given)
+                self.generator = self.node.function.call(*arguments)
                 if not hasattr(self.generator, "__anext__"):
                     if hasattr(self.generator, "__aiter__"):
                         self.generator = self.generator.__aiter__()
@@ -98,8 +98,8 @@ class Generator(Stage):
             self.working = True
             self.running.start(self._pump() if hasattr(self.generator, "__anext__") else self._burst())
 
-    def _add(self, found: Any) -> None:
-        self.found.append(found)
+    def _add(self, entry: Any) -> None:
+        self.found.append(entry)
         self.news.set()
 
     async def _pump(self) -> None:
@@ -137,15 +137,15 @@ class Generator(Stage):
         began = perf_counter()
         for count in range(MOST_AHEAD):
             try:
-                found: Any = next(generator)
+                entry: Any = next(generator)
             except StopIteration:
-                found = _END
+                entry = _END
             except BaseException as error:  # SystemExit too: it would end the thread, and the pull would never end
-                found = Failure(error)
-            self.found.append(found)
+                entry = Failure(error)
+            self.found.append(entry)
             if self.running.closed:
                 return
-            if found is _END or isinstance(found, Failure):
+            if entry is _END or isinstance(entry, Failure):
                 break
             late = perf_counter() - began > BURST
             if count == 0 or late:
@@ -160,8 +160,8 @@ class Generator(Stage):
         return [max(self.taken, self.drop), self.ended]
 
     def set_own(self, state: Any) -> None:
-        given, self.ended = state
-        self.drop = 0 if self.node.options.get("goes_on") else given
+        count, self.ended = state
+        self.drop = 0 if self.node.options.get("goes_on") else count
 
 
 class Failure:

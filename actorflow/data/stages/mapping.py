@@ -61,12 +61,12 @@ class Calls:
     async def some(self) -> None:
         """One call: of the first element, or of several at once."""
         if len(self.taken) > 1:
-            found = await self.call.rows(self.taken)
-            self.joined = found is not None
-            if found is not None:
-                for _ in found:
+            rows = await self.call.rows(self.taken)
+            self.joined = rows is not None
+            if rows is not None:
+                for _ in rows:
                     self.taken.popleft()
-                self.ready.extend(found)
+                self.ready.extend(rows)
                 return
         try:
             entry: Entry = await self.call(self.taken[0])
@@ -119,8 +119,8 @@ class Filter(Map):
 
     async def next(self, most: int) -> list[Element]:
         while True:
-            if found := [element for element in await super().next(most) if element]:
-                return found
+            if kept := [element for element in await super().next(most) if element]:
+                return kept
 
 
 @stage("take_while")
@@ -133,9 +133,9 @@ class TakeWhile(Map):
         self.ended = False
 
     async def next(self, most: int) -> list[Element]:
-        found = [] if self.ended else await super().next(most)
-        kept = list(takewhile(bool, found))
-        self.ended = len(kept) < len(found) or not found
+        elements = [] if self.ended else await super().next(most)
+        kept = list(takewhile(bool, elements))
+        self.ended = len(kept) < len(elements) or not elements
         if not kept:
             raise EndOfSequence
         return kept
@@ -155,13 +155,13 @@ class Kept:
         self.call, self.is_traced = call, call.is_traced
 
     async def __call__(self, element: Element) -> Element:
-        (found,) = await self.call(element)
-        return element if found else ()
+        (holds,) = await self.call(element)
+        return element if holds else ()
 
     async def rows(self, elements: Sequence[Element]) -> list[Element] | None:
         """The same for the first elements, computed at once, or None."""
-        found = await self.call.rows(elements)
-        return found and [element if holds else () for element, (holds,) in zip(elements, found)]
+        flags = await self.call.rows(elements)
+        return flags and [element if holds else () for element, (holds,) in zip(elements, flags)]
 
 
 @stage("parallel_map")
@@ -185,10 +185,10 @@ class ParallelMap(Ahead):
         calls = self.calls
         if calls is None:
             return await super().next(most)
-        found = await calls.next(self.input, most)
+        block = await calls.next(self.input, most)
         if calls.seconds > CHEAP and not calls.joined:
             self._use_tasks(calls)
-        return found
+        return block
 
     def _use_tasks(self, calls: Calls) -> None:
         self.calls = None

@@ -64,13 +64,13 @@ class Interleave(OneInput):
 
     def _dealt(self, most: int) -> list[Element]:
         """Elements of one place after another, as far as they have been taken."""
-        found: list[Element] = []
-        while len(found) < most and (place := self.places[self.at]) is not None and place.taken:
-            found.append(place.taken.popleft())
+        elements: list[Element] = []
+        while len(elements) < most and (place := self.places[self.at]) is not None and place.taken:
+            elements.append(place.taken.popleft())
             self.in_turn += 1
             if self.in_turn == self.length:
                 self._advance()
-        return found
+        return elements
 
     def _advance(self) -> None:
         self.at, self.in_turn = (self.at + 1) % self.cycle, 0
@@ -99,7 +99,7 @@ class Interleave(OneInput):
 
     def state(self) -> Any:
         places = [
-            p and [pack(p.element), pack(p.values), [pack(one) for one in p.taken], p.stage.state()]
+            p and [pack(p.element), pack(p.values), [pack(element) for element in p.taken], p.stage.state()]
             for p in self.places
         ]
         taken = None if self.taken is None else pack(self.taken)
@@ -112,5 +112,5 @@ class Interleave(OneInput):
         for index, saved in enumerate(places):
             if saved is not None:
                 place = self.places[index] = self._place(unpack(saved[0]), unpack(saved[1]))
-                place.taken.extend([unpack(one) for one in saved[2]])
+                place.taken.extend([unpack(element) for element in saved[2]])
                 place.stage.restore(saved[3])

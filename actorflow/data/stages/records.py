@@ -56,10 +56,10 @@ class Records(OneInput):
 
     async def _next_file(self) -> str:
         (name,) = await self.input.pull()
-        given = np.asarray(name, object)
-        if given.ndim:
-            raise InvalidArgumentError(f"The names of files are scalars, but one has the shape {given.shape}.")
-        return os.fsdecode(given.item())
+        names = np.asarray(name, object)
+        if names.ndim:
+            raise InvalidArgumentError(f"The names of files are scalars, but one has the shape {names.shape}.")
+        return os.fsdecode(names.item())
 
     def own(self) -> Any:
         return self.reader.state()

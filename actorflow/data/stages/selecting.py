@@ -75,8 +75,8 @@ class Shard(Counted):
             first = (index - self.index) % shards  # how many are before the next one of this part
             elements = await self.input.block(min(first + 1 + (most - 1) * shards, BLOCK))
             self.index += len(elements)
-            if found := elements[first::shards]:
-                return found
+            if own := elements[first::shards]:
+                return own
 
 
 @stage("ignore_errors")

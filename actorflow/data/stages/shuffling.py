@@ -65,18 +65,18 @@ class Shuffle(OneInput):
         except EndOfSequence:
             self.ended = True
         assert self.numbers is not None
-        found: list[Element] = []
-        while len(found) < most and self._missing() <= 0:
+        drawn: list[Element] = []
+        while len(drawn) < most and self._missing() <= 0:
             self._fill()
             if not self.count:
                 break
             if self.count == self.size:
-                self._exchange(self.numbers.several(min(most - len(found), len(self.pulled) + 1)), found)
+                self._exchange(self.numbers.several(min(most - len(drawn), len(self.pulled) + 1)), drawn)
             else:
-                found.append(self._draw(self.numbers.next() % self.count))
-        if not found:
+                drawn.append(self._draw(self.numbers.next() % self.count))
+        if not drawn:
             raise EndOfSequence
-        return found
+        return drawn
 
     def _missing(self) -> int:
         """How many elements have to be pulled before one may be drawn."""
@@ -98,14 +98,14 @@ class Shuffle(OneInput):
             self.ring[place] = element
         self.count += 1
 
-    def _exchange(self, numbers: list[int], found: list[Element]) -> None:
+    def _exchange(self, numbers: list[int], drawn: list[Element]) -> None:
         """Draws elements of the full buffer, each of which makes a place for the next one that was pulled."""
         ring, start, size, pulled = self.ring, self.start, self.size, self.pulled
         for number in numbers:
             place = start + number % size
             if place >= size:
                 place -= size
-            found.append(ring[place])
+            drawn.append(ring[place])
             ring[place] = ring[start]
             if pulled:
                 ring[start] = pulled.popleft()

@@ -119,9 +119,9 @@ class Files(Stage):
                 raise InvalidArgumentError(f"No files matched pattern: {', '.join(patterns)}")
         if self.index >= len(self.names):
             raise EndOfSequence
-        found = [(name,) for name in self.names[self.index : self.index + most]]
-        self.index += len(found)
-        return found
+        block = [(name,) for name in self.names[self.index : self.index + most]]
+        self.index += len(block)
+        return block
 
     def own(self) -> Any:
         return [self.names, self.index]

@@ -70,8 +70,8 @@ class Plan:
         if call is None:
             await self._owner.home.settled(self._owner.on(loop))
             call = self._on_loops[loop] = await self._owner.on(loop).make_callable(self._fetches, self._feeds)
-        found: list[Any] = await call(*values)
-        return found
+        values_out: list[Any] = await call(*values)
+        return values_out
 
 
 class _Loop:
@@ -92,11 +92,11 @@ def shared_loop() -> _Loop:
     """The event loop of all functions and datasets whose callers block."""
     global _shared
     with _shared_lock:
-        found = None if _shared is None else _shared()
-        if found is None or found.driver.is_of_parent:
-            found = _Loop()
-            _shared = weakref.ref(found)
-        return found
+        loop = None if _shared is None else _shared()
+        if loop is None or loop.driver.is_of_parent:
+            loop = _Loop()
+            _shared = weakref.ref(loop)
+        return loop
 
 
 class Plans:
@@ -131,10 +131,10 @@ class Plans:
 
     def on(self, loop: Any) -> Session:
         """The session of an event loop."""
-        found = self._on_loops.get(loop)
-        if found is None:
-            found = self._on_loops[loop] = self._opened()
-        return found
+        session = self._on_loops.get(loop)
+        if session is None:
+            session = self._on_loops[loop] = self._opened()
+        return session
 
     def _opened(self) -> Session:
         session = Session(self._target, self._graph)
@@ -202,9 +202,9 @@ class ConcreteFunction:
     def _structured(self, outputs: Sequence[EagerTensor]) -> Any:
         if self._simple:
             return outputs[0]
-        found = iter(outputs)
+        values = iter(outputs)
         return self._rebuild(
-            [None if isinstance(leaf, (Operation, type(None))) else next(found) for leaf in self._leaves]
+            [None if isinstance(leaf, (Operation, type(None))) else next(values) for leaf in self._leaves]
         )
 
     # Gradients
@@ -251,8 +251,8 @@ class Derivative:
         with graph.as_default():
             ys = [y for y in function.outputs if differentiable(y)]
             self._dys = [placeholder_op(dtype=y.dtype, shape=y.static_shape, name="dy") for y in ys]
-            found = gradients(ys, self.xs, self._dys) if ys else [None] * len(self.xs)
-            self._found = [None if g is None else convert_to_tensor(g) for g in found]
+            slopes = gradients(ys, self.xs, self._dys) if ys else [None] * len(self.xs)
+            self._found = [None if g is None else convert_to_tensor(g) for g in slopes]
         present = [g for g in self._found if g is not None]
         self._again = graph.has_flows
         self.kept: list[Tensor] = [] if self._again else _used(graph, before, present, set(function.inputs))
@@ -270,14 +270,14 @@ class Derivative:
     def of_inputs(self, inputs: Sequence[EagerTensor], kept: Sequence[Any], dys: Sequence[Any]) -> list[Any]:
         """The gradients of the inputs and variables, None where there is none."""
         outputs = self._function.outputs
-        given = [convert_to_tensor(dy) for y, dy in zip(outputs, dys) if differentiable(y)]
+        seeds = [convert_to_tensor(dy) for y, dy in zip(outputs, dys) if differentiable(y)]
         if tapes.recording():
-            found = iter(self._repeated().call([*inputs, *given]))
+            slopes = iter(self._repeated().call([*inputs, *seeds]))
         else:
-            values = self._backward([*(t._value for t in inputs), *kept, *(dy._value for dy in given)])  # type: ignore[attr-defined]
+            values = self._backward([*(t._value for t in inputs), *kept, *(dy._value for dy in seeds)])  # type: ignore[attr-defined]
             present = [g for g in self._found if g is not None]
-            found = iter(_tensors(values, [g.dtype for g in present]))
-        return [None if g is None else next(found) for g in self._found]
+            slopes = iter(_tensors(values, [g.dtype for g in present]))
+        return [None if g is None else next(slopes) for g in self._found]
 
     def _repeated(self) -> ConcreteFunction:
         """A function that computes the gradients from the inputs alone, and has gradients itself."""
@@ -290,24 +290,29 @@ class Derivative:
                     hint="Take the inner gradient inside of the function.",
                 )
             )
-        made = ConcreteFunction.__new__(ConcreteFunction)
-        made.name, made.graph, made.structured_outputs = f"{function.name}_gradient", graph, None
-        made.outputs = [g for g in self._found if g is not None]
-        made._leaves, made._rebuild = nest.parse(made.outputs)
-        made.inputs = [*function.inputs, *self._dys]
-        made._captured, made.variables, made._explicit, made._done = [], function.variables, len(made.inputs), []
-        made._plans = function._plans
-        made._forward = Plan(made._plans, made.inputs, made.outputs)
-        made._dtypes = [tensor.dtype for tensor in made.outputs]
-        made._derivative, made._simple = None, False
-        return made
+        function_of = ConcreteFunction.__new__(ConcreteFunction)
+        function_of.name, function_of.graph, function_of.structured_outputs = f"{function.name}_gradient", graph, None
+        function_of.outputs = [g for g in self._found if g is not None]
+        function_of._leaves, function_of._rebuild = nest.parse(function_of.outputs)
+        function_of.inputs = [*function.inputs, *self._dys]
+        function_of._captured, function_of.variables, function_of._explicit, function_of._done = (
+            [],
+            function.variables,
+            len(function_of.inputs),
+            [],
+        )
+        function_of._plans = function._plans
+        function_of._forward = Plan(function_of._plans, function_of.inputs, function_of.outputs)
+        function_of._dtypes = [tensor.dtype for tensor in function_of.outputs]
+        function_of._derivative, function_of._simple = None, False
+        return function_of
 
 
-def _used(graph: FuncGraph, before: set[str], found: Sequence[Tensor], fed: set[Tensor]) -> list[Tensor]:
+def _used(graph: FuncGraph, before: set[str], ends: Sequence[Tensor], fed: set[Tensor]) -> list[Tensor]:
     """The tensors of the nodes `before` that gradients take, but for inputs, constants and handles."""
     kept: dict[Tensor, None] = {}
     seen: set[str] = set()
-    stack = list(found)
+    stack = list(ends)
     while stack:
         tensor = stack.pop()
         operation = tensor.op

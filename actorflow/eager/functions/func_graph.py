@@ -90,22 +90,22 @@ class FuncGraph(Graph):
 
     def capture(self, tensor: EagerTensor) -> Tensor:
         """The node that stands for a value of the program: a constant where it can have no gradient, else an input."""
-        found = self.captures.get(id(tensor))
-        if found is not None:
-            return found[1]
+        entry = self.captures.get(id(tensor))
+        if entry is not None:
+            return entry[1]
         with scopes.changed(self, flow=None, controls=(), names="", devices=(), colocate=()):
             if tensor._dtype.kind in "fcV" and not tensor._dtype.is_ref:
                 attrs = {"dtype": tensor._dtype, "shape": tensor.static_shape}
-                made = super().create_op("Placeholder", (), attrs, "captured").outputs[0]
-                self.captures[id(tensor)] = tensor, made
-                return made
+                placeholder = super().create_op("Placeholder", (), attrs, "captured").outputs[0]
+                self.captures[id(tensor)] = tensor, placeholder
+                return placeholder
             value = np.asarray(tensor.numpy(), dtype=tensor._dtype.numpy_dtype)
             return super().create_op("Const", (), {"value": value, "dtype": tensor._dtype}, "captured").outputs[0]
 
     def handle_of(self, variable: Any) -> Tensor:
         """The handle of a variable of the program in this graph."""
-        found = self.handles.get(id(variable))
-        if found is None:
+        entry = self.handles.get(id(variable))
+        if entry is None:
             attrs = {
                 "shape": variable.static_shape,
                 "dtype": variable.dtype,
@@ -124,11 +124,11 @@ class FuncGraph(Graph):
             devices = () if self.target is None else scopes.of(self).devices if home is None else home.devices
             with scopes.changed(self, flow=None, controls=(), names="", devices=devices, colocate=()):
                 handle = super().create_op("VariableV2", (), attrs, variable.name.partition(":")[0]).outputs[0]
-            found = self.handles[id(variable)] = variable, handle
+            entry = self.handles[id(variable)] = variable, handle
             self.devices_of[id(variable)] = devices
             if self.target is None:
                 _publish(variable)
-        return found[1]
+        return entry[1]
 
     def lifted(self, initial_value: Any) -> Any:
         """An initial value that may have nodes here, as one outside of the graph."""
@@ -209,23 +209,23 @@ class FuncGraph(Graph):
             with scopes.changed(
                 self, controls=(*scopes.of(self).controls, scopes.ControlScope(tuple(dict.fromkeys(waits))))
             ):
-                made = super().create_op(op_type, inputs, attrs, name, where)
+                operation = super().create_op(op_type, inputs, attrs, name, where)
         else:
-            made = super().create_op(op_type, inputs, attrs, name, where)
+            operation = super().create_op(op_type, inputs, attrs, name, where)
         for key, writes in touched:
             order = self._orders.setdefault((key, flow), Order())
             if writes:
-                order.writes, order.reads = [made.name], []
+                order.writes, order.reads = [operation.name], []
                 if flow is None:
-                    self._effects[made.name] = None
+                    self._effects[operation.name] = None
             else:
-                order.reads.append(made.name)
+                order.reads.append(operation.name)
         if op_type == "Merge":
             for inner in {self.flow_of(t.op.name) for t in inputs} - {None}:
-                self._leave(inner, made.name)
+                self._leave(inner, operation.name)
         elif op_type == "NextIteration":  # the exits of the loop are there already
             self._leave(flow, flow.variables[0].exit.op.name)  # type: ignore[union-attr]
-        return made
+        return operation
 
     def _touched(self, definition: opdef.OpDef, inputs: Sequence[Tensor]) -> list[tuple[Any, bool]]:
         """The resources that a node touches, and whether it changes them."""
@@ -255,11 +255,11 @@ class FuncGraph(Graph):
 
 def _chain(flow: Any) -> list[Any]:
     """A branch or loop, and those around it, out to none."""
-    found = []
+    contexts = []
     while flow is not None:
-        found.append(flow)
+        contexts.append(flow)
         flow = getattr(flow, "parent", None)
-    return [*found, None]
+    return [*contexts, None]
 
 
 def _origin(graph: Graph, handle: str) -> str:

@@ -162,15 +162,15 @@ class Function:
         name = getattr(self.python_function, "__name__", "function")
         graph = FuncGraph(name, may_make=self._count == 0, target=self._target)
         symbols: list[Tensor] = []
-        given = iter(call.tensors)
+        tensors = iter(call.tensors)
 
         def symbol(label: str) -> Tensor:
-            tensor = next(given)
+            tensor = next(tensors)
             number = len(symbols)
             spec = self._signature.specs[number] if self._signature.specs is not None else tensor
-            made = placeholder_op(dtype=spec.dtype, shape=spec.static_shape, name=_label(label))
-            symbols.append(made)
-            return made
+            placeholder = placeholder_op(dtype=spec.dtype, shape=spec.static_shape, name=_label(label))
+            symbols.append(placeholder)
+            return placeholder
 
         with graph.as_default(), only(()):
             arguments = []
@@ -202,8 +202,8 @@ class Function:
             parts = [self._replaced(part, number, specified, symbol) for part in arg]
             return type(arg)(*parts) if hasattr(arg, "_fields") else type(arg)(parts)
         if isinstance(arg, dict):
-            made = {key: self._replaced(arg[key], number, specified, symbol) for key in in_order(arg)}
-            return {key: made[key] for key in arg}
+            replaced = {key: self._replaced(arg[key], number, specified, symbol) for key in in_order(arg)}
+            return {key: replaced[key] for key in arg}
         if specified or isinstance(arg, TensorSpec) or self._signature.is_tensor(arg):
             return symbol()
         return arg
@@ -227,11 +227,11 @@ class Function:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        found = self._bound.get(instance)
-        if found is None:
+        bound = self._bound.get(instance)
+        if bound is None:
             method = _weak_method(self.python_function, instance)
-            found = self._bound[instance] = Function(method, *self._options)
-        return found
+            bound = self._bound[instance] = Function(method, *self._options)
+        return bound
 
     def __repr__(self) -> str:
         return f"<actorflow function {getattr(self.python_function, '__name__', self.python_function)!s}>"

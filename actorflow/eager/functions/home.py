@@ -43,8 +43,8 @@ class Place:
 
     def assign(self, value: Any) -> None:
         """Gives the variable another value there. Blocks."""
-        plans, (given, begin) = self._home.plans, self._begin
-        plans.driver.call(lambda: plans.session.run(begin, {given: value}))
+        plans, (start, begin) = self._home.plans, self._begin
+        plans.driver.call(lambda: plans.session.run(begin, {start: value}))
 
 
 class Home:
@@ -62,10 +62,10 @@ class Home:
 
     def _prepare(self, variable: Any, handle: Tensor) -> None:
         """Adds the nodes that give a variable its value there, and fetch it."""
-        given = placeholder_op(dtype=variable.dtype, shape=variable.static_shape, name="taken_along")
-        begin = assign_target(handle, given)
-        place = Place(self, self.graph.devices_of[id(variable)], (given, begin), read_variable(handle, name="fetched"))
-        self._begun[id(variable)] = variable, given, begin, place
+        start = placeholder_op(dtype=variable.dtype, shape=variable.static_shape, name="taken_along")
+        begin = assign_target(handle, start)
+        place = Place(self, self.graph.devices_of[id(variable)], (start, begin), read_variable(handle, name="fetched"))
+        self._begun[id(variable)] = variable, start, begin, place
 
     def settle(self) -> None:
         """Takes the variables there, which have to be there before the first run. Blocks."""
@@ -86,10 +86,10 @@ class Home:
         Raises:
             ElsewhereError: another function has taken a variable to another device meanwhile.
         """
-        for key, (variable, given, begin, place) in list(self._begun.items()):
+        for key, (variable, start, begin, place) in list(self._begun.items()):
             async with _alone(variable):
                 if variable._home is None:
-                    await session.run(begin, {given: variable._state.read()})
+                    await session.run(begin, {start: variable._state.read()})
                     variable._home = place
             home = variable._home
             if (home.target, home.device) != (place.target, place.device):
@@ -108,10 +108,10 @@ async def _alone(variable: Any) -> AsyncIterator[None]:
     ended.set_running_or_notify_cancel()  # one who waits for it and is cancelled does not cancel it
     while True:
         with _lock:
-            found, _ = _moves.setdefault(id(variable), (ended, asyncio.get_running_loop()))
-        if found is ended:
+            pending, _ = _moves.setdefault(id(variable), (ended, asyncio.get_running_loop()))
+        if pending is ended:
             break
-        await asyncio.wrap_future(found)
+        await asyncio.wrap_future(pending)
     try:
         yield
     finally:

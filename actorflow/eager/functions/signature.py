@@ -190,9 +190,9 @@ class Signature:
 
     def _as_specified(self, args: tuple[Any, ...]) -> Call:
         assert self.specs is not None and self.structure is not None
-        given: list[Any] = []
+        values: list[Any] = []
         fits = len(args) >= len(self.structure) and all(
-            _paired(spec, arg, given) for spec, arg in zip(self.structure, args)
+            _paired(spec, arg, values) for spec, arg in zip(self.structure, args)
         )
         if not fits or any(a is not None for a in args[len(self.structure) :] if not _empty(a)):
             raise Misfit(
@@ -203,7 +203,7 @@ class Signature:
                 )
             )
         tensors = []
-        for number, (value, spec) in enumerate(zip(given, self.specs)):
+        for number, (value, spec) in enumerate(zip(values, self.specs)):
             try:
                 tensor = value if isinstance(value, (Tensor, TensorSpec)) else _eager(value, spec.dtype)
             except (TypeError, ValueError) as error:
@@ -257,20 +257,20 @@ def in_order(arg: dict[Any, Any]) -> list[Any]:
         return list(arg)
 
 
-def _paired(spec: Any, arg: Any, found: list[Any]) -> bool:
-    """Whether an argument has the structure of its specification; its parts are added to `found`."""
+def _paired(spec: Any, arg: Any, values: list[Any]) -> bool:
+    """Whether an argument has the structure of its specification; its parts are added to `values`."""
     if isinstance(spec, TensorSpec):
-        found.append(arg)
+        values.append(arg)
         return True
     if isinstance(spec, dict):
         return (
             isinstance(arg, dict)
             and spec.keys() == arg.keys()
-            and all(_paired(spec[k], arg[k], found) for k in in_order(spec))
+            and all(_paired(spec[k], arg[k], values) for k in in_order(spec))
         )
     if not isinstance(spec, (list, tuple)) or not isinstance(arg, (list, tuple)) or len(spec) != len(arg):
         return False
-    return all(_paired(s, a, found) for s, a in zip(spec, arg))
+    return all(_paired(s, a, values) for s, a in zip(spec, arg))
 
 
 def _empty(value: Any) -> bool:

@@ -55,9 +55,9 @@ def backward(
                 parts.setdefault(id(target), []).append(seed)
         for operation in reversed(way):
             outputs = operation._outputs
-            found = [_sum(parts, id(output)) for output in outputs]
-            if any([gradient is not None for gradient in found]):
-                _visit(operation, found, reached, parts)
+            dys = [_sum(parts, id(output)) for output in outputs]
+            if any([gradient is not None for gradient in dys]):
+                _visit(operation, dys, reached, parts)
         return [_sum(parts, id(source)) for source in sources]
 
 
@@ -68,18 +68,18 @@ def _ones(targets: Sequence[Tensor]) -> Sequence[Tensor | None]:
 
 
 def _sum(parts: dict[int, list[Gradient]], key: int) -> Gradient | None:
-    found = parts.get(key)
-    if found is None:
+    terms = parts.get(key)
+    if terms is None:
         return None
-    if len(found) > 1:
-        first, second = found[0], found[1]
-        both = len(found) == 2 and type(first) is type(second) is EagerTensor and first._dtype is not variant
-        found[:] = [add(first, second) if both else total(found)]
-    return found[0]
+    if len(terms) > 1:
+        first, second = terms[0], terms[1]
+        both = len(terms) == 2 and type(first) is type(second) is EagerTensor and first._dtype is not variant
+        terms[:] = [add(first, second) if both else total(terms)]
+    return terms[0]
 
 
 def _visit(
-    operation: EagerOperation, found: Sequence[Gradient | None], reached: set[int], parts: dict[int, list[Gradient]]
+    operation: EagerOperation, dys: Sequence[Gradient | None], reached: set[int], parts: dict[int, list[Gradient]]
 ) -> None:
     """Adds what an operation's rule makes of the gradients of its outputs to those of its inputs."""
     rule: Any = operation.rule or rule_of(operation)
@@ -94,13 +94,13 @@ def _visit(
                 hint="Register one with @NAME.gradient, or declare gradient=None where there is none.",
             )
         )
-    given = [output_gradient(operation, t, dy) for t, dy in zip(operation._outputs, found)]
+    slopes = [output_gradient(operation, t, dy) for t, dy in zip(operation._outputs, dys)]
     try:
-        made = rule(operation, *given)
+        result = rule(operation, *slopes)
     except Exception as error:
         error.add_note(f"  while computing the gradient of {operation.name} ({operation.type})")
         raise
-    gradients = list(made) if isinstance(made, (list, tuple)) else [made]
+    gradients = list(result) if isinstance(result, (list, tuple)) else [result]
     if len(gradients) != len(inputs):
         raise ValueError(
             f"The gradient rule of {operation.type} gave {len(gradients)} gradients, but it has {len(inputs)} inputs."

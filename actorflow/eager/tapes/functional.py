@@ -27,7 +27,7 @@ def implicit_value_and_gradients(f: Function) -> Function:
         (9.0, 6.0)
     """
 
-    def found(*args: Any, **kwargs: Any) -> Any:
+    def values_and_slopes(*args: Any, **kwargs: Any) -> Any:
         with GradientTape() as tape:
             value = f(*args, **kwargs)
             if value is None:
@@ -39,7 +39,7 @@ def implicit_value_and_gradients(f: Function) -> Function:
             )
         return value, list(zip(tape.gradient(value, list(variables)), variables))
 
-    return found
+    return values_and_slopes
 
 
 @public("af")
@@ -74,7 +74,7 @@ def value_and_gradients_function(f: Function, params: Sequence[int] | None = Non
         ValueError: when it is called: a number is not that of an argument, or `f` gives None.
     """
 
-    def found(*args: Any, dy: Any = None, **kwargs: Any) -> Any:
+    def with_gradients(*args: Any, dy: Any = None, **kwargs: Any) -> Any:
         chosen = range(len(args)) if params is None else params
         if not all(isinstance(number, int) and 0 <= number < len(args) for number in chosen):
             raise ValueError(describe(f"{list(chosen)} are not numbers of {len(args)} arguments.", where=user_line()))
@@ -87,7 +87,7 @@ def value_and_gradients_function(f: Function, params: Sequence[int] | None = Non
                 raise ValueError(describe(f"Cannot differentiate {_name(f)}, which returned None.", where=user_line()))
         return value, tape.gradient(value, watched, output_gradients=dy)
 
-    return found
+    return with_gradients
 
 
 @public("af")

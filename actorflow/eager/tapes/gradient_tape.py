@@ -236,13 +236,13 @@ class GradientTape:
         tape = self._use()
         targets = [_target(t) for t in nest.flatten(target)]
         flat = nest.flatten(sources)
-        given = None if output_gradients is None else nest.flatten(output_gradients)
-        found = self._gradients(tape, targets, flat, given)
+        seeds = None if output_gradients is None else nest.flatten(output_gradients)
+        slopes = self._gradients(tape, targets, flat, seeds)
         if unconnected_gradients == UnconnectedGradients.ZERO:
-            found = [zeros_like(s) if g is None else g for g, s in zip(found, flat)]
+            slopes = [zeros_like(s) if g is None else g for g, s in zip(slopes, flat)]
         if not self._persistent:
             self._tape = None
-        return nest.pack_sequence_as(sources, found)
+        return nest.pack_sequence_as(sources, slopes)
 
     def jacobian(
         self,
@@ -276,24 +276,24 @@ class GradientTape:
             RuntimeError, TypeError, ValueError, LookupError: see `gradient`.
         """
         tape = self._use()
-        wanted = _target(target)
+        output = _target(target)
         flat = nest.flatten(sources)
-        sizes = _known(wanted)
-        rows = [self._gradients(tape, [wanted], flat, [w]) for w in _weights(sizes, 1, wanted)]
-        found: list[Any] = []
+        sizes = _known(output)
+        rows = [self._gradients(tape, [output], flat, [w]) for w in _weights(sizes, 1, output)]
+        jacobians: list[Any] = []
         for index, source in enumerate(flat):
             column = [row[index] for row in rows]
             if any(gradient is None for gradient in column):
-                found.append(None)
+                jacobians.append(None)
                 if unconnected_gradients == UnconnectedGradients.ZERO:
-                    found[-1] = stack([zeros_like(source)] * len(rows))
+                    jacobians[-1] = stack([zeros_like(source)] * len(rows))
             else:
-                found.append(stack([convert_to_tensor(gradient) for gradient in column]))
-            if found[-1] is not None:
-                found[-1] = reshape(found[-1], [*sizes, *_known(convert_to_tensor(source))])
+                jacobians.append(stack([convert_to_tensor(gradient) for gradient in column]))
+            if jacobians[-1] is not None:
+                jacobians[-1] = reshape(jacobians[-1], [*sizes, *_known(convert_to_tensor(source))])
         if not self._persistent:
             self._tape = None
-        return nest.pack_sequence_as(sources, found)
+        return nest.pack_sequence_as(sources, jacobians)
 
     def batch_jacobian(
         self,
@@ -330,12 +330,12 @@ class GradientTape:
             RuntimeError, TypeError, LookupError: see `gradient`.
         """
         tape = self._use()
-        wanted = _target(target)
-        sizes, widths = _known(wanted), _known(convert_to_tensor(source))
+        output = _target(target)
+        sizes, widths = _known(output), _known(convert_to_tensor(source))
         if not sizes or not widths or sizes[0] != widths[0]:
             raise ValueError(f"Need first dimension of target shape {sizes} and source shape {widths} to match.")
         columns: list[Any] = [
-            self._gradients(tape, [wanted], [source], [w])[0] for w in _weights(sizes[1:], sizes[0], wanted)
+            self._gradients(tape, [output], [source], [w])[0] for w in _weights(sizes[1:], sizes[0], output)
         ]
         if not self._persistent:
             self._tape = None
@@ -362,33 +362,33 @@ class GradientTape:
         return tape
 
     def _gradients(
-        self, tape: tapes.Tape, targets: Sequence[Tensor], sources: Sequence[Any], given: Sequence[Any] | None
+        self, tape: tapes.Tape, targets: Sequence[Tensor], sources: Sequence[Any], seeds: Sequence[Any] | None
     ) -> list[Any]:
         graph = graph_for_values() if all(isinstance(t, EagerTensor) for t in targets) else targets[0].graph
         owners = [_owner(source) for source in sources]
         if not graph.eager:
-            return self._in_graph(tape, graph, targets, owners, given)
+            return self._in_graph(tape, graph, targets, owners, seeds)
         watched = [owner for owner in owners if id(owner) in tape.watched]
-        found = dict(zip(map(id, watched), backward(tape.operations, targets, given, watched)))
-        return [found.get(id(owner)) for owner in owners]
+        by_source = dict(zip(map(id, watched), backward(tape.operations, targets, seeds, watched)))
+        return [by_source.get(id(owner)) for owner in owners]
 
     def _in_graph(
-        self, tape: tapes.Tape, graph: Any, targets: Sequence[Tensor], owners: Sequence[Tensor], given: Any
+        self, tape: tapes.Tape, graph: Any, targets: Sequence[Tensor], owners: Sequence[Tensor], seeds: Any
     ) -> list[Any]:
         """Gradients of tensors of a graph; None for a source that is neither watched nor computed within the block."""
         inside = set(list(graph.nodes)[self._begin :])
         xs = [graph.capture(x) if isinstance(x, EagerTensor) else x for x in owners]
-        wanted = [
+        places = [
             i
             for i, x in enumerate(xs)
             if id(owners[i]) in tape.watched or x.op.name in inside or x.dtype.is_ref and self._watch_variables
         ]
-        found: list[Any] = [None] * len(xs)
+        slopes: list[Any] = [None] * len(xs)
         ys = [y for y in targets if y.graph is graph]
-        if wanted and ys:
-            for i, gradient in zip(wanted, gradients(ys, [xs[i] for i in wanted], given)):
-                found[i] = gradient
-        return found
+        if places and ys:
+            for i, gradient in zip(places, gradients(ys, [xs[i] for i in places], seeds)):
+                slopes[i] = gradient
+        return slopes
 
 
 def _target(value: Any) -> Tensor:

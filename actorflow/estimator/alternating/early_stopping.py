@@ -102,15 +102,15 @@ def read_eval_metrics(eval_dir: str | os.PathLike[str]) -> dict[int, dict[str, f
     Args:
         eval_dir: the folder; see `Estimator.eval_dir`.
     """
-    found: dict[int, dict[str, float]] = {}
+    by_step: dict[int, dict[str, float]] = {}
     if Path(eval_dir).is_dir():
         for event in read_events(eval_dir):
             if event.summary is None:
                 continue
             metrics = {value.tag: value.simple_value for value in event.summary.value if value.simple_value is not None}
             if metrics:
-                found.setdefault(int(event.step), {}).update(metrics)
-    return dict(sorted(found.items()))
+                by_step.setdefault(int(event.step), {}).update(metrics)
+    return dict(sorted(by_step.items()))
 
 
 def _past(metrics: Mapping[int, Mapping[str, float]], name: str, begin: int) -> list[tuple[int, float]]:

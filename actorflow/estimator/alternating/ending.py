@@ -48,8 +48,8 @@ class Ending:
         await self._write(step)
 
     async def _write(self, step: int | None) -> None:
-        told = {"step": step, "time": machine.wall_time(), "incarnation": machine.fresh_incarnation()}
-        await machine.on_thread(small_files().write, self._folder, FILE, (json.dumps(told) + "\n").encode())
+        record = {"step": step, "time": machine.wall_time(), "incarnation": machine.fresh_incarnation()}
+        await machine.on_thread(small_files().write, self._folder, FILE, (json.dumps(record) + "\n").encode())
 
     async def step(self) -> int | None:
         """The global step at which the training has ended; None where it goes on."""

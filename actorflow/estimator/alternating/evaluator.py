@@ -66,9 +66,9 @@ class Evaluator:
         for exporter in spec.exporters:
             folder = f"{self.estimator.model_dir.rstrip('/')}/export/{exporter.name}"
             if isinstance(exporter, _Folders):
-                made = yield from exporter._exporting(self.estimator, folder, path, metrics, is_final)
+                export = yield from exporter._exporting(self.estimator, folder, path, metrics, is_final)
             else:
-                made = yield from call(
+                export = yield from call(
                     lambda exporter=exporter, folder=folder: exporter.export(
                         estimator=self.estimator,
                         export_path=folder,
@@ -77,10 +77,10 @@ class Evaluator:
                         is_the_final_export=is_final,
                     )
                 )
-            exports.append(made)
-            if made is not None:
+            exports.append(export)
+            if export is not None:
                 self.estimator.told.tell(
-                    Exported, step, exporter.name, made.decode() if isinstance(made, bytes) else str(made)
+                    Exported, step, exporter.name, export.decode() if isinstance(export, bytes) else str(export)
                 )
         self._previous = path
         return Result(metrics, exports, path)

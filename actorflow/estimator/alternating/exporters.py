@@ -121,13 +121,15 @@ class _Folders(Exporter):
         """Exports to a new folder below `path`, as a program."""
         if self._function is None:
             options = {"assets_extra": self._assets, "as_text": self._as_text, "checkpoint_path": checkpoint}
-            made: str | None = yield from call(partial(estimator.export_saved_model, path, self._receiver, **options))
+            export_path: str | None = yield from call(
+                partial(estimator.export_saved_model, path, self._receiver, **options)
+            )
         else:
-            made = yield from self._by_function(estimator, path, checkpoint)
+            export_path = yield from self._by_function(estimator, path, checkpoint)
         if self._keeps is not None:
             keeps = self._keeps
             yield Await(lambda: machine.on_thread(_clean, path, keeps))
-        return made
+        return export_path
 
     def _by_function(self, estimator: Any, path: str, checkpoint: str) -> Program[str]:
         """Calls `export` with a folder that gets its name when all of it is there."""

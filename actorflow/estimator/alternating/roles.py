@@ -125,24 +125,24 @@ async def _serve(estimator: Any, max_steps: int | None) -> None:
 def _evaluate(estimator: Any, train_spec: TrainSpec, spec: EvalSpec) -> Program[Result]:
     """Evaluates new checkpoints until the last one was evaluated: that of `max_steps`, or of the end of the input."""
     evaluator, ending = Evaluator(estimator, spec, train_spec.max_steps), Ending(estimator.model_dir)
-    found: Result | None = None
+    result: Result | None = None
     yield Await(partial(anyio.sleep, spec.start_delay_secs))
     while True:
         begun = machine.wall_time()
         last = yield Await(ending.step)
         path = estimator.latest_checkpoint()
         try:
-            found = (yield from evaluator.evaluate_and_export(path)) or found
+            result = (yield from evaluator.evaluate_and_export(path)) or result
         except Exception as error:
             if path is None or (yield Await(partial(machine.on_thread, checkpoint_exists, path))):
                 raise
             _LOG.info("a checkpoint was removed before its evaluation was over", path=path, error=str(error))
             continue
-        if found is not None:
-            if train_spec.max_steps and found.step >= train_spec.max_steps:
-                return found
-            if last is not None and found.step >= last:
-                return found
+        if result is not None:
+            if train_spec.max_steps and result.step >= train_spec.max_steps:
+                return result
+            if last is not None and result.step >= last:
+                return result
         left = max(spec.throttle_secs - (machine.wall_time() - begun), _LOOK_SECONDS)
         yield Await(partial(_pause, left, ending))
 

@@ -58,17 +58,17 @@ async def train_and_evaluate(
     async with anyio.create_task_group() as group:
 
         def start(program: Program[Result | None]) -> Callable[[], Any]:
-            over, found = anyio.Event(), []
+            over, results = anyio.Event(), []
 
             async def evaluate() -> None:
                 try:
-                    found.append(await perform(program))
+                    results.append(await perform(program))
                 finally:
                     over.set()
 
             async def wait() -> Result | None:
                 await over.wait()
-                return found[0]
+                return results[0]
 
             group.start_soon(evaluate)
             return wait

@@ -13,10 +13,10 @@ from actorflow.public import public
 
 
 def _hooks(hooks: Any) -> tuple[Any, ...]:
-    found = tuple(hooks or ())
-    for hook in found:
+    checked = tuple(hooks or ())
+    for hook in checked:
         check_hook(hook, f"All hooks must be `SessionRunHook` instances, given: {hook}")
-    return found
+    return checked
 
 
 def _check_input(input_fn: Any) -> None:
@@ -118,19 +118,19 @@ class EvalSpec:
         object.__setattr__(self, "exporters", _exporters(self.exporters))
 
 
-def _exporters(given: Any) -> tuple[Exporter, ...]:
-    if given is None:
+def _exporters(exporters: Any) -> tuple[Exporter, ...]:
+    if exporters is None:
         return ()
-    if isinstance(given, Exporter):
-        given = [given]
-    wrong = f"`exporters` must be an Exporter, an iterable of Exporter, or `None`, found {given}."
+    if isinstance(exporters, Exporter):
+        exporters = [exporters]
+    wrong = f"`exporters` must be an Exporter, an iterable of Exporter, or `None`, found {exporters}."
     try:
-        found = tuple(given)
+        checked = tuple(exporters)
     except TypeError as error:
         raise TypeError(wrong) from error
-    if not all(isinstance(one, Exporter) for one in found):
+    if not all(isinstance(exporter, Exporter) for exporter in checked):
         raise TypeError(wrong)
-    names = [one.name for one in found]
+    names = [exporter.name for exporter in checked]
     for name in names:
         if name and not isinstance(name, str):
             raise ValueError(f"An Exporter must have a string name. Given: {type(name)}")
@@ -140,4 +140,4 @@ def _exporters(given: Any) -> tuple[Exporter, ...]:
         raise ValueError(
             f"`exporters` must have unique names. Such a name cannot be `None`. All exporter names: {names}"
         )
-    return found
+    return checked

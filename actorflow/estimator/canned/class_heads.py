@@ -154,24 +154,26 @@ class BinaryClassHead(_ClassHead):
         return {**super().exports(predictions), "regression": RegressionOutput(predictions["logistic"])}
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
-        given = weights if self._weight_column else None
-        found = self.predictions(logits)
-        logistic, ids = found["logistic"], found["class_ids"]
-        label_mean = af.metrics.mean(labels, given, name="label/mean")
-        baseline, update = af.metrics.mean(labels, given, name="accuracy_baseline")
+        weighting = weights if self._weight_column else None
+        predictions = self.predictions(logits)
+        logistic, ids = predictions["logistic"], predictions["class_ids"]
+        label_mean = af.metrics.mean(labels, weighting, name="label/mean")
+        baseline, update = af.metrics.mean(labels, weighting, name="accuracy_baseline")
         return {
-            "accuracy": af.metrics.accuracy(labels, ids, given, name="accuracy"),
-            "precision": af.metrics.precision(labels, ids, given, name="precision"),
-            "recall": af.metrics.recall(labels, ids, given, name="recall"),
-            "prediction/mean": af.metrics.mean(logistic, given, name="prediction/mean"),
+            "accuracy": af.metrics.accuracy(labels, ids, weighting, name="accuracy"),
+            "precision": af.metrics.precision(labels, ids, weighting, name="precision"),
+            "recall": af.metrics.recall(labels, ids, weighting, name="recall"),
+            "prediction/mean": af.metrics.mean(logistic, weighting, name="prediction/mean"),
             "label/mean": label_mean,
             "accuracy_baseline": (
                 af.maximum(baseline, 1 - baseline),
                 af.maximum(update, 1 - update),
             ),
-            "auc": af.metrics.auc(labels, logistic, given, name="auc"),
-            "auc_precision_recall": af.metrics.auc(labels, logistic, given, curve="PR", name="auc_precision_recall"),
-            **_at_thresholds(labels, logistic, given, self._thresholds),
+            "auc": af.metrics.auc(labels, logistic, weighting, name="auc"),
+            "auc_precision_recall": af.metrics.auc(
+                labels, logistic, weighting, curve="PR", name="auc_precision_recall"
+            ),
+            **_at_thresholds(labels, logistic, weighting, self._thresholds),
         }
 
 
@@ -214,8 +216,8 @@ class MultiClassHead(_ClassHead):
         return self._ids(labels, self.logits_dimension)
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
-        found = af.nn.sparse_softmax_cross_entropy_with_logits(labels=af.squeeze(labels, [1]), logits=logits)
-        return af.expand_dims(found, 1)
+        losses = af.nn.sparse_softmax_cross_entropy_with_logits(labels=af.squeeze(labels, [1]), logits=logits)
+        return af.expand_dims(losses, 1)
 
     def predictions(self, logits: Tensor) -> dict[Any, Tensor]:
         """See `Head.predictions`."""
@@ -225,8 +227,8 @@ class MultiClassHead(_ClassHead):
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
         ids = af.expand_dims(af.argmax(logits, 1), 1)
-        given = weights if self._weight_column else None
-        return {"accuracy": af.metrics.accuracy(labels, ids, given, name="accuracy")}
+        weighting = weights if self._weight_column else None
+        return {"accuracy": af.metrics.accuracy(labels, ids, weighting, name="accuracy")}
 
 
 @public("af.estimator")
@@ -272,8 +274,8 @@ class MultiLabelHead(Head):
         self._thresholds = _shares(thresholds)
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
-        found = af.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
-        return af.reduce_mean(found, axis=1, keepdims=True)
+        losses = af.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+        return af.reduce_mean(losses, axis=1, keepdims=True)
 
     def predictions(self, logits: Tensor) -> dict[Any, Tensor]:
         """See `Head.predictions`."""
@@ -291,12 +293,12 @@ class MultiLabelHead(Head):
         return _classification(predictions, _for_each(predictions["logits"], _names(range(self.logits_dimension))))
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
-        given = weights if self._weight_column else None
+        weighting = weights if self._weight_column else None
         shares = af.sigmoid(logits)
         return {
-            "auc": af.metrics.auc(labels, shares, given, name="auc"),
-            "auc_precision_recall": af.metrics.auc(labels, shares, given, curve="PR", name="auc_precision_recall"),
-            **_at_thresholds(labels, shares, given, self._thresholds),
+            "auc": af.metrics.auc(labels, shares, weighting, name="auc"),
+            "auc_precision_recall": af.metrics.auc(labels, shares, weighting, curve="PR", name="auc_precision_recall"),
+            **_at_thresholds(labels, shares, weighting, self._thresholds),
         }
 
 
@@ -310,10 +312,10 @@ def _shares(thresholds: Sequence[float] | None) -> tuple[float, ...]:
 
 def _at_thresholds(labels: Tensor, shares: Tensor, weights: Any, thresholds: Sequence[float]) -> Metrics:
     """The metrics of what is positive from these shares on."""
-    found: Metrics = {}
+    metrics: Metrics = {}
     for share in thresholds:
         positive = af.cast(af.greater(shares, share), af.float32)
         for kind in ("accuracy", "precision", "recall"):
             name = f"{kind}/positive_threshold_{share:g}"
-            found[name] = getattr(af.metrics, kind)(labels, positive, weights, name=name)
-    return found
+            metrics[name] = getattr(af.metrics, kind)(labels, positive, weights, name=name)
+    return metrics

@@ -21,13 +21,13 @@ def checked(columns: Any, name: str) -> list[Any]:
     """
     if isinstance(columns, (str, Mapping)) or not hasattr(columns, "__iter__"):
         raise TypeError(f"{name}: {_WORDS}, but {columns!r:.80} was given.")
-    found = list(columns)
-    if not found:
+    column_list = list(columns)
+    if not column_list:
         raise ValueError(f"{name} must not be empty. {_WORDS}.")
-    kinds = {isinstance(column, str) for column in found}
+    kinds = {isinstance(column, str) for column in column_list}
     if len(kinds) > 1:
-        raise TypeError(f"{name}: {_WORDS}, but both are in {found!r:.80}.")
-    return found
+        raise TypeError(f"{name}: {_WORDS}, but both are in {column_list!r:.80}.")
+    return column_list
 
 
 def input_layer(features: Any, columns: Sequence[Any]) -> Tensor:

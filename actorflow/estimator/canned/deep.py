@@ -24,7 +24,7 @@ class DNN:
         head: Head,
         hidden_units: Sequence[int],
         feature_columns: Any,
-        given: Any,
+        optimizer: Any,
         activation_fn: Any,
         dropout: float | None,
         partitioner: Any,
@@ -39,7 +39,7 @@ class DNN:
             batch_norm,
             partitioner,
         )
-        super().__init__(model_fn(head, [(make, given, _RATE, "dnn")]), **options)  # type: ignore[call-arg]
+        super().__init__(model_fn(head, [(make, optimizer, _RATE, "dnn")]), **options)  # type: ignore[call-arg]
 
 
 class DNNClassifierModel(DNN):

@@ -124,14 +124,16 @@ class Head:
     def _measured(self, features: Any, logits: Tensor, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
         """The loss, and where it is evaluated the metrics."""
         self._check(logits)
-        found = self._labels(labels)
-        losses = self._losses(found, logits) if self._loss_fn is None else self._by_function(found, logits, features)
+        converted = self._labels(labels)
+        losses = (
+            self._losses(converted, logits) if self._loss_fn is None else self._by_function(converted, logits, features)
+        )
         weights = self._weights(features)
         loss = af.losses.compute_weighted_loss(losses, weights, reduction=self.loss_reduction, loss_collection=None)
         if not evaluates:
             return loss, {}
         mean = af.metrics.mean(losses, weights if self._weight_column else None, name="average_loss")
-        metrics = {"average_loss": mean, **self._metrics(found, logits, losses, weights)}
+        metrics = {"average_loss": mean, **self._metrics(converted, logits, losses, weights)}
         ending = f"/{self.name}" if self.name else ""
         return loss, {f"{key}{ending}": pair for key, pair in metrics.items()}
 
@@ -198,8 +200,8 @@ class Head:
 
     def _by_function(self, labels: Tensor, logits: Tensor, features: Any) -> Tensor:
         assert self._loss_fn is not None
-        given = {"labels": labels, "logits": logits, "features": features, "loss_reduction": self.loss_reduction}
-        return columns(self._loss_fn(**{name: given[name] for name in self._loss_arguments}), af.float32)
+        choices = {"labels": labels, "logits": logits, "features": features, "loss_reduction": self.loss_reduction}
+        return columns(self._loss_fn(**{name: choices[name] for name in self._loss_arguments}), af.float32)
 
     def _check(self, logits: Any) -> None:
         """Raises ValueError where logits are known to be of another width."""
@@ -237,10 +239,10 @@ def columns(values: Any, dtype: Any, width: int | None = None) -> Tensor:
     tensor = af.convert_to_tensor(values)
     tensor = tensor if tensor.dtype == dtype else af.cast(tensor, dtype)
     tensor = af.expand_dims(tensor, 1) if tensor.shape.ndims == 1 else tensor
-    found = None if tensor.static_shape is None else tensor.static_shape[-1]
-    if None not in (width, found) and width != found:
+    size = None if tensor.static_shape is None else tensor.static_shape[-1]
+    if None not in (width, size) and width != size:
         raise ValueError(
-            f"Mismatched label shape. Expected labels dimension={width}.  Received {found}. If the classifier expects "
+            f"Mismatched label shape. Expected labels dimension={width}.  Received {size}. If the classifier expects "
             "one-hot labels, look at its n_classes; otherwise at the shape of the labels."
         )
     return tensor

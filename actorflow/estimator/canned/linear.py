@@ -20,11 +20,11 @@ class Linear:
     """The constructor of linear models."""
 
     def _linear(
-        self, head: Head, feature_columns: Any, given: Any, partitioner: Any, sparse_combiner: str, **options: Any
+        self, head: Head, feature_columns: Any, optimizer: Any, partitioner: Any, sparse_combiner: str, **options: Any
     ) -> None:
         columns = checked(feature_columns, "feature_columns")
         rate = linear_rate(columns, _RATE)
-        part = (_logits.linear(columns, sparse_combiner, partitioner), given or "Ftrl", rate, "linear")
+        part = (_logits.linear(columns, sparse_combiner, partitioner), optimizer or "Ftrl", rate, "linear")
         super().__init__(model_fn(head, [part]), **options)  # type: ignore[call-arg]
 
 

@@ -20,20 +20,20 @@ _OPTIMIZERS: dict[str, Callable[[float], Any]] = {
 }
 
 
-def optimizer(given: Any, rate: float) -> Any:
+def optimizer(choice: Any, rate: float) -> Any:
     """An optimizer, out of one, its name, or a function that makes it.
 
     Raises:
         ValueError: there is none of this name, or it is none of these.
     """
-    if isinstance(given, str):
-        if given not in _OPTIMIZERS:
-            raise ValueError(f"Unsupported optimizer name: {given}. Supported names are: {tuple(sorted(_OPTIMIZERS))}")
-        return _OPTIMIZERS[given](rate)
-    found = given() if isinstance(given, type) or not hasattr(given, "minimize") and callable(given) else given
-    if not hasattr(found, "minimize"):
-        raise ValueError(f"The given object is not an Optimizer instance. Given: {found}")
-    return found
+    if isinstance(choice, str):
+        if choice not in _OPTIMIZERS:
+            raise ValueError(f"Unsupported optimizer name: {choice}. Supported names are: {tuple(sorted(_OPTIMIZERS))}")
+        return _OPTIMIZERS[choice](rate)
+    instance = choice() if isinstance(choice, type) or not hasattr(choice, "minimize") and callable(choice) else choice
+    if not hasattr(instance, "minimize"):
+        raise ValueError(f"The given object is not an Optimizer instance. Given: {instance}")
+    return instance
 
 
 Part = tuple[_logits.Logits, Any, float, str]
@@ -52,9 +52,9 @@ def model_fn(head: Head, parts: Sequence[Part]) -> Callable[..., EstimatorSpec]:
             if len(parts) == 1:
                 return optimizer(parts[0][1], parts[0][2]).minimize(loss, global_step=step)
             ops = []
-            for _, given, rate, scope in parts:
+            for _, choice, rate, scope in parts:
                 variables = af.get_collection(af.GraphKeys.TRAINABLE_VARIABLES, scope=scope)
-                ops.append(optimizer(given, rate).minimize(loss, var_list=variables))
+                ops.append(optimizer(choice, rate).minimize(loss, var_list=variables))
             with af.control_dependencies(ops):
                 return step.assign_add(1).op
 

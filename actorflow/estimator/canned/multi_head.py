@@ -68,10 +68,10 @@ class MultiHead(Head):
             )
         return dict(zip(self._heads, af.split(logits, sizes, -1), strict=True))
 
-    def _refuse_missing(self, what: str, given: Any) -> None:
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{what} must be a dict. Given: {given}")
-        if missing := [name for name in self._heads if name not in given]:
+    def _refuse_missing(self, what: str, mapping: Any) -> None:
+        if not isinstance(mapping, Mapping):
+            raise ValueError(f"{what} must be a dict. Given: {mapping}")
+        if missing := [name for name in self._heads if name not in mapping]:
             raise ValueError(f"{what} has missing values for head(s): {missing}")
 
     def predictions(self, logits: Any) -> dict[Any, Tensor]:
@@ -89,14 +89,14 @@ class MultiHead(Head):
 
     def exports(self, predictions: Mapping[Any, Tensor]) -> dict[str, ExportOutput]:
         """Those of each head by its name, such as "price/regression"; the first head is the default."""
-        found: dict[str, ExportOutput] = {}
+        outputs: dict[str, ExportOutput] = {}
         for name, head in self._heads.items():
             for key, output in head.exports({k: v for (of, k), v in predictions.items() if of == name}).items():
                 if key != DEFAULT:
-                    found[f"{name}/{key}"] = output
-                elif DEFAULT not in found:
-                    found[DEFAULT] = output
-        return {**found, "predict": PredictOutput({"/".join(key): value for key, value in predictions.items()})}
+                    outputs[f"{name}/{key}"] = output
+                elif DEFAULT not in outputs:
+                    outputs[DEFAULT] = output
+        return {**outputs, "predict": PredictOutput({"/".join(key): value for key, value in predictions.items()})}
 
     def _measured(self, features: Any, logits: Any, labels: Any, evaluates: bool) -> tuple[Tensor, Metrics]:
         self._refuse_missing("labels", labels)
@@ -104,8 +104,8 @@ class MultiHead(Head):
         losses: list[Tensor] = []
         metrics: Metrics = {}
         for (name, head), weight in zip(self._heads.items(), self._head_weights, strict=True):
-            loss, found = head._measured(features, parts[name], labels[name], evaluates)
+            loss, head_metrics = head._measured(features, parts[name], labels[name], evaluates)
             losses.append(loss if weight == 1.0 else loss * weight)
             if evaluates:
-                metrics |= {f"loss/{name}": af.metrics.mean(loss, name=f"loss/{name}"), **found}
+                metrics |= {f"loss/{name}": af.metrics.mean(loss, name=f"loss/{name}"), **head_metrics}
         return af.add_n(losses), metrics

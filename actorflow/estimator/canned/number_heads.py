@@ -62,10 +62,10 @@ class RegressionHead(Head):
         return {DEFAULT: value, "regression": value, "predict": PredictOutput(predictions)}
 
     def _metrics(self, labels: Tensor, logits: Tensor, losses: Tensor, weights: Any) -> Metrics:
-        given = weights if self._weight_column else None
+        weighting = weights if self._weight_column else None
         return {
-            "prediction/mean": af.metrics.mean(self._means(logits), given, name="prediction/mean"),
-            "label/mean": af.metrics.mean(labels, given, name="label/mean"),
+            "prediction/mean": af.metrics.mean(self._means(logits), weighting, name="prediction/mean"),
+            "label/mean": af.metrics.mean(labels, weighting, name="label/mean"),
         }
 
 

@@ -168,18 +168,18 @@ def export_outputs_of(spec: Any) -> dict[str, ExportOutput]:
         TypeError: one is no ExportOutput.
         ValueError: there are several, and none has the default's name.
     """
-    found = dict(spec.export_outputs or {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)})
-    for name, output in found.items():
+    outputs = dict(spec.export_outputs or {DEFAULT_SERVING_SIGNATURE_DEF_KEY: PredictOutput(spec.predictions)})
+    for name, output in outputs.items():
         if not isinstance(output, ExportOutput):
             raise TypeError(f"Values in export_outputs must be ExportOutput objects. {name!r} is {output!r:.80}.")
-    if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in found:
-        if len(found) > 1:
+    if DEFAULT_SERVING_SIGNATURE_DEF_KEY not in outputs:
+        if len(outputs) > 1:
             raise ValueError(
                 "Multiple export_outputs were provided, but none of them is specified as the default. Do this by naming one of "
                 f"them {DEFAULT_SERVING_SIGNATURE_DEF_KEY!r}."
             )
-        found[DEFAULT_SERVING_SIGNATURE_DEF_KEY] = next(iter(found.values()))
-    return found
+        outputs[DEFAULT_SERVING_SIGNATURE_DEF_KEY] = next(iter(outputs.values()))
+    return outputs
 
 
 def supervised_signature(spec: Any, receiver_tensors: Mapping[str, Tensor]) -> SignatureDef:
@@ -221,21 +221,21 @@ def signatures_of(receiver: Any, outputs: Mapping[str, ExportOutput]) -> dict[st
         ValueError: there is none.
     """
     several = {"": receiver.receiver_tensors, **(receiver.receiver_tensors_alternatives or {})}
-    made: dict[str, SignatureDef] = {}
+    signatures: dict[str, SignatureDef] = {}
     reasons = []
     for before, tensors in several.items():
-        given = tensors if isinstance(tensors, Mapping) else {"input": tensors}
+        inputs = tensors if isinstance(tensors, Mapping) else {"input": tensors}
         for name, output in outputs.items():
             key = f"{before}:{name}" if before else name
             try:
-                signature = output.as_signature_def(given)
+                signature = output.as_signature_def(inputs)
             except ValueError as error:
                 reasons.append(f"{key}: {error}")
                 continue
             if is_valid_signature(signature):
-                made[key] = signature
+                signatures[key] = signature
     if reasons:
         _LOG.info("signatures are left out of the saved model", reasons=reasons)
-    if not made:
+    if not signatures:
         raise ValueError("The model has no signature that can be served. " + " ".join(reasons))
-    return made
+    return signatures

@@ -117,19 +117,19 @@ def build_raw_serving_input_receiver_fn(
     make = _placeholders(features, default_batch_size)
 
     def serving_input_receiver_fn() -> ServingInputReceiver:
-        made = make()
-        return ServingInputReceiver(made, made)
+        tensors = make()
+        return ServingInputReceiver(tensors, tensors)
 
     return serving_input_receiver_fn
 
 
 def _placeholders(tensors: Mapping[str, Tensor], batch: int | None) -> Callable[[], dict[str, Tensor]]:
     """A function that makes a placeholder for each tensor, for batches of `batch` examples."""
-    wanted = {
+    forms = {
         name: (tensor.dtype.base_dtype, (batch, *(convert_to_tensor(tensor).static_shape or ())[1:]))
         for name, tensor in tensors.items()
     }
-    return lambda: {name: placeholder(dtype, shape, name=name) for name, (dtype, shape) in wanted.items()}
+    return lambda: {name: placeholder(dtype, shape, name=name) for name, (dtype, shape) in forms.items()}
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,11 @@ def build_raw_supervised_input_receiver_fn(
     make, make_labels = (_placeholders(tensors, default_batch_size) for tensors in (named, named_labels))
 
     def supervised_input_receiver_fn() -> SupervisedInputReceiver:
-        made, made_labels = make(), make_labels()
+        tensors, made_labels = make(), make_labels()
         return SupervisedInputReceiver(
-            made if isinstance(features, Mapping) else made["input"],
+            tensors if isinstance(features, Mapping) else tensors["input"],
             made_labels if isinstance(labels, Mapping) else made_labels["label"],
-            {**made, **made_labels},
+            {**tensors, **made_labels},
         )
 
     return supervised_input_receiver_fn

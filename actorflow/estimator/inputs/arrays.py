@@ -57,10 +57,10 @@ class ArrayInput:
                 return [leaf for leaf in nest.flatten(parts) if leaf is not None]
             raise OutOfRangeError("The input is at its end.")
 
-        made = iter(py_func(take, [], types, stateful=True))
+        values = iter(py_func(take, [], types, stateful=True))
         tensors: list[Any] = []
         for leaf in nest.flatten(self._parts):
-            tensors.append(None if leaf is None else next(made))
+            tensors.append(None if leaf is None else next(values))
             if leaf is not None:
                 tensors[-1].set_shape([None, *leaf.shape[1:]])
         features, labels = nest.pack_sequence_as(self._parts, tensors)
@@ -138,10 +138,10 @@ def numpy_input_fn(
 
 
 def _array(value: Any, name: str) -> Any:
-    found = np.asarray(value)
-    if not found.ndim:
+    column = np.asarray(value)
+    if not column.ndim:
         raise ValueError(f"{name} has to be an array with a first size, but it is {value!r:.60}.")
-    return found
+    return column
 
 
 def _named(group: str, parts: Any) -> list[tuple[str, Any]]:

@@ -68,19 +68,21 @@ def call_input_fn(input_fn: Any, mode: str, params: Any, config: Any) -> Program
         return batches()
     if not callable(input_fn):
         return input_fn
-    given = {"mode": mode, "params": params, "config": config}
-    return (yield from call(lambda: input_fn(**{name: given[name] for name in arguments(input_fn) if name in given})))
+    choices = {"mode": mode, "params": params, "config": config}
+    return (
+        yield from call(lambda: input_fn(**{name: choices[name] for name in arguments(input_fn) if name in choices}))
+    )
 
 
 def arguments(function: Callable[..., Any]) -> list[str]:
     """The names of a function's arguments; of a partial one, those that are left."""
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     bound = getattr(function, "keywords", {}) if isinstance(function, partial) else {}
-    return [parameter.name for parameter in found if parameter.kind not in kinds and parameter.name not in bound]
+    return [parameter.name for parameter in parameters if parameter.kind not in kinds and parameter.name not in bound]
 
 
 def tensors(graph: Graph, value: Any, mode: str) -> tuple[Any, Any]:
@@ -125,8 +127,8 @@ class Fed:
     def make(batch: Any) -> Fed:
         """Placeholders in the default graph: the first size is open."""
         features, labels = pair(batch)
-        made = nest.map_structure(_placeholder, (features, labels))
-        return Fed(made[0], made[1], list(_leaves_in_order(made)))
+        placeholders = nest.map_structure(_placeholder, (features, labels))
+        return Fed(placeholders[0], placeholders[1], list(_leaves_in_order(placeholders)))
 
     def feeds(self, batch: Any) -> dict[Any, Any]:
         """The feeds of a step for a batch."""

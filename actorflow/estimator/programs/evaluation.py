@@ -90,9 +90,9 @@ def evaluation(
         if batches is not None:
             yield from batches.close()
         yield from loop.close()
-    found: dict[str, Any] = dict(final.final_ops_values)
-    found[LOSS] = np.float32(np.mean(np.asarray(losses, np.float64))) if losses else np.float32(0)
-    result = {key: found[key] for key in sorted(found)}
+    named: dict[str, Any] = dict(final.final_ops_values)
+    named[LOSS] = np.float32(np.mean(np.asarray(losses, np.float64))) if losses else np.float32(0)
+    result = {key: named[key] for key in sorted(named)}
     step = int(result[GraphKeys.GLOBAL_STEP])
     _LOG.info("evaluated", step=step, name=name or "", **{k: v for k, v in result.items() if is_scalar(v)})
     yield from _write(core, core.eval_dir(name), result, step)
@@ -112,11 +112,11 @@ def _assigning(built: Built, values: Mapping[str, Any]) -> Callable[[Session], A
             raise ValueError(f"InMemoryEvaluator does not support custom {name}")
     if "assignments" not in built.extras:
         with built.graph.as_default():
-            made = built.extras["assignments"] = {}
+            assignments = built.extras["assignments"] = {}
             for variable in built.graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
                 value = placeholder(variable.dtype, variable.static_shape)
-                made[variable.name] = value, variable.assign(value).op
-    nodes = {name: found for name, found in built.extras["assignments"].items() if name in values}
+                assignments[variable.name] = value, variable.assign(value).op
+    nodes = {name: operation for name, operation in built.extras["assignments"].items() if name in values}
     feeds = {value: values[name] for name, (value, _) in nodes.items()}
     return lambda session: session.run([assign for _, assign in nodes.values()], feeds)
 
@@ -201,8 +201,8 @@ def prediction(
         yield from loop.create()
         try:
             while not loop.should_stop:
-                found = yield from loop.step(predictions, _feeds(built, batches))
-                for answer in rows(found) if yield_single_examples else (found,):
+                values = yield from loop.step(predictions, _feeds(built, batches))
+                for answer in rows(values) if yield_single_examples else (values,):
                     yield Emit(answer)
         except OutOfRangeError:
             pass
@@ -225,25 +225,25 @@ def chosen(predictions: Any, keys: Sequence[str] | str | None) -> Any:
     keys = [keys] if isinstance(keys, str) else list(keys)
     if not isinstance(predictions, Mapping):
         raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
-    found = {key: value for key, value in predictions.items() if key in keys}
-    if not found:
+    selected = {key: value for key, value in predictions.items() if key in keys}
+    if not selected:
         raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
-    return found
+    return selected
 
 
-def rows(found: Any) -> Any:
+def rows(batch: Any) -> Any:
     """The answers of a batch, one for each example.
 
     Raises:
         ValueError: the first sizes of the predictions differ.
     """
-    if not isinstance(found, Mapping):
-        return iter(found)
-    sizes = {key: value.shape[0] if np.ndim(value) else None for key, value in found.items()}
+    if not isinstance(batch, Mapping):
+        return iter(batch)
+    sizes = {key: value.shape[0] if np.ndim(value) else None for key, value in batch.items()}
     first = next(iter(sizes.values()))
     for key, size in sizes.items():
         if size is None or size != first:
             raise ValueError(
                 f"Batch length of predictions should be same. {key} has different batch length than others."
             )
-    return (dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True))
+    return (dict(zip(batch, row, strict=True)) for row in zip(*batch.values(), strict=True))

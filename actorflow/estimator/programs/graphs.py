@@ -75,12 +75,12 @@ def call_model_fn(
         ValueError: it takes no labels, and there are some; or it gives no EstimatorSpec.
     """
     taken = arguments(model_fn)
-    given = {"mode": mode, "params": params, "config": config}
+    choices = {"mode": mode, "params": params, "config": config}
     if "labels" in taken:
-        given["labels"] = labels
+        choices["labels"] = labels
     elif labels is not None:
         raise ValueError("model_fn does not take labels, but input_fn returns labels.")
-    spec = model_fn(features=features, **{name: given[name] for name in taken if name in given})
+    spec = model_fn(features=features, **{name: choices[name] for name in taken if name in choices})
     if inspect.iscoroutine(spec):
         spec.close()
         raise TypeError(f"model_fn ({model_fn}) is an async def; it builds a graph, which waits for nothing.")
@@ -204,7 +204,7 @@ class Graphs:
         """Adds what the Estimator runs beside the model: the saver, and initial values."""
         extras: dict[str, Any] = {}
         if mode == ModeKeys.TRAIN:
-            if not any(made.op.name == "loss" for made in graph.get_collection(GraphKeys.SUMMARIES)):
+            if not any(summary.op.name == "loss" for summary in graph.get_collection(GraphKeys.SUMMARIES)):
                 scalar("loss", spec.loss)
             graph.add_to_collection(GraphKeys.LOSSES, spec.loss)
         scaffold = Scaffold(copy_from_scaffold=spec.scaffold)
@@ -255,7 +255,7 @@ class Graphs:
 
     def take(self) -> list[Supervisor]:
         """All open supervisors that no call uses, to be closed."""
-        found = [supervisor for built in self._kept.values() for supervisor in built.idle]
+        idle = [supervisor for built in self._kept.values() for supervisor in built.idle]
         for built in self._kept.values():
             built.idle.clear()
-        return found
+        return idle

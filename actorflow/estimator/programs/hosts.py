@@ -49,10 +49,10 @@ class KeptHost:
         self._keeps = keeps and built.fed is not None  # one with an input of its own serves one call
         self._is_new = fresh or not built.idle
         self.ended_well = False
-        given = built.scaffold.init_fn
+        init_fn_given = built.scaffold.init_fn
         model = copy(built.model)  # the same nodes, with this call's checkpoint
         model.path, model.folder = path, folder
-        model.init_fn = init_fn if given is None else on_session(given, face)
+        model.init_fn = init_fn if init_fn_given is None else on_session(init_fn_given, face)
         if not self._is_new:
             self.supervisor = built.idle.pop()
             self.supervisor.model = model

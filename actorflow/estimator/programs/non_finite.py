@@ -54,23 +54,23 @@ def cause(
     if host.guard is not None or built.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
         return _OPTION
     path = latest_checkpoint(core.model_dir)
-    given = core.session_options
-    options = {**given, "options": replace(given.get("options", PlanOptions()), check_numerics=True)}
+    settings = core.session_options
+    options = {**settings, "options": replace(settings.get("options", PlanOptions()), check_numerics=True)}
     checked = KeptHost(built, None, options, path=path, folder=core.model_dir, keeps=False, face=core.face, fresh=True)
     run = partial(_run, checked)
     origin = "initial values" if path is None else f"the checkpoint {path}"
     origin += "" if feeds is None else " and take this step's batch"
-    begun, made = machine.wall_time(), 0
+    begun, count = machine.wall_time(), 0
     try:
         yield Await(checked.start)
         steps = min(max(step - int((yield from run(built.step))), 1), _MOST_STEPS)
         _LOG.info("looking for the first node that is not finite", path=path, steps=steps)
-        while made < steps and machine.wall_time() - begun < _MOST_SECONDS:
+        while count < steps and machine.wall_time() - begun < _MOST_SECONDS:
             yield from run(fetches, feeds)
-            made += 1
+            count += 1
     except NotFiniteError as error:
         return (
-            f"Of steps that begin with {origin}, number {made + 1} makes the first number that is not finite. {error}"
+            f"Of steps that begin with {origin}, number {count + 1} makes the first number that is not finite. {error}"
         )
     except OutOfRangeError:
         pass
@@ -78,7 +78,7 @@ def cause(
         return f"Steps that begin with {origin} can't be made again: {error}"
     finally:
         yield Await(lambda: checked.close(save=False))
-    return f"Of {made} steps that begin with {origin}, none makes such a number out of finite ones. {_OPTION}"
+    return f"Of {count} steps that begin with {origin}, none makes such a number out of finite ones. {_OPTION}"
 
 
 def _run(host: KeptHost, fetches: Any, feeds: Mapping[Any, Any] | None = None) -> Program[Any]:
@@ -86,5 +86,5 @@ def _run(host: KeptHost, fetches: Any, feeds: Mapping[Any, Any] | None = None) -
 
 
 def _is_finite(value: Any) -> bool:
-    found = np.asarray(value)
-    return found.dtype.kind not in "fc" or bool(np.isfinite(found).all())
+    number = np.asarray(value)
+    return number.dtype.kind not in "fc" or bool(np.isfinite(number).all())

@@ -128,9 +128,9 @@ def training(
         try:
             yield from _steps(loop, fetches, built, batches, watch)
         except NanLossDuringTrainingError as error:
-            found = yield from cause(core, built, host, fetches, watch.feeds, watch.step + 1)
+            reason = yield from cause(core, built, host, fetches, watch.feeds, watch.step + 1)
             raise NanLossDuringTrainingError(
-                f"NaN loss during training: {built.spec.loss.name} is NaN in step {watch.step + 1}. {found}"
+                f"NaN loss during training: {built.spec.loss.name} is NaN in step {watch.step + 1}. {reason}"
             ) from error
         yield from loop.finish()
         host.ended_well = True
@@ -212,10 +212,10 @@ class _Watch:
         self._core.told.note(TrainingEnded, self.step, reason)
 
 
-def _hooks(core: Core, built: Built, batches: Batches | None, given: list[Any], listeners: list[Any]) -> list[Any]:
+def _hooks(core: Core, built: Built, batches: Batches | None, hooks: list[Any], listeners: list[Any]) -> list[Any]:
     """All hooks of a training, in TensorFlow's order."""
     spec, config = built.spec, core.config
-    worker = [*given, NanTensorHook(spec.loss)]
+    worker = [*hooks, NanTensorHook(spec.loss)]
     if config.log_step_count_steps is not None:
         logged = {"loss": spec.loss, "step": built.step}
         worker.append(LoggingTensorHook(logged, every_n_iter=config.log_step_count_steps))
@@ -238,9 +238,9 @@ def _hooks(core: Core, built: Built, batches: Batches | None, given: list[Any], 
         )
     if savers:
         first = savers[0]
-        first.listeners[:] = [one for one in first.listeners if not isinstance(one, _Saves)]
+        first.listeners[:] = [listener for listener in first.listeners if not isinstance(listener, _Saves)]
         first.listeners.insert(0, _Saves(core, batches, first))
-        first.listeners.extend(one for one in listeners if one not in first.listeners)
+        first.listeners.extend(listener for listener in listeners if listener not in first.listeners)
     if not config.is_chief:
         return worker
     chief = list(chief_only)

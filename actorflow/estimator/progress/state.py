@@ -93,22 +93,22 @@ class Progress:
             >>> progress.rows()
             {'step': '20/100', 'loss': '0.5'}
         """
-        found: dict[str, str] = {}
+        rows: dict[str, str] = {}
         if self._recent:
             first, now = self._recent[0], self._recent[-1]
-            found["step"] = f"{now.step:,}" + (f"/{self._last:,}" if self._last else "")
+            rows["step"] = f"{now.step:,}" + (f"/{self._last:,}" if self._last else "")
             if now.epoch > 1:
-                found["epoch"] = f"{now.epoch}"
-            found["loss"] = f"{now.loss:.4g}"
+                rows["epoch"] = f"{now.epoch}"
+            rows["loss"] = f"{now.loss:.4g}"
             seconds = now.time - first.time
             if seconds > 0 and now.step > first.step:
                 rate = (now.step - first.step) / seconds
-                found["steps/s"] = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+                rows["steps/s"] = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
                 if now.examples > first.examples:
-                    found["examples/s"] = f"{(now.examples - first.examples) / seconds:,.0f}"
+                    rows["examples/s"] = f"{(now.examples - first.examples) / seconds:,.0f}"
                 if self._last and self._last > now.step:
-                    found["left"] = _duration((self._last - now.step) / rate)
-        return found | self._notes
+                    rows["left"] = _duration((self._last - now.step) / rate)
+        return rows | self._notes
 
     @property
     def share(self) -> float | None:

@@ -132,11 +132,11 @@ def _evaluations(state: Progress) -> tuple[list[str], list[list[str]]]:
     """The head and the lines of a table of evaluations."""
     from actorflow.estimator.progress.state import metrics_of
 
-    found = [
+    rows = [
         (f"{event.step:,}" + (f" {event.name}" if event.name else ""), metrics_of(event)) for event in state.evaluations
     ]
-    names = list(dict.fromkeys(name for _, metrics in found for name in metrics))
-    return ["evaluated", *names], [[step, *(metrics.get(name, "") for name in names)] for step, metrics in found]
+    names = list(dict.fromkeys(name for _, metrics in rows for name in metrics))
+    return ["evaluated", *names], [[step, *(metrics.get(name, "") for name in names)] for step, metrics in rows]
 
 
 def _table(state: Progress) -> Any:

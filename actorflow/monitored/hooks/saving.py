@@ -236,8 +236,8 @@ class CheckpointSaverHook(SessionRunHook):
 
     def _found_saver(self) -> Saver:
         if self._saver is None and self._scaffold is not None:
-            found: Saver = self._scaffold.saver
-            return found
+            saver: Saver = self._scaffold.saver
+            return saver
         if self._saver is None:
             savers = get_default_graph().get_collection(GraphKeys.SAVERS)
             if len(savers) != 1:
@@ -277,7 +277,7 @@ def _write_graph(graph: Graph, folder: str) -> None:
 def _stamp(path: str) -> tuple[int, int] | None:
     """The size and the time of a file; None where there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

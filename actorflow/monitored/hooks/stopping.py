@@ -164,10 +164,10 @@ class GlobalStepWaiterHook(SessionRunHook):
 
     def _wait(self, session: Any) -> Program[None]:
         _LOG.info("Waiting for a global step before starting training.", until=self._until)
-        told = 0
+        reported = 0
         while (step := int((yield from run(session, self._step)))) < self._until:
-            if step - told > _TOLD_STEPS:
-                told = step
+            if step - reported > _TOLD_STEPS:
+                reported = step
                 _LOG.info("Waiting for a global step before starting training.", until=self._until, step=step)
             yield Await(lambda: anyio.sleep(_LOOK_SECONDS))
         self._waits = False

@@ -65,10 +65,10 @@ class SummarySaverHook(SessionRunHook):
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         self._is_due = self._next is None or self._timer.should_trigger_for_step(self._next)
-        wanted: dict[str, Any] = {"global_step": self._step}
+        fetches: dict[str, Any] = {"global_step": self._step}
         if self._is_due and (summaries := self._summaries()):
-            wanted["summary"] = summaries
-        return SessionRunArgs(wanted)
+            fetches["summary"] = summaries
+        return SessionRunArgs(fetches)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> Any:
         if self._is_due:
@@ -89,8 +89,8 @@ class SummarySaverHook(SessionRunHook):
             self._writer.flush()
 
     def _summaries(self) -> list[Any]:
-        found = self._scaffold.summary_op if self._op is None else self._op
-        return [] if found is None else found if isinstance(found, list) else [found]
+        summary = self._scaffold.summary_op if self._op is None else self._op
+        return [] if summary is None else summary if isinstance(summary, list) else [summary]
 
 
 @public("af.train", "tf.estimator")

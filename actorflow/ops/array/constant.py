@@ -74,22 +74,22 @@ def constant(
 def _filled(array: Any, shape: ShapeLike, verify: bool) -> Any:
     import numpy as np
 
-    wanted = shapes.as_shape(shape)
-    size = shapes.num_elements(wanted)
-    if wanted is None or size is None:
+    target = shapes.as_shape(shape)
+    size = shapes.num_elements(target)
+    if target is None or size is None:
         raise ValueError("The shape of a constant has to be fully known.")
-    if verify and array.shape != wanted:
-        raise TypeError(f"The value has shape {array.shape}, but {shapes.show(wanted)} was asked for.")
+    if verify and array.shape != target:
+        raise TypeError(f"The value has shape {array.shape}, but {shapes.show(target)} was asked for.")
     if array.size > size:
         raise ValueError(
-            f"Too many elements provided. Needed at most {shapes.num_elements(wanted)}, but received {array.size}"
+            f"Too many elements provided. Needed at most {shapes.num_elements(target)}, but received {array.size}"
         )
     if array.size < size and array.size == 0:
-        raise ValueError(f"An empty value can't fill the shape {shapes.show(wanted)}.")
+        raise ValueError(f"An empty value can't fill the shape {shapes.show(target)}.")
     flat = array.reshape(-1)
     if array.size < size:
         flat = np.concatenate([flat, np.repeat(flat[-1:], size - array.size)])
-    filled = flat.reshape(wanted)
+    filled = flat.reshape(target)
     filled.flags.writeable = False
     return filled
 
@@ -229,15 +229,15 @@ def _zero(dtype: DType) -> Any:
     return b"" if dtype is dt.string else 0
 
 
-def _constant_of(wanted: Any, value: Any, dtype: DType, name: str | None, default: str) -> Tensor:
-    with composite(name, default, wanted) as scope:
-        dims = convert_to_tensor(wanted, preferred_dtype=dt.int32)
-        known = known_value(dims)
+def _constant_of(shape_like: Any, value: Any, dtype: DType, name: str | None, default: str) -> Tensor:
+    with composite(name, default, shape_like) as scope:
+        dims = convert_to_tensor(shape_like, preferred_dtype=dt.int32)
+        sizes = known_value(dims)
         if dims.static_shape == ():
             dims = reshape(dims, [-1])
-            known = None if known is None else known.reshape(-1)
-        if known is not None and np.prod(known, dtype=np.int64) < _LARGEST_CONSTANT and not np.any(known < 0):
-            array = np.full(known, value, dtype.numpy_dtype)
+            sizes = None if sizes is None else sizes.reshape(-1)
+        if sizes is not None and np.prod(sizes, dtype=np.int64) < _LARGEST_CONSTANT and not np.any(sizes < 0):
+            array = np.full(sizes, value, dtype.numpy_dtype)
             return convert_to_tensor(array, dtype, scope, graph=dims.graph)
         return fill(dims, np.asarray(value, dtype.numpy_dtype), name=scope)
 

@@ -68,9 +68,9 @@ def _gathered_rows(node: Operation, dy: Tensor) -> Any:
 
     params, indices = node.inputs[:2]
     full = shape(params)
-    count, known = size(indices), params.static_shape
-    if known is not None and None not in known[1:]:
-        values = reshape(dy, [count, *known[1:]])
+    count, static_shape = size(indices), params.static_shape
+    if static_shape is not None and None not in static_shape[1:]:
+        values = reshape(dy, [count, *static_shape[1:]])
     else:
         values = reshape(dy, concat([reshape(count, [1]), full[1:]], 0))
     return IndexedSlices(values, reshape(indices, [-1]), full)
@@ -137,8 +137,12 @@ def gather(
         ValueError: the axis is a batch dimension, or those differ. InvalidArgumentError where only the run knows.
         InvalidArgumentError: an index outside [0, n), in the run.
     """
-    if batch_dims < 0 and (known := convert_to_tensor(indices).static_shape) and -batch_dims <= len(known):
-        batch_dims += len(known)
+    if (
+        batch_dims < 0
+        and (static_shape := convert_to_tensor(indices).static_shape)
+        and -batch_dims <= len(static_shape)
+    ):
+        batch_dims += len(static_shape)
     along = batch_dims if axis is None else axis
     if isinstance(along, int) and along == 0 and batch_dims == 0:
         return gather_op(params, indices, name=name or "GatherV2")
@@ -263,10 +267,10 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
             merge(source.static_shape[first : first + len(over)], over)
         full = shape(source)
         flat = reshape(source, concat([full[:first], [-1], full[first + len(over) :]], 0))
-        found = gather(flat, squeeze(where(reshape(chosen, [-1])), [1]), axis=first)
+        static_shape = gather(flat, squeeze(where(reshape(chosen, [-1])), [1]), axis=first)
         if source.static_shape is not None:
-            found.set_shape((*source.static_shape[:first], None, *source.static_shape[first + len(over) :]))
-        return found
+            static_shape.set_shape((*source.static_shape[:first], None, *source.static_shape[first + len(over) :]))
+        return static_shape
 
 
 # ---- Gathering from each entry of leading dimensions by itself: what `gather` and `gather_nd` do with `batch_dims`.
@@ -321,15 +325,15 @@ def points_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> Tenso
     from actorflow.ops.math.cast import cast
     from actorflow.ops.math.cumulative import range_
 
-    known = indices.static_shape
-    if known is None:
+    rows = indices.static_shape
+    if rows is None:
         raise ValueError("gather_nd with batch_dims needs indices of a known rank.")
-    batch = batch_dims + len(known) if batch_dims < 0 else batch_dims
-    if not 0 <= batch < len(known):
-        raise ValueError(f"gather_nd: batch_dims={batch_dims} does not fit indices of rank {len(known)}.")
+    batch = batch_dims + len(rows) if batch_dims < 0 else batch_dims
+    if not 0 <= batch < len(rows):
+        raise ValueError(f"gather_nd: batch_dims={batch_dims} does not fit indices of rank {len(rows)}.")
     outer: Any = concat([shape(indices)[:-1], [1]], 0)
     sizes, columns = shape(params), []
     for i in range(batch):
-        along = reshape(cast(range_(sizes[i]), indices.dtype), [-1 if j == i else 1 for j in range(len(known))])
+        along = reshape(cast(range_(sizes[i]), indices.dtype), [-1 if j == i else 1 for j in range(len(rows))])
         columns.append(broadcast_to(along, outer))
     return concat([*columns, indices], -1)

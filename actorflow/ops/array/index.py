@@ -37,8 +37,8 @@ def _sliced(c: Inference) -> Shape:
         if c.shapes[index] is not None and c.shapes[index] != (None,) and source is not None:
             merge(c.shapes[index], (len(source),))
     if source is None:
-        known = next((s[0] for s in c.shapes[1:] if s and s[0] is not None), None)
-        source = None if known is None else (None,) * known
+        rank = next((s[0] for s in c.shapes[1:] if s and s[0] is not None), None)
+        source = None if rank is None else (None,) * rank
     if source is None:
         return None
     unknown = (None,) * len(source)

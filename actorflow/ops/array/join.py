@@ -29,12 +29,12 @@ def _concatenated(c: Inference) -> Shape:
         raise ValueError(f"concat needs tensors of one rank, but they have {', '.join(map(show, parts))}.")
     if not ranks:
         return None
-    known = ranks.pop()
-    if known == 0:
+    rank = ranks.pop()
+    if rank == 0:
         raise ValueError("Can't concatenate scalars (use tf.stack instead): af.stack makes a vector of them.")
     if axis is None:
-        return (None,) * known
-    at = normalize_axis(int(axis), known)
+        return (None,) * rank
+    at = normalize_axis(int(axis), rank)
     sizes: list[int | None] = []
     joined: Shape = None
     for part in parts:
@@ -56,9 +56,9 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     if len(values) == 1:
         return [dy, None]
     at = known_value(axis)
-    known = [None if v.static_shape is None or at is None else v.static_shape[int(at)] for v in values]
-    sizes: Any = known
-    if None in known:
+    lengths = [None if v.static_shape is None or at is None else v.static_shape[int(at)] for v in values]
+    sizes: Any = lengths
+    if None in lengths:
         sizes = stack([shape(v)[axis] for v in values])
     return [*outputs_of(split_v_op(dy, sizes, axis, num_split=len(values))), None]
 
@@ -181,8 +181,8 @@ def split(
     if isinstance(num_or_size_splits, (int, np.integer)):
         return outputs_of(split_op(value, axis, num_split=int(num_or_size_splits), name=name))
     sizes = convert_to_tensor(num_or_size_splits, preferred_dtype="int32")
-    if sizes.static_shape == () and (known := known_value(sizes)) is not None:
-        return outputs_of(split_op(value, axis, num_split=int(known), name=name))
+    if sizes.static_shape == () and (count := known_value(sizes)) is not None:
+        return outputs_of(split_op(value, axis, num_split=int(count), name=name))
     if num is None:
         num = sizes.static_shape[0] if sizes.static_shape else None
     if num is None:

@@ -19,7 +19,7 @@ from actorflow.shapes import Shape, compatible, merge, normalize_axis, show
 
 
 def _padded(c: Inference) -> Shape:
-    source, widths, given = c.shapes[0], c.shapes[1], c.value(1)
+    source, widths, constant = c.shapes[0], c.shapes[1], c.value(1)
     if widths is not None and (len(widths) != 2 or widths[1] not in (2, None)):
         raise ValueError(f"Shape must be rank 2 but is rank {len(widths)}: paddings are a matrix of two columns.")
     if source is None and widths is not None and widths[0] is not None:
@@ -28,14 +28,14 @@ def _padded(c: Inference) -> Shape:
         return None
     if widths is not None and widths[0] not in (None, len(source)):
         raise ValueError(f"Paddings {show(widths)} need one row for each of the {len(source)} dimensions.")
-    if given is None:
+    if constant is None:
         return (None,) * len(source)
-    if np.any(given < 0):
-        raise ValueError(f"Paddings must be non-negative, but {given.tolist()} was given.")
+    if np.any(constant < 0):
+        raise ValueError(f"Paddings must be non-negative, but {constant.tolist()} was given.")
     mode = c.attrs.get("mode")
     if mode is not None:
-        check_mirror(source, given, mode)
-    return tuple(None if s is None else s + int(a) + int(b) for s, (a, b) in zip(source, given, strict=True))
+        check_mirror(source, constant, mode)
+    return tuple(None if s is None else s + int(a) + int(b) for s, (a, b) in zip(source, constant, strict=True))
 
 
 def check_mirror(shape: Shape, paddings: np.ndarray[Any, Any], mode: str) -> None:
@@ -88,10 +88,10 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _unpadded(c: Inference) -> Shape:
-    source, given = c.shapes[0], c.value(1)
-    if source is None or given is None:
+    source, constant = c.shapes[0], c.value(1)
+    if source is None or constant is None:
         return None if source is None else (None,) * len(source)
-    return tuple(None if s is None else s - int(a) - int(b) for s, (a, b) in zip(source, given, strict=True))
+    return tuple(None if s is None else s - int(a) - int(b) for s, (a, b) in zip(source, constant, strict=True))
 
 
 @op("MirrorPadGrad", shape=_unpadded, dtypes=NUMERIC, types={"paddings": INDEX})
@@ -227,18 +227,18 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name
             raise ValueError(f"repeats are a number or a vector, but have shape {show(times.static_shape)}.")
         if axis is None:
             source, axis = reshape(source, [-1]), 0
-        known = source.static_shape
-        along = axis if known is None else normalize_axis(axis, len(known))
-        size = shape(source)[along] if known is None or known[along] is None else known[along]
-        if known is not None and times.static_shape not in (None, (), (1,)):
-            merge(times.static_shape, (known[along],))
+        static_shape = source.static_shape
+        along = axis if static_shape is None else normalize_axis(axis, len(static_shape))
+        size = shape(source)[along] if static_shape is None or static_shape[along] is None else static_shape[along]
+        if static_shape is not None and times.static_shape not in (None, (), (1,)):
+            merge(times.static_shape, (static_shape[along],))
         # A row of each element's copies, true where there is one, says which elements come out.
         copies = sequence_mask(broadcast_to(times, expand_dims(size, 0)))
         places = where(copies)[:, 0]
-        found = gather(source, places, axis=along, name=scope)
+        repeated = gather(source, places, axis=along, name=scope)
         once = known_value(times)
-        count = None if known is None else known[along]
-        if known is not None and once is not None and count is not None:
+        count = None if static_shape is None else static_shape[along]
+        if static_shape is not None and once is not None and count is not None:
             total = int(np.broadcast_to(np.maximum(once, 0), (count,)).sum())
-            found.set_shape((*known[:along], total, *known[along + 1 :]))
-        return found
+            repeated.set_shape((*static_shape[:along], total, *static_shape[along + 1 :]))
+        return repeated

@@ -100,9 +100,9 @@ def _rolled(c: Inference) -> Shape:
     source, shift, axis = c.shapes
     if source == ():
         raise ValueError("input must be 1-D or higher: a scalar can't be rolled.")
-    for what, given in (("shift", shift), ("axis", axis)):
-        if given is not None and len(given) > 1:
-            raise ValueError(f"{what} must be a scalar or a 1-D vector, but its shape is {show(given)}.")
+    for what, shape in (("shift", shift), ("axis", axis)):
+        if shape is not None and len(shape) > 1:
+            raise ValueError(f"{what} must be a scalar or a 1-D vector, but its shape is {show(shape)}.")
     if not compatible(shift, axis):
         raise ValueError(
             f"shift and axis must have the same size, but their shapes are {show(shift)} and {show(axis)}."

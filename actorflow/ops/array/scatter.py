@@ -175,16 +175,16 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 def _scattered(c: Inference) -> Shape:
-    wanted, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), c.shapes[1]
-    if wanted is not None and indices is not None and indices[-1] is not None and updates is not None:
-        if indices[-1] > len(wanted):
-            raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(wanted)}.")
-        if not compatible(updates, (*indices[:-1], *wanted[indices[-1] :])):
+    target, indices, updates = from_value(2)(c), at_least_rank(c, 0, 1), c.shapes[1]
+    if target is not None and indices is not None and indices[-1] is not None and updates is not None:
+        if indices[-1] > len(target):
+            raise ValueError(f"Indices of {indices[-1]} numbers are too many for {show(target)}.")
+        if not compatible(updates, (*indices[:-1], *target[indices[-1] :])):
             raise ValueError(
                 f"Dimensions must be equal: updates of shape {show(updates)} don't fit indices {show(indices)} into a result "
-                f"{show(wanted)}."
+                f"{show(target)}."
             )
-    return wanted
+    return target
 
 
 @public("af", "tf.manip")

@@ -104,30 +104,30 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 
 def _reshaped(c: Inference) -> Shape:
     require_rank(c, 1, 1)
-    wanted, elements = c.shape_value(1), num_elements(c.shapes[0])
-    if wanted is None:
+    target, elements = c.shape_value(1), num_elements(c.shapes[0])
+    if target is None:
         return None
-    if wanted.count(-1) > 1 or any(s is not None and s < -1 for s in wanted):
-        raise ValueError(f"A new shape is a vector of sizes, at most one of them -1, but {list(wanted)} was given.")
-    known = math.prod(s for s in wanted if s is not None and s != -1)
-    open_sizes = wanted.count(-1) + wanted.count(None)
-    if open_sizes == 0 and elements not in (None, known):
+    if target.count(-1) > 1 or any(s is not None and s < -1 for s in target):
+        raise ValueError(f"A new shape is a vector of sizes, at most one of them -1, but {list(target)} was given.")
+    product = math.prod(s for s in target if s is not None and s != -1)
+    open_sizes = target.count(-1) + target.count(None)
+    if open_sizes == 0 and elements not in (None, product):
         raise ValueError(
-            f"Cannot reshape a tensor with {elements} elements to shape {show(tuple(wanted))} ({known} elements)."
+            f"Cannot reshape a tensor with {elements} elements to shape {show(tuple(target))} ({product} elements)."
         )
     rest: int | None = None
     if open_sizes == 1 and elements is not None:
         # The one open size is what the others leave; without elements only -1 says that it is to be found.
-        if known:
-            if elements % known:
+        if product:
+            if elements % product:
                 raise ValueError(
-                    f"Dimension size must be evenly divisible by {known} but is {elements}: the elements of "
-                    f"{show(c.shapes[0])} can't be divided into {list(wanted)}."
+                    f"Dimension size must be evenly divisible by {product} but is {elements}: the elements of "
+                    f"{show(c.shapes[0])} can't be divided into {list(target)}."
                 )
-            rest = elements // known
-        elif -1 in wanted:
-            rest = infer_empty(c.shapes[0], [-1 if s is None else s for s in wanted])
-    return tuple(rest if s is None or s == -1 else s for s in wanted)
+            rest = elements // product
+        elif -1 in target:
+            rest = infer_empty(c.shapes[0], [-1 if s is None else s for s in target])
+    return tuple(rest if s is None or s == -1 else s for s in target)
 
 
 def infer_empty(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int:
@@ -204,12 +204,12 @@ def expand_dims(
 
 
 def _squeezed(c: Inference) -> Shape:
-    source, wanted = c.shapes[0], c.attrs["axis"]
+    source, listed = c.shapes[0], c.attrs["axis"]
     if source is None:
         return None
-    if not wanted:
+    if not listed:
         return None if None in source else tuple(s for s in source if s != 1)
-    axes = {normalize_axis(a, len(source)) for a in wanted}
+    axes = {normalize_axis(a, len(source)) for a in listed}
     for a in axes:
         if source[a] not in (1, None):
             raise ValueError(
@@ -265,8 +265,8 @@ def _transposed(c: Inference) -> Shape:
         length = c.shapes[1][0] if c.shapes[1] else None
         if source is not None and length is not None and len(source) != length:
             raise ValueError(f"`perm` has {length} entries for a tensor of rank {len(source)}.")
-        known = len(source) if source is not None else length
-        return None if known is None else (None,) * known
+        dimensions = len(source) if source is not None else length
+        return None if dimensions is None else (None,) * dimensions
     axes = [int(a) for a in order.reshape(-1)]
     if source is None:
         source = (None,) * len(axes)
@@ -335,12 +335,12 @@ def transpose(
 
 
 def _broadcast_to(c: Inference) -> Shape:
-    wanted = from_value(1)(c)
-    if c.shapes[0] is None or wanted is None:
-        return wanted
-    if broadcast(c.shapes[0], wanted) != wanted and is_static(wanted):
-        raise ValueError(f"{show(c.shapes[0])} can't be broadcast to {show(wanted)}.")
-    return wanted
+    target = from_value(1)(c)
+    if c.shapes[0] is None or target is None:
+        return target
+    if broadcast(c.shapes[0], target) != target and is_static(target):
+        raise ValueError(f"{show(c.shapes[0])} can't be broadcast to {show(target)}.")
+    return target
 
 
 @public("af")

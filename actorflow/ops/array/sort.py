@@ -71,16 +71,16 @@ def _along(values: Tensor, axis: Any, direction: str, name: str, indices: bool) 
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"The direction of a sort is ASCENDING or DESCENDING, not {direction!r}.")
     constant = known_value(convert_to_tensor(axis, preferred_dtype=int32, graph=values.graph))
-    known = None if constant is None else int(constant)
+    static_axis = None if constant is None else int(constant)
     dimensions = None if values.static_shape is None else len(values.static_shape)
     if dimensions == 0:
         raise ValueError("A scalar can't be sorted; sort takes tensors of rank 1 or more.")
-    if known is not None and dimensions is not None:
-        known = normalize_axis(known, dimensions) - dimensions
-    if known == -1:
+    if static_axis is not None and dimensions is not None:
+        static_axis = normalize_axis(static_axis, dimensions) - dimensions
+    if static_axis == -1:
         return _last(values, direction, indices, name)
     # The dimension is brought to the end and back; swapping two is its own inverse.
-    swap = _swap(values, axis if known is None else known, dimensions)
+    swap = _swap(values, axis if static_axis is None else static_axis, dimensions)
     return transpose(_last(transpose(values, swap), direction, indices, None), swap, name=name)
 
 
@@ -97,9 +97,9 @@ def _swap(values: Tensor, axis: Any, dimensions: int | None) -> Any:
 
     count = rank(values)
     last = count - 1
-    given = reshape(cast(axis, int32), [])
+    place = reshape(cast(axis, int32), [])
     position = range_(count)
-    at = gather(position, where_v2(less(given, 0), given + count, given))  # which refuses what is outside
+    at = gather(position, where_v2(less(place, 0), place + count, place))  # which refuses what is outside
     return where_v2(equal(position, at), last, where_v2(equal(position, last), at, position))
 
 
@@ -107,8 +107,8 @@ def _last(values: Tensor, direction: str, indices: bool, name: str | None) -> Te
     """Sorts along the last dimension: all its elements are its largest, in falling order."""
     width = shape(values)[-1]
     if direction == "DESCENDING":
-        found = top_k(values, width)
-        return _named(found.indices if indices else found.values, name)
+        best = top_k(values, width)
+        return _named(best.indices if indices else best.values, name)
     flipped = top_k(_flip(values), width)
     return _named(flipped.indices if indices else _flip(flipped.values), name)
 
@@ -189,13 +189,13 @@ def searchsorted(
         raise TypeError(f"searchsorted gives int32 or int64, not {as_dtype(out_type)}.")
     with composite(name, "searchsorted", sorted_sequence, values) as scope:
         sequence = convert_to_tensor(sorted_sequence)
-        wanted = convert_to_tensor(values, sequence.dtype)
-        for tensor in (sequence, wanted):
+        queries = convert_to_tensor(values, sequence.dtype)
+        for tensor in (sequence, queries):
             if tensor.static_shape == ():
                 raise ValueError("searchsorted takes tensors of rank 1 or more, not scalars.")
         search = lower_bound_op if side == "left" else upper_bound_op
-        found = search(_rows(sequence), _rows(wanted), out_type=out_type)
-        return reshape(found, shape(wanted), name=scope)
+        positions = search(_rows(sequence), _rows(queries), out_type=out_type)
+        return reshape(positions, shape(queries), name=scope)
 
 
 def _rows(tensor: Tensor) -> Tensor:

@@ -65,8 +65,8 @@ def _to_batch(c: Inference) -> Shape:
         size = source[1 + d]
         if block is not None and paddings is not None and size is not None:
             result[d] = divided(size + int(paddings[d].sum()), int(block[d]), "A padded dimension")
-    known = None if batch is None or block is None else batch * int(np.prod(block))
-    return (known, *result, *source[1 + number :])
+    count = None if batch is None or block is None else batch * int(np.prod(block))
+    return (count, *result, *source[1 + number :])
 
 
 def _to_space(c: Inference) -> Shape:
@@ -240,8 +240,8 @@ def required_space_to_batch_paddings(
         merge(merge(sizes.static_shape, block.static_shape), None if base is None else base[:, 0].static_shape)
         values: list[Any] = [known_value(t) for t in (sizes, block, base) if t is not None]
         if all(v is not None for v in values):
-            known = values[2] if len(values) == 3 else np.zeros((len(values[0]), 2), np.int32)
-            before, after = known[:, 0], known[:, 1]
+            paddings = values[2] if len(values) == 3 else np.zeros((len(values[0]), 2), np.int32)
+            before, after = paddings[:, 0], paddings[:, 1]
             rest = (-(values[0] + before + after)) % values[1]
             return (
                 small_constant(graph, np.stack([before, after + rest], 1), int32, "paddings"),

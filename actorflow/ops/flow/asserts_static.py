@@ -109,9 +109,9 @@ def assert_rank_in(
 
 # How a rank compares with those that are wanted: with numbers as the graph is built, with tensors in the run.
 _TESTS: dict[str, tuple[Callable[[int, list[int]], bool], Callable[[Tensor, list[Tensor]], Tensor]]] = {
-    "rank": (lambda n, wanted: n == wanted[0], lambda n, wanted: equal(n, wanted[0])),
-    "rank at least": (lambda n, wanted: n >= wanted[0], lambda n, wanted: greater_equal(n, wanted[0])),
-    "rank in": (lambda n, wanted: n in wanted, lambda n, wanted: reduce_any([equal(n, w) for w in wanted])),
+    "rank": (lambda n, rank: n == rank[0], lambda n, rank: equal(n, rank[0])),
+    "rank at least": (lambda n, rank: n >= rank[0], lambda n, rank: greater_equal(n, rank[0])),
+    "rank in": (lambda n, rank: n in rank, lambda n, rank: reduce_any([equal(n, w) for w in rank])),
 }
 
 
@@ -127,16 +127,16 @@ def _assert_rank(
 ) -> Operation:
     with composite(name, default, x, *ranks):
         tensor = convert_to_tensor(x)
-        wanted = [convert_to_tensor(r, graph=tensor.graph) for r in ranks]
-        for r in wanted:
+        rank_tensors = [convert_to_tensor(r, graph=tensor.graph) for r in ranks]
+        for r in rank_tensors:
             if r.dtype is not dt.int32:
                 raise TypeError(f"{default}: {r.name} must be of type <dtype: 'int32'>, not {r.dtype}.")
             if r.static_shape not in ((), None):
                 raise ValueError(f"{default}: Rank must be a scalar, but {r.name} has shape {show(r.static_shape)}.")
-        known = [known_value(r) for r in wanted]
+        constants = [known_value(r) for r in rank_tensors]
         shape = tensor.static_shape
-        if shape is not None and all(k is not None for k in known):
-            numbers = [int(k) for k in known if k is not None]
+        if shape is not None and all(k is not None for k in constants):
+            numbers = [int(k) for k in constants if k is not None]
             if not _TESTS[what][0](len(shape), numbers):
                 shown = numbers[0] if len(numbers) == 1 else tuple(numbers)
                 raise ValueError(
@@ -145,9 +145,9 @@ def _assert_rank(
                 )
             return no_op(name="static_checks_determined_all_ok")
         actual = rank_of(tensor)
-        condition = _TESTS[what][1](actual, wanted)
+        condition = _TESTS[what][1](actual, rank_tensors)
         if data is None:
-            data = [f"Tensor {tensor.name} must have {what}", *wanted, "Received rank:", actual]
+            data = [f"Tensor {tensor.name} must have {what}", *rank_tensors, "Received rank:", actual]
         return Assert(condition, [message or "", *data], summarize)
 
 
@@ -172,9 +172,11 @@ def assert_type(
         TypeError: the elements of `tensor` are of another type.
     """
     with composite(name, "assert_type", tensor):
-        found = convert_to_tensor(tensor)
-        if found.dtype is not as_dtype(tf_type):
-            raise TypeError(f"{_begin(message)}{found.name} must be of type {as_dtype(tf_type)}, but is {found.dtype}.")
+        converted = convert_to_tensor(tensor)
+        if converted.dtype is not as_dtype(tf_type):
+            raise TypeError(
+                f"{_begin(message)}{converted.name} must be of type {as_dtype(tf_type)}, but is {converted.dtype}."
+            )
         return no_op(name="statically_determined_correct_type")
 
 
@@ -190,9 +192,9 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         TypeError: Expected an integer type, but eager_tensor:0 is float32.
     """
     with composite(name, "assert_integer", x):
-        found = convert_to_tensor(x)
-        if not found.dtype.is_integer:
-            raise TypeError(f"{_begin(message)}Expected an integer type, but {found.name} is {found.dtype}.")
+        tensor = convert_to_tensor(x)
+        if not tensor.dtype.is_integer:
+            raise TypeError(f"{_begin(message)}Expected an integer type, but {tensor.name} is {tensor.dtype}.")
         return no_op(name="statically_determined_was_integer")
 
 
@@ -209,12 +211,12 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
         ValueError: Expected scalar shape, but eager_tensor:0 has shape (1,).
     """
     with composite(name, "assert_scalar", tensor):
-        found = convert_to_tensor(tensor)
-        if found.static_shape != ():
+        converted = convert_to_tensor(tensor)
+        if converted.static_shape != ():
             raise ValueError(
-                f"{_begin(message)}Expected scalar shape, but {found.name} has shape {show(found.static_shape)}."
+                f"{_begin(message)}Expected scalar shape, but {converted.name} has shape {show(converted.static_shape)}."
             )
-        return found
+        return converted
 
 
 @public("af", "tf.debugging")
@@ -231,19 +233,19 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
             ...
         ValueError: eager_tensor:0 is of type float32, but float64 is needed, which the others have.
     """
-    found = None if dtype is None else as_dtype(dtype)
+    common = None if dtype is None else as_dtype(dtype)
     for tensor in tensors or ():
         kind = symbolic_dtype(tensor)
         if tensor is None:
             continue
         if kind is None:
             raise TypeError(f"assert_same_float_dtype takes tensors, not a {type(tensor).__name__}.")
-        if found is not None and kind is not found:
-            raise ValueError(f"{tensor.name} is of type {kind}, but {found} is needed, which the others have.")
-        found = kind
-    if found is not None and not found.is_floating:
-        raise ValueError(f"A floating type is needed, but the type is {found}.")
-    return dt.float32 if found is None else found
+        if common is not None and kind is not common:
+            raise ValueError(f"{tensor.name} is of type {kind}, but {common} is needed, which the others have.")
+        common = kind
+    if common is not None and not common.is_floating:
+        raise ValueError(f"A floating type is needed, but the type is {common}.")
+    return dt.float32 if common is None else common
 
 
 @public("af", "tf.debugging")

@@ -39,11 +39,11 @@ def verify_tensor_all_finite(
         InvalidArgumentError: there is a NaN or an infinity, in the run.
         ValueError: the tensor or the message is left out.
     """
-    given: Any = t if x is None else x
+    source: Any = t if x is None else x
     text = msg if message is None else message
-    if given is None or text is None:
+    if source is None or text is None:
         raise ValueError("verify_tensor_all_finite needs a tensor and a message.")
-    tensor = convert_to_tensor(given)
+    tensor = convert_to_tensor(source)
     with tensor.graph.name_scope(name or "VerifyFinite"), tensor.graph.as_default():
         return with_dependencies([check_numerics(tensor, text)], tensor)
 

@@ -98,12 +98,12 @@ def _text(value: Any, tensors: list[Any]) -> str:
 
     def shown(part: Any) -> Any:
         if isinstance(part, SparseTensor):
-            fields = (mark(one) for one in (part.indices, part.values, part.dense_shape))
+            fields = (mark(field) for field in (part.indices, part.values, part.dense_shape))
             return _Place("SparseTensor(indices={}, values={}, shape={})".format(*fields))
         return _Place(mark(part)) if is_symbolic(part) else part
 
-    found = nest.map_structure(shown, value) if nest.is_nested(value) else shown(value)
-    return found if isinstance(found, str) else pprint.pformat(found)
+    structure = nest.map_structure(shown, value) if nest.is_nested(value) else shown(value)
+    return structure if isinstance(structure, str) else pprint.pformat(structure)
 
 
 def _stream(stream: Any) -> str:

@@ -44,9 +44,9 @@ class PythonFunction:
     @classmethod
     def known(cls, call: Callable[..., Any], name: str | None = None) -> PythonFunction:
         """A function that is found by its token as long as someone holds it."""
-        made = cls(call, name)
-        _known[made.token] = made
-        return made
+        function = cls(call, name)
+        _known[function.token] = function
+        return function
 
     @property
     def is_async(self) -> bool:
@@ -59,15 +59,15 @@ _KEPT = "_python_functions"
 
 def function_of(token: str) -> PythonFunction:
     """The function of a node. Raises FailedPreconditionError where another process has it, or its graph is gone."""
-    found = _known.get(token)
-    if found is None:
+    function = _known.get(token)
+    if function is None:
         raise FailedPreconditionError(
             "The function of this node lives in the process that built its graph, and with that graph; it is neither sent nor "
             "stored.",
             hint="Run it in a session without a target, or declare an op and its kernel (af.op, af.kernel) in a module that all "
             "tasks import.",
         )
-    return found
+    return function
 
 
 _KINDS: tuple[tuple[type[BaseException], type[OpError]], ...] = (
@@ -87,7 +87,7 @@ def raised(function: PythonFunction, error: BaseException) -> OpError:
     """The error that stands for what a function of Python raised."""
     if isinstance(error.__cause__, StopIteration):
         error = error.__cause__  # which can't leave a coroutine otherwise
-    kind = next(kind for given, kind in _KINDS if isinstance(error, given))
+    kind = next(kind for exception, kind in _KINDS if isinstance(error, exception))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith(_CALLERS)]
     details = [f"raised at {frames[-1].filename}:{frames[-1].lineno}"] if frames else []
     hint = "What py_func gives a function can't be written to: copy it first." if "read-only" in str(error) else None
@@ -139,11 +139,11 @@ def _(node: Operation, *seeds: Any) -> list[Any]:
     places = tuple([place for place, tensor in enumerate(node.inputs) if tensor.dtype.kind in "fc"])
     shapes = tuple([node.inputs[place].static_shape for place in places])
     types = tuple([node.inputs[place].dtype for place in places])
-    given = [seed for seed, tensor in zip(seeds, node.outputs) if tensor.dtype.kind in "fc"]
+    present = [seed for seed, tensor in zip(seeds, node.outputs) if tensor.dtype.kind in "fc"]
     with colocate_with(node):
-        made = eager_py_func_grad(node.outputs[-1], given, places=places, shapes=shapes, Tout=types)
-    found = dict(zip(places, made if isinstance(made, tuple) else [made]))
-    return [found.get(place) for place in range(len(node.inputs))]
+        result = eager_py_func_grad(node.outputs[-1], present, places=places, shapes=shapes, Tout=types)
+    by_place = dict(zip(places, result if isinstance(result, tuple) else [result]))
+    return [by_place.get(place) for place in range(len(node.inputs))]
 
 
 @op(
@@ -237,11 +237,11 @@ def called(
     function = PythonFunction.known(func, called_as)
     with graph.as_default():
         inputs = [convert_to_tensor(value) for value in inp]
-        made = made_by(inputs, token=function.token, Tout=types, name=name)
+        result = made_by(inputs, token=function.token, Tout=types, name=name)
     keep(graph, function)
-    outputs = list(made) if isinstance(made, tuple) else [made]
+    outputs = list(result) if isinstance(result, tuple) else [result]
     if made_by is eager_py_func:
-        outputs = outputs[:-1] or [made.op]
+        outputs = outputs[:-1] or [result.op]
     return outputs if several and types else outputs[0]
 
 

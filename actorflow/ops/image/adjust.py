@@ -285,7 +285,7 @@ def adjust_jpeg_quality(image: TensorLike, jpeg_quality: int, name: str | None =
     with composite(name, "adjust_jpeg_quality", source) as scope:
         rank_of(source, 3)
         pixels = convert_image_dtype(source, uint8, saturate=True)
-        known = source.static_shape or (None,) * 3
-        decoded = decode_jpeg(encode_jpeg(pixels, quality=jpeg_quality), channels=known[2] or 0)
-        decoded.set_shape(known)
+        static_shape = source.static_shape or (None,) * 3
+        decoded = decode_jpeg(encode_jpeg(pixels, quality=jpeg_quality), channels=static_shape[2] or 0)
+        decoded.set_shape(static_shape)
         return convert_image_dtype(decoded, source.dtype.base_dtype, saturate=True, name=scope)

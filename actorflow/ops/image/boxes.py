@@ -222,7 +222,7 @@ def sample_distorted_bounding_box(
     Raises:
         ValueError: ranges that can't be. InvalidArgumentError in the run: no object, or one outside of the image.
     """
-    made: Any = _sample_distorted_bounding_box
+    draw: Any = _sample_distorted_bounding_box
     first, second = (0, 0) if seed is None and not seed2 else get_seed(seed)
     options: dict[str, Any] = {
         "aspect_ratio_range": aspect_ratio_range,
@@ -230,7 +230,7 @@ def sample_distorted_bounding_box(
         "max_attempts": max_attempts,
         "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes,
     }
-    found: tuple[Tensor, Tensor, Tensor] = made(
+    boxes: tuple[Tensor, Tensor, Tensor] = draw(
         image_size,
         bounding_boxes,
         min_object_covered,
@@ -239,4 +239,4 @@ def sample_distorted_bounding_box(
         name=name,
         **{key: tuple(v) if isinstance(v, list) else v for key, v in options.items() if v is not None},
     )
-    return found
+    return boxes

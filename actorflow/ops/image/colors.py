@@ -152,7 +152,7 @@ def _mixed(images: TensorLike, matrix: Any, name: str) -> Tensor:
 
 def _of_channels(images: TensorLike, count: int) -> Tensor:
     source = convert_to_tensor(images)
-    known = source.static_shape
-    if known is not None and (not known or known[-1] not in (None, count)):
+    static_shape = source.static_shape
+    if static_shape is not None and (not static_shape or static_shape[-1] not in (None, count)):
         raise ValueError(f"The last dimension of 'images' (shape {source.shape}) has to have {count} channels.")
-    return image_of(source, "images") if known is not None and len(known) > 3 else source
+    return image_of(source, "images") if static_shape is not None and len(static_shape) > 3 else source

@@ -39,23 +39,23 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
         AttributeError: `dtype` is neither integer nor floating.
     """
     source = convert_to_tensor(image)
-    wanted, given = as_dtype(dtype), source.dtype.base_dtype
-    if not (wanted.is_floating or wanted.is_integer):
-        raise AttributeError(f"An image's elements are integers or floats, not {wanted}.")
+    target, source_dtype = as_dtype(dtype), source.dtype.base_dtype
+    if not (target.is_floating or target.is_integer):
+        raise AttributeError(f"An image's elements are integers or floats, not {target}.")
     to = saturate_cast if saturate else cast
     with composite(name, "convert_image", source) as scope:
-        if wanted is given:
+        if target is source_dtype:
             return identity(source, name=scope)
-        if given.is_integer and wanted.is_integer:
-            have, want = given.max + 1, wanted.max + 1
+        if source_dtype.is_integer and target.is_integer:
+            have, want = source_dtype.max + 1, target.max + 1
             if have > want:
-                return to(floordiv(source, _number(have // want, given)), wanted, name=scope)
-            return multiply(to(source, wanted), _number(want // have, wanted), name=scope)
-        if given.is_integer:
-            return multiply(cast(source, wanted), _number(1.0 / given.max, wanted), name=scope)
-        if wanted.is_floating:
-            return cast(source, wanted, name=scope)
-        return to(multiply(source, _number(wanted.max + 0.5, given)), wanted, name=scope)
+                return to(floordiv(source, _number(have // want, source_dtype)), target, name=scope)
+            return multiply(to(source, target), _number(want // have, target), name=scope)
+        if source_dtype.is_integer:
+            return multiply(cast(source, target), _number(1.0 / source_dtype.max, target), name=scope)
+        if target.is_floating:
+            return cast(source, target, name=scope)
+        return to(multiply(source, _number(target.max + 0.5, source_dtype)), target, name=scope)
 
 
 def _number(value: float, dtype: DType) -> np.ndarray[Any, Any]:

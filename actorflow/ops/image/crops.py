@@ -219,11 +219,11 @@ def _margin(outer: Any, inner: Any) -> Any:
     return floordiv(more, 2) if isinstance(more, Tensor) else more // 2
 
 
-def _least(one: Any, other: Any, most: bool = False) -> Any:
+def _least(left: Any, other: Any, most: bool = False) -> Any:
     """The less of two numbers, or with `most` the greater."""
-    if isinstance(one, Tensor) or isinstance(other, Tensor):
-        return (maximum if most else minimum)(one, other)
-    return (max if most else min)(one, other)
+    if isinstance(left, Tensor) or isinstance(other, Tensor):
+        return (maximum if most else minimum)(left, other)
+    return (max if most else min)(left, other)
 
 
 @public("af.image")

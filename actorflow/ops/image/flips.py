@@ -131,10 +131,10 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
             lambda: reverse(source, [height, width]),
             lambda: transpose(reverse(source, [height]), swapped),
         ]
-        known = known_value(times)
-        if known is not None:
-            return identity(turns[int(known) % 4](), name=scope)
-        made = turns[0]()
+        turn = known_value(times)
+        if turn is not None:
+            return identity(turns[int(turn) % 4](), name=scope)
+        turned = turns[0]()
         for number in (1, 2, 3):
-            made = where_v2(equal(times % 4, constant(number, times.dtype)), turns[number](), made)
-        return identity(made, name=scope)
+            turned = where_v2(equal(times % 4, constant(number, times.dtype)), turns[number](), turned)
+        return identity(turned, name=scope)

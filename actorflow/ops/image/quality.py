@@ -23,10 +23,10 @@ from actorflow.ops.nn.conv.depthwise import depthwise_conv2d
 from actorflow.public import public
 
 
-def _pair(one: TensorLike, other: TensorLike) -> tuple[Tensor, Tensor]:
-    a, b = image_of(one, "img1"), image_of(other, "img2")
-    known = a.static_shape, b.static_shape
-    if None not in known and known[0][-3:] != known[1][-3:] and None not in (*known[0][-3:], *known[1][-3:]):  # type: ignore[index]
+def _pair(left: TensorLike, other: TensorLike) -> tuple[Tensor, Tensor]:
+    a, b = image_of(left, "img1"), image_of(other, "img2")
+    shapes = a.static_shape, b.static_shape
+    if None not in shapes and shapes[0][-3:] != shapes[1][-3:] and None not in (*shapes[0][-3:], *shapes[1][-3:]):  # type: ignore[index]
         raise ValueError(f"Two images are compared that differ in shape: {a.shape} and {b.shape}.")
     return convert_image_dtype(a, float32), convert_image_dtype(b, float32)
 
@@ -54,8 +54,8 @@ def psnr(a: TensorLike, b: TensorLike, max_val: float, name: str | None = None) 
         float32 `[...]`.
     """
     with composite(name, "PSNR", a, b) as scope:
-        one, other = _pair(a, b)
-        error = reduce_mean(square(one - other), [-3, -2, -1])
+        left, other = _pair(a, b)
+        error = reduce_mean(square(left - other), [-3, -2, -1])
         most = _largest(max_val, a)
         return identity(20 * math.log10(most) - (10 / math.log(10)) * log(error), name=scope)
 
@@ -87,24 +87,24 @@ def ssim(
         float32 `[...]`.
     """
     with composite(None, "SSIM", img1, img2) as scope:
-        one, other = _pair(img1, img2)
+        left, other = _pair(img1, img2)
         most = _largest(max_val, img1)
         at = np.arange(filter_size, dtype=np.float64) - (filter_size - 1) / 2
         line = np.exp(-(at**2) / (2 * filter_sigma**2))
         window = np.outer(line, line) / line.sum() ** 2
-        channels = (one.static_shape or other.static_shape or (None,))[-1]
+        channels = (left.static_shape or other.static_shape or (None,))[-1]
         if channels is None:
-            raise ValueError(f"ssim needs a known number of channels, but the shape is {one.shape}.")
+            raise ValueError(f"ssim needs a known number of channels, but the shape is {left.shape}.")
         kernel = np.repeat(window[:, :, None, None], channels, 2).astype(np.float32)
 
         def blurred(x: Tensor) -> Tensor:
             return one_batch(x, lambda batch: depthwise_conv2d(batch, kernel, [1, 1, 1, 1], "VALID"), "blurred")
 
         first, second = (k1 * most) ** 2, (k2 * most) ** 2
-        mean, mean_2 = blurred(one), blurred(other)
+        mean, mean_2 = blurred(left), blurred(other)
         product, squares = mean * mean_2 * 2.0, square(mean) + square(mean_2)
         luminance = (product + first) / (squares + first)
-        both, each = blurred(one * other) * 2.0, blurred(square(one) + square(other))
+        both, each = blurred(left * other) * 2.0, blurred(square(left) + square(other))
         structure = (both - product + second) / (each - squares + second)
         return reduce_mean(reduce_mean(luminance * structure, [-3, -2]), [-1], name=scope)
 
@@ -153,7 +153,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
             raise ValueError(f"sobel_edges needs a known number of channels, but the shape is {source.shape}.")
         kernels = tile(np.moveaxis(_SOBEL, 0, -1)[:, :, None, :].astype(source.dtype.numpy_dtype), [1, 1, channels, 1])
         padded = pad(source, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
-        made = depthwise_conv2d(padded, kernels, [1, 1, 1, 1], "VALID")
-        edges = reshape(made, concat([shape(source), [2]], 0), name=scope)
+        convolved = depthwise_conv2d(padded, kernels, [1, 1, 1, 1], "VALID")
+        edges = reshape(convolved, concat([shape(source), [2]], 0), name=scope)
         edges.set_shape((*(source.static_shape or (None,) * 4), 2))
         return edges

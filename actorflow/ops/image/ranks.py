@@ -16,29 +16,29 @@ from actorflow.ops.flow.control import identity
 
 def image_of(image: TensorLike, what: str = "image") -> Tensor:
     """`image` as a tensor. Raises ValueError where its rank is known and less than 3."""
-    found = convert_to_tensor(image)
-    if found.static_shape is not None and len(found.static_shape) < 3:
-        raise ValueError(f"{what!r} (shape {found.shape}) must be at least three-dimensional.")
-    return found
+    tensor = convert_to_tensor(image)
+    if tensor.static_shape is not None and len(tensor.static_shape) < 3:
+        raise ValueError(f"{what!r} (shape {tensor.shape}) must be at least three-dimensional.")
+    return tensor
 
 
 def rank_of(image: Tensor, *ranks: int) -> int:
     """The rank. Raises ValueError where it is not known, or none of `ranks`."""
-    known = image.static_shape
-    if known is None or len(known) not in ranks:
+    static_shape = image.static_shape
+    if static_shape is None or len(static_shape) not in ranks:
         shown = " or ".join(map(str, ranks))
         raise ValueError(
             f"'image' (shape {image.shape}) must have either {shown} dimensions, and their number has to be known."
         )
-    return len(known)
+    return len(static_shape)
 
 
 def sizes_of(image: Tensor, rank: int) -> tuple[Any, Any, Any]:
     """Height, width and channels: numbers where they are known, else tensors."""
-    known = image.static_shape or (None,) * rank
-    dynamic: Any = shape(image) if None in known[-3:] else None
+    static_shape = image.static_shape or (None,) * rank
+    dynamic: Any = shape(image) if None in static_shape[-3:] else None
     height, width, channels = (
-        size if size is not None else dynamic[place] for place, size in zip(range(rank - 3, rank), known[-3:])
+        size if size is not None else dynamic[place] for place, size in zip(range(rank - 3, rank), static_shape[-3:])
     )
     return height, width, channels
 
@@ -52,9 +52,9 @@ def in_batches(image: Tensor, of_batch: Callable[[Tensor], Tensor], name: str) -
 
 def one_batch(image: Tensor, of_batch: Callable[[Tensor], Tensor], name: str) -> Tensor:
     """The same for images of rank 3 or more: the first dimensions become one meanwhile."""
-    known = image.static_shape
-    if known is not None and len(known) in (3, 4):
+    static_shape = image.static_shape
+    if static_shape is not None and len(static_shape) in (3, 4):
         return in_batches(image, of_batch, name)
     sizes = shape(image)
-    made = of_batch(reshape(image, concat([[-1], sizes[-3:]], 0)))
-    return reshape(made, concat([sizes[:-3], shape(made)[1:]], 0), name=name)
+    batch = of_batch(reshape(image, concat([[-1], sizes[-3:]], 0)))
+    return reshape(batch, concat([sizes[:-3], shape(batch)[1:]], 0), name=name)

@@ -22,8 +22,8 @@ def _check(c: Inference, boxes: int, numbers: int) -> Shape:
     merge(require_rank(c, boxes, 2), (None, 4))
     if c.attrs["method"] not in METHODS:
         raise ValueError(f"The method is {' or '.join(METHODS)}, not {c.attrs['method']!r}.")
-    known = c.shapes[boxes]
-    return merge(require_rank(c, numbers, 1), None if known is None else known[:1])
+    static_shape = c.shapes[boxes]
+    return merge(require_rank(c, numbers, 1), None if static_shape is None else static_shape[:1])
 
 
 def _cropped(c: Inference) -> Shape:

@@ -79,15 +79,19 @@ def resize_images(
     source = image_of(images, "images")
     with composite(name, "resize", source) as scope:
         rank = rank_of(source, 3, 4)
-        wanted = convert_to_tensor(size, int32)
-        if wanted.static_shape not in (None, (2,)):
+        target = convert_to_tensor(size, int32)
+        if target.static_shape not in (None, (2,)):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width.")
         if preserve_aspect_ratio:
-            wanted = _in_proportion(source, wanted, rank)
-        known = known_value(wanted)
-        if known is not None and source.static_shape is not None and source.static_shape[-3:-1] == tuple(known):
+            target = _in_proportion(source, target, rank)
+        static_size = known_value(target)
+        if (
+            static_size is not None
+            and source.static_shape is not None
+            and source.static_shape[-3:-1] == tuple(static_size)
+        ):
             return in_batches(source, lambda batch: batch, scope)
-        return in_batches(source, lambda batch: function(batch, wanted, align_corners=align_corners), scope)
+        return in_batches(source, lambda batch: function(batch, target, align_corners=align_corners), scope)
 
 
 def _in_proportion(image: Tensor, size: Tensor, rank: int) -> Tensor:

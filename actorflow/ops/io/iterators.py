@@ -23,8 +23,8 @@ Shapes = tuple[Any, ...]
 
 
 def _types(c: Inference) -> tuple[DType, ...]:
-    found: tuple[DType, ...] = c.attrs["output_types"]
-    return found
+    dtypes: tuple[DType, ...] = c.attrs["output_types"]
+    return dtypes
 
 
 def _shapes(c: Inference) -> list[Shape]:

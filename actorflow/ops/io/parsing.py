@@ -137,10 +137,10 @@ class _Plan:
 
     def take(self, outputs: list[Tensor]) -> dict[str, Any]:
         """The features by name; their tensors are taken off the front of `outputs`."""
-        found: dict[str, Any] = _sparse(self.sparse_keys, outputs)
+        parsed: dict[str, Any] = _sparse(self.sparse_keys, outputs)
         for key in self.dense_keys:
-            found[key] = outputs.pop(0)
-        return dict(sorted(found.items()))
+            parsed[key] = outputs.pop(0)
+        return dict(sorted(parsed.items()))
 
 
 def _sparse(keys: Sequence[str], outputs: list[Tensor]) -> dict[str, Any]:
@@ -240,8 +240,8 @@ def _parse(
         raise ValueError("There is no feature to parse: `features` is empty.")
     with composite(name, default, serialized) as scope:
         plan = _Plan(features, graph_of([serialized]))
-        made = op(serialized, *names, plan.defaults, **plan.attributes(), name=scope)
-        return plan.take(outputs_of(made))
+        operation = op(serialized, *names, plan.defaults, **plan.attributes(), name=scope)
+        return plan.take(outputs_of(operation))
 
 
 @public("af", "af.io")
@@ -286,7 +286,7 @@ def parse_single_sequence_example(
                 raise ValueError(f"The sequence {key!r} is described by {feature!r}, which has no place here.")
         sparse = [key for key in sorted(sequences) if isinstance(sequences[key], VarLenFeature)]
         dense = {key: f for key, f in sorted(sequences.items()) if isinstance(f, FixedLenSequenceFeature)}
-        made = parse_single_sequence_example_op(
+        parsed = parse_single_sequence_example_op(
             serialized,
             "" if example_name is None else example_name,
             context.defaults,
@@ -299,11 +299,11 @@ def parse_single_sequence_example(
             feature_list_dense_missing_assumed_empty=tuple(key for key, f in dense.items() if f.allow_missing),
             name=scope,
         )
-        outputs = outputs_of(made)
-        found = context.take(outputs)
+        outputs = outputs_of(parsed)
+        features = context.take(outputs)
         lists = _sparse(sparse, outputs)
         lists.update(zip(dense, outputs))  # what is left of them
-        return found, dict(sorted(lists.items()))
+        return features, dict(sorted(lists.items()))
 
 
 def _step_shape(key: str, feature: FixedLenSequenceFeature) -> Shape:

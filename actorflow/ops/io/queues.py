@@ -25,8 +25,8 @@ Shapes = tuple[Any, ...]
 
 
 def _component_types(c: Inference) -> tuple[DType, ...]:
-    found: tuple[DType, ...] = c.attrs["component_types"]
-    return found
+    dtypes: tuple[DType, ...] = c.attrs["component_types"]
+    return dtypes
 
 
 def _component_shapes(c: Inference) -> list[Shape]:
@@ -236,8 +236,8 @@ def _inserted(c: Inference) -> list[Shape]:
 
 
 def _taken(c: Inference) -> list[Shape]:
-    known = _count(c, 1)
-    count = None if c.attrs["allow_small_batch"] else known
+    fixed = _count(c, 1)
+    count = None if c.attrs["allow_small_batch"] else fixed
     return [(count,), (count,), *_batched(c, count)]
 
 

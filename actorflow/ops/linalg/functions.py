@@ -114,8 +114,8 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     if side is None:
         raise NotImplementedError("The gradient of MatrixSquareRoot needs matrices whose static sizes are known.")
     turned = matrix_transpose(root, conjugate=True)
-    one = np.eye(side, dtype=root.dtype.numpy_dtype)
-    system = _kronecker(turned, one, side) + _kronecker(one, matrix_transpose(turned), side)
+    unit = np.eye(side, dtype=root.dtype.numpy_dtype)
+    system = _kronecker(turned, unit, side) + _kronecker(unit, matrix_transpose(turned), side)
     rows = shape(dy)
     column = expand_dims(_with_last(dy, [side * side]), -1)
     return [reshape(matrix_solve(system, column), rows)]

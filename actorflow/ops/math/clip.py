@@ -126,8 +126,8 @@ def clip_by_global_norm(
     with composite(name, "clip_by_global_norm", *tensors):
         norm = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm, tensors[0].dtype)
         assert norm is not None
-        one = convert_to_tensor(1, norm.dtype)
-        scale = minimum(one / norm, one / clip_norm) * clip_norm
+        unit = convert_to_tensor(1, norm.dtype)
+        scale = minimum(unit / norm, unit / clip_norm) * clip_norm
         scale = where_v2(is_finite(norm), scale, float("nan"))
         return [_scaled(t, scale) for t in t_list], norm
 

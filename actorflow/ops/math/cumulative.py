@@ -206,26 +206,26 @@ def range_(
     """
     if limit is None:
         start, limit = 0, start
-    given = [start, limit, delta]
-    with composite(name, "range", *given) as scope:
-        kind = _widest(given) if dtype is None else as_dtype(dtype)
-        return range_op(*(as_type(v, kind) for v in given), name=scope)
+    bounds = [start, limit, delta]
+    with composite(name, "range", *bounds) as scope:
+        kind = _widest(bounds) if dtype is None else as_dtype(dtype)
+        return range_op(*(as_type(v, kind) for v in bounds), name=scope)
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    found = [type_of(v) for v in values]
+    dtypes = [type_of(v) for v in values]
     for candidate in (dt.float64, dt.float32, dt.int64):
-        if candidate in found:
+        if candidate in dtypes:
             return candidate
-    return found[0] if found[0] not in (dt.bool, dt.string) else dt.int32
+    return dtypes[0] if dtypes[0] not in (dt.bool, dt.string) else dt.int32
 
 
 def as_type(value: Any, dtype: DType) -> Any:
     """A value as an array of a type, a tensor as a tensor of it."""
-    found = symbolic_dtype(value)
-    if found is None:
+    own = symbolic_dtype(value)
+    if own is None:
         return np.asarray(value).astype(dtype.numpy_dtype)
-    if found is dtype:
+    if own is dtype:
         return value
     from actorflow.ops.math.cast import cast
 
@@ -260,9 +260,9 @@ def linspace(start: TensorLike, stop: TensorLike, num: TensorLike, *, name: str 
 
 def type_of(value: Any, preferred: DTypeLike | None = None) -> DType:
     """The type of a tensor, or the one that a plain value would take: `preferred` where it can."""
-    found = symbolic_dtype(value)
+    dtype = symbolic_dtype(value)
     return (
         as_dtype(as_array(value, None, None if preferred is None else as_dtype(preferred)).dtype)
-        if found is None
-        else found
+        if dtype is None
+        else dtype
     )

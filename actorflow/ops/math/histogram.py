@@ -225,9 +225,9 @@ def confusion_matrix(
         else:
             side = cast(convert_to_tensor(num_classes), dt.int64)
             right, guessed = _within(right, side, "labels"), _within(guessed, side, "predictions")
-        one = ones_like(guessed, dtype) if weights is None else cast(convert_to_tensor(weights), dtype)
-        matrix = scatter_nd(stack([right, guessed], axis=1), one, stack([side, side]), name=scope)
-        known = int(num_classes) if isinstance(num_classes, (int, np.integer)) else None
-        matrix.set_shape((known, known))
+        amounts = ones_like(guessed, dtype) if weights is None else cast(convert_to_tensor(weights), dtype)
+        matrix = scatter_nd(stack([right, guessed], axis=1), amounts, stack([side, side]), name=scope)
+        fixed = int(num_classes) if isinstance(num_classes, (int, np.integer)) else None
+        matrix.set_shape((fixed, fixed))
         assert matrix.dtype is as_dtype(dtype)
         return matrix

@@ -229,13 +229,13 @@ def _as_matrix(tensor: Tensor, over: list[int], contracted_last: bool) -> tuple[
 
 
 def _product(sizes: list[Any]) -> Any:
-    known, rest = 1, None
+    constant, rest = 1, None
     for size in sizes:
         if isinstance(size, int):
-            known *= size
+            constant *= size
         else:
             rest = size if rest is None else rest * size
-    return known if rest is None else rest if known == 1 else rest * known
+    return constant if rest is None else rest if constant == 1 else rest * constant
 
 
 def _reshaped(tensor: Tensor, sizes: list[Any], name: str | None) -> Tensor:

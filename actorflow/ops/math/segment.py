@@ -32,8 +32,8 @@ def _segments(c: Inference) -> Shape:
         raise ValueError(
             f"segment_ids should be the same size as dimension 0 of the data, but there are {ids[0]} for {data[0]} rows."
         )
-    known = c.value(1)
-    count = None if known is None else int(known[-1]) + 1 if known.size else 0
+    constant = c.value(1)
+    count = None if constant is None else int(constant[-1]) + 1 if constant.size else 0
     return (count, *data[1:])
 
 

@@ -32,9 +32,9 @@ _REAL = frozenset((float32, float64))
 
 def _lengths(c: Inference, logits: int, lengths: int) -> tuple[Shape, int | None]:
     """The shape of the logits, [time, batch, classes], and the size of the batch."""
-    known, one = require_rank(c, logits, 3), require_rank(c, lengths, 1)
-    batch = merge((None,) if known is None else known[1:2], one)
-    return known, None if batch is None else batch[0]
+    logits_shape, count = require_rank(c, logits, 3), require_rank(c, lengths, 1)
+    batch = merge((None,) if logits_shape is None else logits_shape[1:2], count)
+    return logits_shape, None if batch is None else batch[0]
 
 
 def _loss(c: Inference) -> list[Shape]:
@@ -185,8 +185,8 @@ def ctc_greedy_decoder(
     Raises:
         FailedPreconditionError: a sequence is longer than the time, in the run.
     """
-    found = outputs_of(ctc_greedy_decoder_op(inputs, sequence_length, merge_repeated=merge_repeated))
-    return [SparseTensor(*found[:3])], found[3]
+    outputs = outputs_of(ctc_greedy_decoder_op(inputs, sequence_length, merge_repeated=merge_repeated))
+    return [SparseTensor(*outputs[:3])], outputs[3]
 
 
 def _beam(c: Inference) -> list[Shape]:
@@ -251,13 +251,13 @@ def ctc_beam_search_decoder(
     """
     if not 0 < top_paths <= beam_width:
         raise ValueError(f"top_paths is from 1 to beam_width ({beam_width}), not {top_paths}.")
-    found = outputs_of(
+    outputs = outputs_of(
         ctc_beam_search_decoder_op(
             inputs, sequence_length, beam_width=beam_width, top_paths=top_paths, merge_repeated=merge_repeated
         )
     )
     n = top_paths
-    return [SparseTensor(*found[i : 3 * n : n]) for i in range(n)], found[-1]
+    return [SparseTensor(*outputs[i : 3 * n : n]) for i in range(n)], outputs[-1]
 
 
 @public("af.nn")

@@ -62,8 +62,8 @@ def ctc_loss_v2(
     """
     parts = (labels.values,) if isinstance(labels, SparseTensor) else (labels,)
     with composite(name, "ctc_loss_dense", *parts, logits, logit_length) as scope:
-        given = convert_to_tensor(logits)
-        scores = given if logits_time_major else transpose(given, [1, 0, 2])
+        tensor = convert_to_tensor(logits)
+        scores = tensor if logits_time_major else transpose(tensor, [1, 0, 2])
         lengths = cast(convert_to_tensor(logit_length), int32)
         if isinstance(labels, SparseTensor):
             if blank_index is None:
@@ -98,10 +98,10 @@ def _with_blank_last(scores: Tensor, labels: Tensor, blank: int) -> tuple[Tensor
 
 def _sparse(rows: Tensor, counts: Tensor) -> SparseTensor:
     """The labels that count. A row without labels gets one, since the op asks for that; its loss is not used."""
-    known = where_v2(expand_dims(greater(counts, 0), 1), rows, zeros_like(rows))
+    kept = where_v2(expand_dims(greater(counts, 0), 1), rows, zeros_like(rows))
     mask = sequence_mask(maximum(counts, 1), shape(rows)[1])
     places = where_indices(mask)
-    return SparseTensor(places, gather_nd(known, places), cast(shape(rows), int64))
+    return SparseTensor(places, gather_nd(kept, places), cast(shape(rows), int64))
 
 
 @public("af.nn")

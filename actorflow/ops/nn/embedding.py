@@ -69,20 +69,20 @@ def embedding_lookup(
     if partition_strategy not in ("mod", "div"):
         raise ValueError(f"The partition strategy is 'mod' or 'div', not {partition_strategy!r}.")
     with composite(name, "embedding_lookup", *tables, ids) as scope:
-        wanted = convert_to_tensor(ids, preferred_dtype="int32")
+        id_tensor = convert_to_tensor(ids, preferred_dtype="int32")
         if len(tables) == 1:
-            return identity(_clipped(_rows(tables[0], wanted), wanted, max_norm), name=scope)
-        flat = reshape(wanted, [-1])
+            return identity(_clipped(_rows(tables[0], id_tensor), id_tensor, max_norm), name=scope)
+        flat = reshape(id_tensor, [-1])
         table_of, row_of = _division(tables, flat, partition_strategy)
         chosen = dynamic_partition(row_of, cast(table_of, "int32"), len(tables))
         places = dynamic_partition(range_(size(flat)), cast(table_of, "int32"), len(tables))
-        found = dynamic_stitch(places, [_rows(t, rows) for t, rows in zip(tables, chosen)])
+        rows_out = dynamic_stitch(places, [_rows(t, rows) for t, rows in zip(tables, chosen)])
         row = shape(convert_to_tensor(tables[0]))[1:]
-        shaped = reshape(found, concat([shape(wanted), row], 0))
+        shaped = reshape(rows_out, concat([shape(id_tensor), row], 0))
         first = convert_to_tensor(tables[0]).static_shape
-        if first is not None and wanted.static_shape is not None:
-            shaped.set_shape((*wanted.static_shape, *first[1:]))
-        return identity(_clipped(shaped, wanted, max_norm), name=scope)
+        if first is not None and id_tensor.static_shape is not None:
+            shaped.set_shape((*id_tensor.static_shape, *first[1:]))
+        return identity(_clipped(shaped, id_tensor, max_norm), name=scope)
 
 
 def _rows(table: Any, numbers: Tensor) -> Tensor:
@@ -168,12 +168,12 @@ def embedding_lookup_sparse(
         table = embedding_lookup(params, distinct, partition_strategy, max_norm=max_norm)
         if weights is None:
             return _UNWEIGHTED[how](table, which, rows, name=scope)
-        found = gather(table, which)
-        factors = cast(weights.values, found.dtype)
-        column = reshape(factors, concat([shape(factors), fill(expand_dims(rank(found) - 1, 0), 1)], 0))
+        embedded = gather(table, which)
+        factors = cast(weights.values, embedded.dtype)
+        column = reshape(factors, concat([shape(factors), fill(expand_dims(rank(embedded) - 1, 0), 1)], 0))
         if how == "sum":
-            return segment_sum(found * column, rows, name=scope)
-        total = segment_sum(found * column, rows)
+            return segment_sum(embedded * column, rows, name=scope)
+        total = segment_sum(embedded * column, rows)
         if how == "mean":
             return div_no_nan(total, segment_sum(column, rows), name=scope)
         squares = segment_sum(square(column), rows)
@@ -221,11 +221,11 @@ def safe_embedding_lookup_sparse(
         ValueError: another combiner.
     """
     _check_combiner(combiner)
-    given = sparse_of(sparse_ids, "sparse_ids")
+    sparse = sparse_of(sparse_ids, "sparse_ids")
     weights = None if sparse_weights is None else sparse_of(sparse_weights, "sparse_weights")
-    with composite(name, "embedding_lookup", given.values) as scope:
-        outer = given.dense_shape[:-1]
-        ids = sparse_reshape(given, concat([expand_dims(reduce_prod(outer), 0), given.dense_shape[-1:]], 0))
+    with composite(name, "embedding_lookup", sparse.values) as scope:
+        outer = sparse.dense_shape[:-1]
+        ids = sparse_reshape(sparse, concat([expand_dims(reduce_prod(outer), 0), sparse.dense_shape[-1:]], 0))
         if weights is not None:
             weights = SparseTensor(ids.indices, weights.values, ids.dense_shape)
         ids, weights = _retained(ids, weights, greater_equal(ids.values, zeros_like(ids.values)))
@@ -234,14 +234,16 @@ def safe_embedding_lookup_sparse(
         ids, empty = sparse_fill_empty_rows(ids, 0 if default_id is None else default_id)
         if weights is not None:
             weights, _ = sparse_fill_empty_rows(weights, 1)
-        found = embedding_lookup_sparse(embedding_weights, ids, weights, partition_strategy, None, combiner, max_norm)
+        embedded = embedding_lookup_sparse(
+            embedding_weights, ids, weights, partition_strategy, None, combiner, max_norm
+        )
         if default_id is None:
-            found = where_v2(expand_dims(empty, 1), zeros_like(found), found)
-        width = shape(found, out_type=dt.int64)[1:]
-        result = reshape(found, concat([outer, width], 0), name=scope)
-        known, row = given.static_shape, found.static_shape
-        if known is not None and row is not None:
-            result.set_shape((*known[:-1], *row[1:]))
+            embedded = where_v2(expand_dims(empty, 1), zeros_like(embedded), embedded)
+        width = shape(embedded, out_type=dt.int64)[1:]
+        result = reshape(embedded, concat([outer, width], 0), name=scope)
+        static_shape, row = sparse.static_shape, embedded.static_shape
+        if static_shape is not None and row is not None:
+            result.set_shape((*static_shape[:-1], *row[1:]))
         return result
 
 

@@ -136,12 +136,12 @@ def dropout(
         return multiply(tensor / (1 - chance), cast(noise >= chance, tensor.dtype), name=scope)
 
 
-def _noise_shape(x: Tensor, wanted: Any) -> Any:
-    if wanted is None:
+def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
+    if noise_shape is None:
         return shape(x)
-    if is_symbolic(wanted):
-        return wanted
-    sizes = as_shape(wanted)
+    if is_symbolic(noise_shape):
+        return noise_shape
+    sizes = as_shape(noise_shape)
     if sizes is None:
         return shape(x)
     static = x.static_shape

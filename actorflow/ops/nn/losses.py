@@ -167,19 +167,24 @@ def softmax_cross_entropy_with_logits_v2(
     with composite(name, "softmax_cross_entropy_with_logits", logits, labels) as scope:
         x, t, kind = _precise(logits, labels)
         along = -1 if axis is None and dim is None else dim if axis is None else axis
-        known = x.static_shape
-        if known is not None:
-            along = normalize_axis(along or 0, len(known), "dim") if known else 0
-            if not known:
+        static_shape = x.static_shape
+        if static_shape is not None:
+            along = normalize_axis(along or 0, len(static_shape), "dim") if static_shape else 0
+            if not static_shape:
                 raise ValueError("Logits cannot be scalars: each row has a number for each class.")
-        if known is not None and t.static_shape is not None and along == 1 and len(known) == 2 == len(t.static_shape):
+        if (
+            static_shape is not None
+            and t.static_shape is not None
+            and along == 1
+            and len(static_shape) == 2 == len(t.static_shape)
+        ):
             return cast(outputs_of(softmax_cross_entropy_op(x, t, name=scope))[0], kind)
         last_x, last_t = _last(x, along), _last(t, along)
         outer = shape(last_x)[:-1]
         loss = outputs_of(softmax_cross_entropy_op(_matrix(last_x), _matrix(last_t)))[0]
         result = reshape(loss, outer, name=scope)
-        if known is not None:
-            result.set_shape(tuple(s for i, s in enumerate(known) if i != along))
+        if static_shape is not None:
+            result.set_shape(tuple(s for i, s in enumerate(static_shape) if i != along))
         return cast(result, kind)
 
 

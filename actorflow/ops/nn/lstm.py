@@ -146,16 +146,16 @@ def block_lstm_gate_grad(
 
 
 @block_lstm.gradient
-def _(node: Operation, *given: Tensor) -> list[Any]:
+def _(node: Operation, *dys: Tensor) -> list[Any]:
     """Only the cell and the output have a gradient, as in TensorFlow."""
-    if not all(is_zero(given[index]) for index in (0, 2, 3, 4, 5)):
+    if not all(is_zero(dys[index]) for index in (0, 2, 3, 4, 5)):
         raise LookupError(
             describe("The gates of BlockLSTM have no gradient.", node=node.name, op=node.type, where=node.where)
         )
     _, x, c_before, h_before, w, *_ = node.inputs
     i, cs, f, o, ci, co, h = node.outputs
-    known: list[Any] = [*node.inputs, i, cs, f, o, ci, co, given[1], given[6]]
-    slopes, to_c, to_h = block_lstm_gate_grad(*known, **node.attrs)
+    operands: list[Any] = [*node.inputs, i, cs, f, o, ci, co, dys[1], dys[6]]
+    slopes, to_c, to_h = block_lstm_gate_grad(*operands, **node.attrs)
     before = concat([expand_dims(h_before, 0), h], 0)[:-1]
     flat = reshape(slopes, [-1, shape(w)[1]])
     seen = reshape(concat([x, before], 2), [-1, shape(w)[0]])
@@ -165,7 +165,7 @@ def _(node: Operation, *given: Tensor) -> list[Any]:
     if node.attrs["use_peephole"]:
         of_i, _, of_f, of_o = split(slopes, 4, axis=2)
         cells = concat([expand_dims(c_before, 0), cs], 0)[:-1]
-        looks = [reduce_sum(one * cell, [0, 1]) for one, cell in ((of_i, cells), (of_f, cells), (of_o, cs))]
+        looks = [reduce_sum(slope * cell, [0, 1]) for slope, cell in ((of_i, cells), (of_f, cells), (of_o, cs))]
     return [None, to_x, to_c, to_h, matmul(seen, flat, transpose_a=True), *looks, reduce_sum(flat, [0])]
 
 

@@ -181,8 +181,8 @@ def batch_norm_with_global_normalization(
     if t is None or m is None or v is None or beta is None or variance_epsilon is None:
         raise ValueError("A tensor, its mean, its variance, beta and variance_epsilon are needed.")
     scale = gamma if scale_after_normalization else None
-    made = batch_normalization(t, m, v, beta, scale, variance_epsilon)
-    return identity(made, name=name or "batch_norm_with_global_normalization")
+    normal = batch_normalization(t, m, v, beta, scale, variance_epsilon)
+    return identity(normal, name=name or "batch_norm_with_global_normalization")
 
 
 @public("af.nn")

@@ -143,15 +143,15 @@ def _check_layout(c: Inference) -> int:
 
 def _channels(c: Inference, images: Shape, vectors: range, axis: int) -> Shape:
     """The shape of one number a channel. Raises ValueError where a parameter has another."""
-    found: Shape = None if images is None else (images[axis],)
+    channels: Shape = None if images is None else (images[axis],)
     for index in vectors:
-        given = require_rank(c, index, 1)
-        if not compatible(found, given):
+        shape = require_rank(c, index, 1)
+        if not compatible(channels, shape):
             raise ValueError(
-                f"{c.op.inputs[index].name} {show(given)} has not a number for each channel, {show(found)}."
+                f"{c.op.inputs[index].name} {show(shape)} has not a number for each channel, {show(channels)}."
             )
-        found = merge(found, given)
-    return (None,) if found is None else found
+        channels = merge(channels, shape)
+    return (None,) if channels is None else channels
 
 
 def normalized_shapes(c: Inference) -> list[Shape]:
@@ -332,7 +332,7 @@ def fused_batch_norm(
     with composite(name, "FusedBatchNorm", x, scale, offset, mean, variance) as scope:
         images = convert_to_tensor(x)
         factor = convert_to_tensor(scale)
-        given = [
+        moments = [
             small_constant(images.graph, [], factor.dtype, "empty") if v is None or is_training else v
             for v in (mean, variance)
         ]
@@ -340,7 +340,7 @@ def fused_batch_norm(
             images,
             factor,
             offset,
-            *given,
+            *moments,
             epsilon=max(epsilon, 1.001e-5),
             data_format=data_format,
             is_training=is_training,

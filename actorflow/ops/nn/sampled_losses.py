@@ -172,14 +172,14 @@ def _sampled_logits(
     sample, true_count, sampled_count = (stop_gradient(value) for value in sampled_values)
     sample = cast(sample, int64)
     flat = reshape(true, [-1])
-    known = shape(flat)[0]
+    count = shape(flat)[0]
     # One lookup for both, so that each table gets one gradient.
     every = concat([flat, sample], 0)
     rows = cast(embedding_lookup(weights, every, partition_strategy), x.dtype)
     shifts = cast(embedding_lookup(biases, every, partition_strategy), x.dtype)
-    of_sampled = matmul(x, rows[known:], transpose_b=True) + shifts[known:]
-    true_rows = reshape(rows[:known], concat([[-1, num_true], shape(rows)[1:]], 0))
-    of_true = reduce_sum(multiply(expand_dims(x, 1), true_rows), 2) + reshape(shifts[:known], [-1, num_true])
+    of_sampled = matmul(x, rows[count:], transpose_b=True) + shifts[count:]
+    true_rows = reshape(rows[:count], concat([[-1, num_true], shape(rows)[1:]], 0))
+    of_true = reduce_sum(multiply(expand_dims(x, 1), true_rows), 2) + reshape(shifts[:count], [-1, num_true])
     if remove_accidental_hits:
         hits = reduce_any(equal(expand_dims(true, 2), reshape(sample, [1, 1, -1])), 1)
         of_sampled = of_sampled + cast(hits, x.dtype) * _NEVER

@@ -44,8 +44,8 @@ def _of(op: str) -> Any:
 
 def _alone(of: str, c: Inference) -> Shape:
     alone = _inference(of, c)
-    found = alone.op.shape_rule(alone)
-    return found[0] if isinstance(found, list) else found
+    shapes = alone.op.shape_rule(alone)
+    return shapes[0] if isinstance(shapes, list) else shapes
 
 
 def _inference(of: str, c: Inference) -> Inference:

@@ -215,14 +215,14 @@ def random_uniform(
     with composite(name, "random_uniform", shape, minval, maxval) as scope:
         graph = graph_of([shape, minval, maxval])
         low, high = (convert_to_tensor(v, kind, graph=graph) for v in (minval, maxval))
-        given = seeds(seed, graph)
+        pair = seeds(seed, graph)
         if kind.is_integer:
-            return random_uniform_int_op(shape, low, high, **given, name=scope)
+            return random_uniform_int_op(shape, low, high, **pair, name=scope)
         if (_is_plain(minval), _is_plain(maxval)) == (0, 1):
-            return random_uniform_op(shape, dtype=kind, **given, name=scope)
+            return random_uniform_op(shape, dtype=kind, **pair, name=scope)
         from actorflow.ops.math.arithmetic import add
 
-        return add(random_uniform_op(shape, dtype=kind, **given) * (high - low), low, name=scope)
+        return add(random_uniform_op(shape, dtype=kind, **pair) * (high - low), low, name=scope)
 
 
 def _is_plain(value: Any) -> Any:
@@ -287,11 +287,11 @@ def _scaled(
     kind = as_dtype(dtype)
     with composite(name, default, shape, mean, stddev) as scope:
         graph = graph_of([shape, mean, stddev])
-        given = seeds(seed, graph)
+        pair = seeds(seed, graph)
         if (_is_plain(mean), _is_plain(stddev)) == (0, 1):
-            return draw(shape, dtype=kind, **given, name=scope)  # type: ignore[no-any-return]
+            return draw(shape, dtype=kind, **pair, name=scope)  # type: ignore[no-any-return]
         centre, width = (convert_to_tensor(v, kind, graph=graph) for v in (mean, stddev))
-        return add(draw(shape, dtype=kind, **given) * width, centre, name=scope)
+        return add(draw(shape, dtype=kind, **pair) * width, centre, name=scope)
 
 
 @public("af", "tf.random:shuffle")
@@ -329,9 +329,9 @@ def multinomial(
     Returns:
         [batch, num_samples].
     """
-    given = seeds(seed, graph_of([logits, num_samples]))
+    pair = seeds(seed, graph_of([logits, num_samples]))
     kind = dt.int64 if output_dtype is None else as_dtype(output_dtype)
-    return multinomial_op(logits, num_samples, **given, output_dtype=kind, name=name or "multinomial")
+    return multinomial_op(logits, num_samples, **pair, output_dtype=kind, name=name or "multinomial")
 
 
 def seeds(seed: int | None, graph: Graph) -> dict[str, Any]:
@@ -362,9 +362,9 @@ def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, na
     """
     with composite(name, "random_crop", value, size) as scope:
         source = convert_to_tensor(value)
-        wanted = convert_to_tensor(size, preferred_dtype="int32", graph=source.graph)
-        whole = shape(source, out_type=wanted.dtype)
-        fits = Assert(reduce_all(greater_equal(whole, wanted)), ["Need value.shape >= size, got", whole, wanted])
-        room = with_dependencies([fits], whole) - wanted + 1
-        drawn = random_uniform(shape(whole), dtype=wanted.dtype, maxval=wanted.dtype.max, seed=seed)
-        return slice_(source, drawn % room, wanted, name=scope)
+        target = convert_to_tensor(size, preferred_dtype="int32", graph=source.graph)
+        whole = shape(source, out_type=target.dtype)
+        fits = Assert(reduce_all(greater_equal(whole, target)), ["Need value.shape >= size, got", whole, target])
+        room = with_dependencies([fits], whole) - target + 1
+        drawn = random_uniform(shape(whole), dtype=target.dtype, maxval=target.dtype.max, seed=seed)
+        return slice_(source, drawn % room, target, name=scope)

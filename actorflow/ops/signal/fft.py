@@ -267,10 +267,10 @@ def _default_lengths(source: Tensor, rank: int, inverse: bool) -> Tensor:
     half of the last."""
     static = source.static_shape
     if static is not None and len(static) >= rank and None not in static[-rank:]:
-        known = [int(size) for size in static[-rank:] if size is not None]
+        lengths = [int(size) for size in static[-rank:] if size is not None]
         if inverse:
-            known[-1] = max(2 * (known[-1] - 1), 0)
-        return convert_to_tensor(np.array(known, np.int32), graph=source.graph)
+            lengths[-1] = max(2 * (lengths[-1] - 1), 0)
+        return convert_to_tensor(np.array(lengths, np.int32), graph=source.graph)
     sizes = shape(source)[-rank:]
     return concat([sizes[:-1], maximum(2 * (sizes[-1:] - 1), 0)], 0) if inverse else sizes
 

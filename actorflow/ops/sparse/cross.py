@@ -69,9 +69,11 @@ def sparse_cross_hashed(
     if not inputs:
         raise ValueError("sparse_cross_hashed: there is nothing to cross.")
     with composite(name, "SparseCrossHashed") as scope:
-        tensors = [one if isinstance(one, SparseTensor) else convert_to_tensor(one) for one in inputs]
-        tensors.sort(key=lambda one: not isinstance(one, SparseTensor))
-        parts = [_strings_or_int64(one if isinstance(one, SparseTensor) else _whole(one)) for one in tensors]
+        tensors = [column if isinstance(column, SparseTensor) else convert_to_tensor(column) for column in inputs]
+        tensors.sort(key=lambda column: not isinstance(column, SparseTensor))
+        parts = [
+            _strings_or_int64(column if isinstance(column, SparseTensor) else _whole(column)) for column in tensors
+        ]
         flat = [*(p.indices for p in parts), *(p.values for p in parts), *(p.dense_shape for p in parts)]
         key = HASH_KEY if hash_key is None else hash_key
         return SparseTensor(*_cross_hashed(flat, num_buckets=num_buckets, hash_key=key, name=scope))

@@ -95,9 +95,11 @@ def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
     """The shapes with the largest size in each dimension but `axis`."""
     largest = reduce_max(stack(list(shapes)), 0)
     if axis == -1:
-        return [concat([largest[:-1], one[-1:]], 0) for one in shapes]
+        return [concat([largest[:-1], sizes[-1:]], 0) for sizes in shapes]
     after = axis + 1
-    return [concat([largest[:axis], one[axis:after] if after else one[axis:], largest[after:]], 0) for one in shapes]
+    return [
+        concat([largest[:axis], sizes[axis:after] if after else sizes[axis:], largest[after:]], 0) for sizes in shapes
+    ]
 
 
 def _parted(c: Inference) -> list[Shape]:
@@ -159,7 +161,7 @@ def sparse_split(
     along = axis if split_dim is None else split_dim
     if along is None:
         raise ValueError("sparse_split needs `axis`.")
-    made = _sparse_split(
+    parts = _sparse_split(
         np.int64(along), source.indices, source.values, source.dense_shape, num_split=num_split, name=name
     )
-    return [SparseTensor(*made[i::num_split]) for i in range(num_split)]
+    return [SparseTensor(*parts[i::num_split]) for i in range(num_split)]

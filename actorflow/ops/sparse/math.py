@@ -311,19 +311,21 @@ def sparse_add(
     if not any(sparse):
         raise TypeError("sparse_add adds a SparseTensor and another one or a tensor; for two tensors there is af.add.")
     if not all(sparse):
-        one, other = (sparse_of(a), b) if sparse[0] else (sparse_of(b), a)
-        with composite(name, "SparseTensorDenseAdd", one.values) as scope:
-            dense = convert_to_tensor(other, one.dtype)
-            return _sparse_tensor_dense_add(one.indices, one.values, one.dense_shape, dense, name=scope)
+        sparse_part, other = (sparse_of(a), b) if sparse[0] else (sparse_of(b), a)
+        with composite(name, "SparseTensorDenseAdd", sparse_part.values) as scope:
+            dense = convert_to_tensor(other, sparse_part.dtype)
+            return _sparse_tensor_dense_add(
+                sparse_part.indices, sparse_part.values, sparse_part.dense_shape, dense, name=scope
+            )
     first, second = sparse_of(a), sparse_of(b)
-    known = merge(first.static_shape, second.static_shape)
-    given = thresh if threshold is None else threshold
+    common = merge(first.static_shape, second.static_shape)
+    bound = thresh if threshold is None else threshold
     with composite(name, "SparseAdd", first.values) as scope:
         kind = {"complex64": dt.float32, "complex128": dt.float64}.get(first.dtype.name, first.dtype)
-        least = convert_to_tensor(0 if given is None else given, kind)
+        least = convert_to_tensor(0 if bound is None else bound, kind)
         parts: Any = [*first.__tensor_components__(), *second.__tensor_components__(), least]
-        made = _sparse_add(*parts, name=scope)
-        return with_shape(SparseTensor(*made), known)
+        parts_out = _sparse_add(*parts, name=scope)
+        return with_shape(SparseTensor(*parts_out), common)
 
 
 def _extremes(c: Inference) -> list[Shape]:

@@ -177,8 +177,8 @@ def _reduce(
     with composite(name, build.definition.type, source.values) as scope:
         axes = reduction_axes if axis is None else axis
         if axes is None:
-            known = source.static_shape
-            axes = range_(rank_of(source)) if known is None else np.arange(len(known), dtype=np.int32)
+            static_shape = source.static_shape
+            axes = range_(rank_of(source)) if static_shape is None else np.arange(len(static_shape), dtype=np.int32)
         elif isinstance(axes, (list, tuple)) and not axes:
             axes = small_constant(source.graph, np.zeros(0), dt.int32, "axes")
         keep = bool(keep_dims) if keepdims is None else bool(keepdims)
@@ -210,8 +210,8 @@ def sparse_reduce_sum(
     Raises:
         InvalidArgumentError: an axis does not exist, in the run.
     """
-    found: Tensor = _reduce(_sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
-    return found
+    reduced: Tensor = _reduce(_sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
+    return reduced
 
 
 @public("af", "af.sparse:reduce_max")
@@ -237,8 +237,8 @@ def sparse_reduce_max(
         keepdims: whether a reduced dimension stays, with size 1.
         reduction_axes, keep_dims: the older names of `axis` and `keepdims`.
     """
-    found: Tensor = _reduce(_sparse_reduce_max, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
-    return found
+    reduced: Tensor = _reduce(_sparse_reduce_max, sp_input, axis, keepdims, reduction_axes, keep_dims, name)
+    return reduced
 
 
 @public("af", "af.sparse:reduce_sum_sparse")

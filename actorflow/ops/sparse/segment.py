@@ -99,8 +99,8 @@ def _gradient(node: Operation, dy: Tensor, divisor: Callable[[Tensor], Tensor] |
         counts = unsorted_segment_sum(ones_like(ids, dy.dtype), ids, shape(dy)[0])
         ones = fill(expand_dims(rank(dy) - 1, 0), np.int32(1))
         dy = div_no_nan(dy, reshape(divisor(counts), concat([shape(counts), ones], 0)))
-    found = unsorted_segment_sum(gather(dy, ids), indices, shape(data)[0])
-    return [found] + [None] * (len(node.inputs) - 1)
+    slopes = unsorted_segment_sum(gather(dy, ids), indices, shape(data)[0])
+    return [slopes] + [None] * (len(node.inputs) - 1)
 
 
 @sparse_segment_sum_op.gradient

@@ -88,8 +88,8 @@ def serialize_sparse(sp_input: SparseTensor, name: str | None = None, out_type: 
         TypeError: it is no sparse tensor. ValueError: another `out_type`.
     """
     _check_type(out_type)
-    found = sparse_of(sp_input)
-    return _serialize_sparse(found.indices, found.values, found.dense_shape, name=name)
+    source = sparse_of(sp_input)
+    return _serialize_sparse(source.indices, source.values, source.dense_shape, name=name)
 
 
 @public("af", "af.io")
@@ -113,8 +113,8 @@ def serialize_many_sparse(sp_input: SparseTensor, name: str | None = None, out_t
         InvalidArgumentError: the rank is less than two, in the run.
     """
     _check_type(out_type)
-    found = sparse_of(sp_input)
-    return _serialize_many_sparse(found.indices, found.values, found.dense_shape, name=name)
+    source = sparse_of(sp_input)
+    return _serialize_many_sparse(source.indices, source.values, source.dense_shape, name=name)
 
 
 @public("af", "af.io")

@@ -38,17 +38,17 @@ def _sparse_rank(c: Inference, first: int) -> int | None:
     """The rank of the sparse tensor whose indices are input `first`. Raises ValueError where it is none."""
     indices, shape = require_rank(c, first, 2), require_rank(c, first + 2, 1)
     merge(None if indices is None else indices[:1], require_rank(c, first + 1, 1))
-    found = merge(None if indices is None else indices[1:], shape)
-    return found[0] if found else None
+    rank_shape = merge(None if indices is None else indices[1:], shape)
+    return rank_shape[0] if rank_shape else None
 
 
-def _rank(one: int | None, other: int | None) -> list[Shape]:
-    if one is not None and other is not None and one != other:
-        raise ValueError(f"Sets of rank {one} and of rank {other} are no pairs.")
-    known = other if one is None else one
-    if known is not None and known < 2:
-        raise ValueError(f"Sets lie in tensors of two dimensions or more, but the rank is {known}.")
-    return _of_rank(known)
+def _rank(left: int | None, other: int | None) -> list[Shape]:
+    if left is not None and other is not None and left != other:
+        raise ValueError(f"Sets of rank {left} and of rank {other} are no pairs.")
+    common = other if left is None else left
+    if common is not None and common < 2:
+        raise ValueError(f"Sets lie in tensors of two dimensions or more, but the rank is {common}.")
+    return _of_rank(common)
 
 
 def _dense_dense(c: Inference) -> list[Shape]:
@@ -156,27 +156,27 @@ def _set_size(
 
 def _element(value: Any) -> Any:
     """A tensor of sets. Raises TypeError for elements that can't be in sets."""
-    found = convert_to_tensor_or_sparse_tensor(value)
-    if found.dtype.base_dtype not in ELEMENTS:
+    tensor = convert_to_tensor_or_sparse_tensor(value)
+    if tensor.dtype.base_dtype not in ELEMENTS:
         shown = ", ".join(sorted(dtype.name for dtype in ELEMENTS))
-        raise TypeError(f"Set element type {found.dtype} is not supported; there are {shown}.")
-    return found
+        raise TypeError(f"Set element type {tensor.dtype} is not supported; there are {shown}.")
+    return tensor
 
 
 def _operation(a: Any, b: Any, what: str, validate: bool) -> SparseTensor:
-    one, other = _element(a), _element(b)
-    if one.dtype.base_dtype is not other.dtype.base_dtype:
-        raise TypeError(f"Types don't match: {one.dtype} of `a` and {other.dtype} of `b`.")
-    if isinstance(one, SparseTensor) and not isinstance(other, SparseTensor):
-        one, other = other, one
+    left, other = _element(a), _element(b)
+    if left.dtype.base_dtype is not other.dtype.base_dtype:
+        raise TypeError(f"Types don't match: {left.dtype} of `a` and {other.dtype} of `b`.")
+    if isinstance(left, SparseTensor) and not isinstance(other, SparseTensor):
+        left, other = other, left
         what = {"a-b": "b-a", "b-a": "a-b"}.get(what, what)
     options: dict[str, Any] = {"set_operation": what, "validate_indices": validate}
     if not isinstance(other, SparseTensor):
-        return SparseTensor(*_dense_to_dense(one, other, **options))
+        return SparseTensor(*_dense_to_dense(left, other, **options))
     second = other.indices, other.values, other.dense_shape
-    if not isinstance(one, SparseTensor):
-        return SparseTensor(*_dense_to_sparse(one, *second, **options))
-    return SparseTensor(*_sparse_to_sparse(one.indices, one.values, one.dense_shape, *second, **options))
+    if not isinstance(left, SparseTensor):
+        return SparseTensor(*_dense_to_sparse(left, *second, **options))
+    return SparseTensor(*_sparse_to_sparse(left.indices, left.values, left.dense_shape, *second, **options))
 
 
 @public("af.sets", "af.sets:size")
@@ -198,10 +198,10 @@ def set_size(a: SparseTensor, validate_indices: bool = True) -> Tensor:
     Raises:
         TypeError: `a` is no sparse tensor, or of another type.
     """
-    found = _element(a)
-    if not isinstance(found, SparseTensor):
+    tensor = _element(a)
+    if not isinstance(tensor, SparseTensor):
         raise TypeError(f"Expected `SparseTensor`, got {type(a).__name__}.")
-    return _set_size(found.indices, found.values, found.dense_shape, validate_indices=validate_indices)
+    return _set_size(tensor.indices, tensor.values, tensor.dense_shape, validate_indices=validate_indices)
 
 
 @public("af.sets", "af.sets:intersection")

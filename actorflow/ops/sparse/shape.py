@@ -30,8 +30,8 @@ _TRIPLE = {"indices": dt.int64, "dense_shape": dt.int64}
 def rank_in(c: Inference, indices: int, dense_shape: int) -> int | None:
     """The rank of a sparse tensor, as far as the inputs of its indices and its shape tell."""
     rows, sizes = require_rank(c, indices, 2), require_rank(c, dense_shape, 1)
-    found = merge(None if rows is None else rows[1:], sizes)
-    return None if found is None else found[0]
+    vector = merge(None if rows is None else rows[1:], sizes)
+    return None if vector is None else vector[0]
 
 
 @public("af", "af.sparse:reorder")
@@ -127,8 +127,8 @@ def sparse_slice(sp_input: SparseTensor, start: TensorLike, size: TensorLike, na
     source = sparse_of(sp_input)
     with composite(name, "SparseSlice", source.values) as scope:
         first, sizes = convert_to_tensor(start, dt.int64), convert_to_tensor(size, dt.int64)
-        made = _sparse_slice(source.indices, source.values, source.dense_shape, first, sizes, name=scope)
-        return SparseTensor(*made)
+        outputs = _sparse_slice(source.indices, source.values, source.dense_shape, first, sizes, name=scope)
+        return SparseTensor(*outputs)
 
 
 @public("af", "af.sparse:retain")
@@ -150,8 +150,8 @@ def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor
                 f"sparse_retain: {show(kept.static_shape)} truth values for {show(source.values.static_shape)} elements."
             )
         rows = reshape(where(kept), [-1])
-        found = SparseTensor(gather(source.indices, rows), gather(source.values, rows), source.dense_shape)
-        return with_shape(found, source.static_shape)
+        retained = SparseTensor(gather(source.indices, rows), gather(source.values, rows), source.dense_shape)
+        return with_shape(retained, source.static_shape)
 
 
 # ---- shapes
@@ -159,11 +159,11 @@ def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor
 
 def _reshaped(c: Inference) -> list[Shape]:
     require_rank(c, 1, 1)
-    rows, wanted = require_rank(c, 0, 2), require_rank(c, 2, 1)
+    rows, target = require_rank(c, 0, 2), require_rank(c, 2, 1)
     before, after = c.value(1), c.value(2)
     if before is not None and after is not None:
         resolve_shape(before, after)
-    return [(None if rows is None else rows[0], None if wanted is None else wanted[0]), wanted or (None,)]
+    return [(None if rows is None else rows[0], None if target is None else target[0]), target or (None,)]
 
 
 def resolve_shape(before: Any, after: Any) -> Any:
@@ -213,20 +213,20 @@ def sparse_reshape(sp_input: SparseTensor, shape: TensorLike, name: str | None =
     """
     source = sparse_of(sp_input)
     with composite(name, "SparseReshape", source.values) as scope:
-        wanted = _as_int64(shape)
-        indices, dense_shape = _sparse_reshape(source.indices, source.dense_shape, wanted, name=scope)
-        found = SparseTensor(indices, source.values, dense_shape)
-        before, after = known_value(source.dense_shape), known_value(wanted)
+        target = _as_int64(shape)
+        indices, dense_shape = _sparse_reshape(source.indices, source.dense_shape, target, name=scope)
+        reshaped = SparseTensor(indices, source.values, dense_shape)
+        before, after = known_value(source.dense_shape), known_value(target)
         if before is not None and after is not None:
-            return with_shape(found, tuple(int(n) for n in resolve_shape(before, after)))
-        return found
+            return with_shape(reshaped, tuple(int(n) for n in resolve_shape(before, after)))
+        return reshaped
 
 
 def _as_int64(value: TensorLike) -> Tensor:
     from actorflow.ops.math.cast import cast
 
-    found = convert_to_tensor(value, preferred_dtype=dt.int64)
-    return found if found.dtype is dt.int64 else cast(found, dt.int64)
+    tensor = convert_to_tensor(value, preferred_dtype=dt.int64)
+    return tensor if tensor.dtype is dt.int64 else cast(tensor, dt.int64)
 
 
 @public("af", "af.sparse:reset_shape")
@@ -253,23 +253,23 @@ def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = No
             none = zeros([1, 1], dt.int64) - 1
             padded = concat([none * reshape(_ones(source.dense_shape), [1, -1]), source.indices], 0)
             return SparseTensor(source.indices, source.values, maximum(reduce_max(padded, 0) + 1, 0))
-        wanted = _as_int64(new_shape)
-        if not compatible(wanted.static_shape, source.dense_shape.static_shape):
-            raise ValueError(f"A new shape of rank {show(wanted.static_shape)} is not one for {source!r}.")
-        before, after = source.static_shape, known_value(wanted)
+        target = _as_int64(new_shape)
+        if not compatible(target.static_shape, source.dense_shape.static_shape):
+            raise ValueError(f"A new shape of rank {show(target.static_shape)} is not one for {source!r}.")
+        before, after = source.static_shape, known_value(target)
         if before is not None and after is not None and any(a is not None and a > b for a, b in zip(before, after)):
             raise ValueError(f"The new shape {after.tolist()} should have dimension sizes of at least {show(before)}.")
         same_rank = Assert(
-            equal(size(wanted), size(source.dense_shape)),
+            equal(size(target), size(source.dense_shape)),
             ["x == y did not hold element-wise: the new shape has another rank."],
         )
-        with wanted.graph.control_dependencies([same_rank]):
+        with target.graph.control_dependencies([same_rank]):
             fits = Assert(
-                reduce_all(less_equal(source.dense_shape, wanted)),
-                ["x <= y did not hold element-wise: the new shape has a smaller size.", wanted],
+                reduce_all(less_equal(source.dense_shape, target)),
+                ["x <= y did not hold element-wise: the new shape has a smaller size.", target],
             )
-        found = SparseTensor(source.indices, source.values, with_dependencies([fits], wanted))
-        return with_shape(found, None if after is None else tuple(int(n) for n in after))
+        enlarged = SparseTensor(source.indices, source.values, with_dependencies([fits], target))
+        return with_shape(enlarged, None if after is None else tuple(int(n) for n in after))
 
 
 def _ones(like: Tensor) -> Tensor:
@@ -292,10 +292,10 @@ def sparse_transpose(sp_input: SparseTensor, perm: TensorLike | None = None, nam
         order = reverse(range_(rank_of(source)), [0]) if perm is None else convert_to_tensor(perm)
         indices, sizes = gather(source.indices, order, axis=1), gather(source.dense_shape, order)
         moved = sparse_reorder(SparseTensor(indices, source.values, sizes), name=scope)
-        known, at = source.static_shape, known_value(order)
-        if known is not None and (at is not None or perm is None):
-            axes = [int(a) for a in at] if at is not None else list(range(len(known)))[::-1]
-            return with_shape(moved, tuple(known[a] for a in axes))
+        static_shape, at = source.static_shape, known_value(order)
+        if static_shape is not None and (at is not None or perm is None):
+            axes = [int(a) for a in at] if at is not None else list(range(len(static_shape)))[::-1]
+            return with_shape(moved, tuple(static_shape[a] for a in axes))
         return moved
 
 
@@ -313,16 +313,16 @@ def sparse_expand_dims(sp_input: SparseTensor, axis: int | None = None, name: st
         SparseTensor(indices=[[0 2]], values=[7], dense_shape=[1 3])
     """
     source = sparse_of(sp_input)
-    known = source.static_shape
-    if known is None:
+    static_shape = source.static_shape
+    if static_shape is None:
         raise ValueError("sparse_expand_dims needs a known rank.")
-    at = normalize_axis(-1 if axis is None else axis, len(known) + 1)
+    at = normalize_axis(-1 if axis is None else axis, len(static_shape) + 1)
     with composite(name, "expand_dims", source.values):
-        zero = source.indices[:, :1] * 0 if known else range_(size(source.values))[:, None] * 0
+        zero = source.indices[:, :1] * 0 if static_shape else range_(size(source.values))[:, None] * 0
         column = reshape(_as_int64(zero), [-1, 1])
         indices = concat([source.indices[:, :at], column, source.indices[:, at:]], 1)
         sizes = concat([source.dense_shape[:at], np.ones(1, np.int64), source.dense_shape[at:]], 0)
-        return with_shape(SparseTensor(indices, source.values, sizes), (*known[:at], 1, *known[at:]))
+        return with_shape(SparseTensor(indices, source.values, sizes), (*static_shape[:at], 1, *static_shape[at:]))
 
 
 # ---- rows
@@ -331,8 +331,8 @@ def sparse_expand_dims(sp_input: SparseTensor, axis: int | None = None, name: st
 def _filled(c: Inference) -> list[Shape]:
     require_rank(c, 1, 1)
     require_rank(c, 3, 0)
-    known = c.value(2)
-    rows = None if known is None or not known.size else int(known[0])
+    constant = c.value(2)
+    rows = None if constant is None or not constant.size else int(constant[0])
     elements = None if c.shapes[1] is None else c.shapes[1][0]
     return [(None, rank_in(c, 0, 2)), (None,), (rows,), (elements,)]
 
@@ -357,8 +357,8 @@ def _(node: Operation, _: Any, dy: Tensor | None, *__: Any) -> list[Any]:
 
     (gradient,) = or_zeros([dy], [node.outputs[1]])
     places = node.outputs[3]
-    given = scatter_nd(reshape(places, [-1, 1]), ones_like(places, dt.int32), shape(gradient, out_type=dt.int64))
-    added = where_v2(given > 0, zeros_like(gradient), gradient)
+    hits = scatter_nd(reshape(places, [-1, 1]), ones_like(places, dt.int32), shape(gradient, out_type=dt.int64))
+    added = where_v2(hits > 0, zeros_like(gradient), gradient)
     return [None, gather(gradient, places), None, reduce_sum(added)]
 
 

@@ -66,16 +66,16 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
         value, sizes = known_value(sizes_of), sizes_of.static_shape
         count = sizes[0] if sizes else None
         shape = [int(n) for n in value] if value is not None else None if count is None else [None] * count
-    known = as_shape(shape)
-    rank = None if known is None else len(known)
+    static_shape = as_shape(shape)
+    rank = None if static_shape is None else len(static_shape)
     label = name or "SparsePlaceholder"
-    if known is not None and is_static(known):
-        dense_shape = placeholder_with_default(np.array(known, np.int64), [rank], name=f"{label}/shape")
+    if static_shape is not None and is_static(static_shape):
+        dense_shape = placeholder_with_default(np.array(static_shape, np.int64), [rank], name=f"{label}/shape")
     else:
         dense_shape = placeholder(dt.int64, [rank], name=f"{label}/shape")
     values = placeholder(as_dtype(dtype), [None], name=f"{label}/values")
     indices = placeholder(dt.int64, [None, rank], name=f"{label}/indices")
-    return with_shape(SparseTensor(indices, values, dense_shape), known)
+    return with_shape(SparseTensor(indices, values, dense_shape), static_shape)
 
 
 # ---- to dense, and back
@@ -190,10 +190,10 @@ def sparse_tensor_to_dense(
     """
     source = sparse_of(sp_input)
     default = neutral(source.graph, source.dtype) if default_value is None else default_value
-    found = sparse_to_dense(
+    dense = sparse_to_dense(
         source.indices, source.dense_shape, source.values, default, validate_indices, name or "SparseTensorToDense"
     )
-    return found
+    return dense
 
 
 @public("af.sparse:from_dense")
@@ -208,8 +208,8 @@ def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTens
     with composite(name, "dense_to_sparse", tensor):
         source = convert_to_tensor(tensor)
         indices = where(not_equal(source, neutral(source.graph, source.dtype)))
-        found = SparseTensor(indices, gather_nd(source, indices), shape(source, out_type=dt.int64))
-        return with_shape(found, source.static_shape)
+        sparse = SparseTensor(indices, gather_nd(source, indices), shape(source, out_type=dt.int64))
+        return with_shape(sparse, source.static_shape)
 
 
 @public("af.sparse:eye")

@@ -284,7 +284,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         Raises ValueError for another reduction.
         """
         graph = get_default_graph()
-        made = conditional_accumulator(
+        handle = conditional_accumulator(
             dtype=dtype,
             shape=shape,
             container=scopes.of(graph).container,
@@ -292,7 +292,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
             reduction_type=reduction_type,
             name=name,
         )
-        super().__init__(dtype, shape, made)
+        super().__init__(dtype, shape, handle)
 
     def apply_grad(
         self,
@@ -363,7 +363,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         Raises ValueError for another reduction.
         """
         graph = get_default_graph()
-        made = sparse_conditional_accumulator(
+        handle = sparse_conditional_accumulator(
             dtype=dtype,
             shape=shape,
             container=scopes.of(graph).container,
@@ -371,7 +371,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             reduction_type=reduction_type,
             name=name,
         )
-        super().__init__(dtype, shape, made)
+        super().__init__(dtype, shape, handle)
 
     def apply_indexed_slices_grad(
         self,

@@ -350,15 +350,15 @@ def batch_scatter_update(
         use_locking: taken, and not used: each update is one step.
     """
     with composite(name, "batch_scatter_update", indices, updates) as scope:
-        wanted = convert_to_tensor(indices)
-        rank = wanted.static_shape
+        rows = convert_to_tensor(indices)
+        rank = rows.static_shape
         if rank is None:
             raise ValueError("batch_scatter_update needs indices of known rank.")
-        sizes = shape(wanted, out_type=wanted.dtype)
+        sizes = shape(rows, out_type=rows.dtype)
         columns = []
         for axis in range(len(rank) - 1):
             ones = [1] * len(rank)
             ones[axis] = -1
-            columns.append(reshape(range_(sizes[axis]), ones) + 0 * wanted)
-        full = stack([*columns, wanted], axis=-1)
+            columns.append(reshape(range_(sizes[axis]), ones) + 0 * rows)
+        full = stack([*columns, rows], axis=-1)
         return state_scatter.scatter_nd_update_value(ref, full, updates, name=scope)

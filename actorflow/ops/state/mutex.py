@@ -113,28 +113,28 @@ class CriticalSection:
             )
         with graph.as_default(), graph.name_scope(name or "critical_section_execute"):
             ticket = mutex_lock(self._handle)
-            known = set(graph.nodes)
+            before = set(graph.nodes)
             _running(graph).append(self)
             try:
                 with graph.control_dependencies([ticket]):
                     result = _mapped(fn(), lambda v: v if isinstance(v, Operation) else convert_to_tensor(v))
             finally:
                 _running(graph).remove(self)
-            made = [graph.nodes[n] for n in graph.nodes if n not in known]
-            inside = {node.name for node in made}
-            used = {e.node for node in made for e in node.inputs} | {c for node in made for c in node.controls}
+            nodes = [graph.nodes[n] for n in graph.nodes if n not in before]
+            inside = {node.name for node in nodes}
+            used = {e.node for node in nodes for e in node.inputs} | {c for node in nodes for c in node.controls}
             for outer in sorted(used - inside - {ticket.op.name}):
                 ticket.op.add_control_input(graph.get_operation_by_name(outer))
-            self._check_exclusive(made, exclusive_resource_access)
+            self._check_exclusive(nodes, exclusive_resource_access)
             with graph.control_dependencies([ticket, *_flat(result)]):
                 released = consume_mutex_lock(self._handle, ticket)
             with graph.control_dependencies([released]):
                 return _mapped(result, lambda value: released if isinstance(value, Operation) else identity(value))
 
-    def _check_exclusive(self, made: list[Any], exclusive: bool) -> None:
+    def _check_exclusive(self, nodes: list[Any], exclusive: bool) -> None:
         """Raises ValueError where another section and this one use a variable, unless both let the other have it."""
         graph = self._graph
-        handles = {e.node for node in made for e in node.inputs if graph.nodes[e.node].dtypes[e.port].is_ref}
+        handles = {e.node for node in nodes for e in node.inputs if graph.nodes[e.node].dtypes[e.port].is_ref}
         for other, theirs, alone in graph.get_collection(_COLLECTION):
             shared = sorted(handles & theirs)
             if other is not self and shared and (exclusive or alone):
@@ -153,20 +153,20 @@ _BUILDING = "critical_sections_being_built"
 
 
 def _running(graph: Graph) -> list[CriticalSection]:
-    found: list[CriticalSection] = graph.get_collection_ref(_BUILDING)
-    return found
+    sections: list[CriticalSection] = graph.get_collection_ref(_BUILDING)
+    return sections
 
 
 def _flat(value: Any) -> list[Any]:
     """The tensors and operations in `value`."""
-    found: list[Any] = []
+    tensors: list[Any] = []
 
     def add(tensor: Any) -> Any:
-        found.append(tensor)
+        tensors.append(tensor)
         return tensor
 
     _mapped(value, add)
-    return found
+    return tensors
 
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:

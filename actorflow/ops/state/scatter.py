@@ -23,11 +23,11 @@ def rows_shape(variable: Shape, indices: Shape, values: Shape) -> None:
         return
     if not variable:
         raise ValueError("A scalar variable has no rows that indices could name.")
-    wanted = (*indices, *variable[1:])
-    if not compatible(wanted, values):
+    expected = (*indices, *variable[1:])
+    if not compatible(expected, values):
         raise ValueError(
             f"Rows of a variable of shape {show(variable)} at indices of shape {show(indices)} have the shape "
-            f"{show(wanted)}, but the values have {show(values)}."
+            f"{show(expected)}, but the values have {show(values)}."
         )
 
 

@@ -98,11 +98,11 @@ def _nd(c: Inference) -> Shape:
             raise ValueError(f"The {what} of a scatter by full indices have one dimension or more, not none.")
     if variable is None or indices is None or updates is None or indices[-1] is None or indices[-1] > len(variable):
         return variable
-    wanted = (*indices[:-1], *variable[indices[-1] :])
-    if not compatible(wanted, updates):
+    expected = (*indices[:-1], *variable[indices[-1] :])
+    if not compatible(expected, updates):
         raise ValueError(
             f"Indices of shape {show(indices)} into a variable of shape {show(variable)} need updates of shape "
-            f"{show(wanted)}, but these have {show(updates)}."
+            f"{show(expected)}, but these have {show(updates)}."
         )
     return variable
 

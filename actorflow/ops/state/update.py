@@ -169,8 +169,8 @@ def update(
             rows = list(row.inputs)
             rows[row.gradient : row.gradient + 1] = ["grad", "indices"]
             doc = moves or f"`{type}` on the rows at `indices`; all others, and their slots, stay as they are."
-            made = declared(f"Sparse{type}", rows, doc, bool(flag) and not moves, {**own, "indices": INDEX})
-            object.__setattr__(row, "sparse", made)
+            sparse_op = declared(f"Sparse{type}", rows, doc, bool(flag) and not moves, {**own, "indices": INDEX})
+            object.__setattr__(row, "sparse", sparse_op)
         TABLE.append(row)
         return row
 

@@ -50,8 +50,8 @@ def string_to_hash_bucket(
     Raises:
         ValueError: `num_buckets` is less than 1.
     """
-    given = input if string_tensor is None else string_tensor
-    return _string_to_hash_bucket(given, num_buckets=num_buckets, name=name)
+    texts = input if string_tensor is None else string_tensor
+    return _string_to_hash_bucket(texts, num_buckets=num_buckets, name=name)
 
 
 @op("StringToHashBucketFast", shape=_bucket, dtypes=STRING, result=dt.int64, gradient=None)

@@ -75,9 +75,9 @@ def string_split(
         ValueError: `source` is not a vector, InvalidArgumentError in the run; another result type than SparseTensor.
     """
     _only_sparse(result_type)
-    given = input if source is None else source
+    texts = input if source is None else source
     between = delimiter if sep is None else sep
-    return SparseTensor(*_string_split(given, b" " if between is None else between, skip_empty=skip_empty, name=name))
+    return SparseTensor(*_string_split(texts, b" " if between is None else between, skip_empty=skip_empty, name=name))
 
 
 @public("af.strings:split")
@@ -193,8 +193,12 @@ def reduce_join(
     with composite(name, "ReduceJoin", inputs) as scope:
         source = convert_to_tensor(inputs)
         if axes is None:
-            known = source.static_shape
-            axes = range_(rank(source) - 1, -1, -1) if known is None else np.arange(len(known), dtype=np.int32)[::-1]
+            static_shape = source.static_shape
+            axes = (
+                range_(rank(source) - 1, -1, -1)
+                if static_shape is None
+                else np.arange(len(static_shape), dtype=np.int32)[::-1]
+            )
         elif isinstance(axes, (list, tuple)) and not axes:
             axes = np.zeros(0, np.int32)
         return _reduce_join(source, axes, keep_dims=keep, separator=separator, name=scope)

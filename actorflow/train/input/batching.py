@@ -374,7 +374,7 @@ def _batches(
     shapes: Sequence[ShapeLike] | None,
     smaller_final: bool,
     name: str | None,
-    made: Made,
+    make_queue: Made,
 ) -> Any:
     """The one way of batching: a queue, enqueues that a runner keeps running, and a dequeue."""
     if not sources:
@@ -388,7 +388,7 @@ def _batches(
         for some in examples[1:]:
             if [t.dtype for t in some] != types:
                 raise TypeError(f"Expected types to be consistent: {types} vs. {[t.dtype for t in some]}.")
-        queue = made(types, _shapes(examples, shapes, enqueue_many))
+        queue = make_queue(types, _shapes(examples, shapes, enqueue_many))
         enqueues = [_enqueue(queue, some, keep_input, enqueue_many) for some in examples]
         add_queue_runner(QueueRunner(queue, enqueues * (loops or 1)))
         take = queue.dequeue_up_to if smaller_final else queue.dequeue_many
@@ -399,20 +399,22 @@ def _batches(
 
 
 def _listed(tensors: Tensors) -> list[TensorLike]:
-    found = [tensors[key] for key in sorted(tensors, key=str)] if isinstance(tensors, Mapping) else list(tensors)
-    if not found:
+    tensor_list = [tensors[key] for key in sorted(tensors, key=str)] if isinstance(tensors, Mapping) else list(tensors)
+    if not tensor_list:
         raise ValueError("Expected at least one tensor in batch().")
-    return found
+    return tensor_list
 
 
-def _shapes(examples: Sequence[Sequence[Tensor]], given: Sequence[ShapeLike] | None, enqueue_many: bool) -> list[Shape]:
+def _shapes(
+    examples: Sequence[Sequence[Tensor]], specified: Sequence[ShapeLike] | None, enqueue_many: bool
+) -> list[Shape]:
     """The shape of each component of an example: what all sources agree on."""
-    if given is not None:
-        return [as_shape(shape) for shape in given]
-    found: list[Shape] = []
+    if specified is not None:
+        return [as_shape(shape) for shape in specified]
+    inferred: list[Shape] = []
     for several in zip(*examples, strict=True):
-        known = [t.static_shape for t in several]
-        for tensor, sizes in zip(several, known):
+        static_shapes = [t.static_shape for t in several]
+        for tensor, sizes in zip(several, static_shapes):
             if sizes is None or enqueue_many and not sizes:
                 raise ValueError(
                     describe(
@@ -422,13 +424,13 @@ def _shapes(examples: Sequence[Sequence[Tensor]], given: Sequence[ShapeLike] | N
                         hint="Give batch the shapes of an example: shapes=[...].",
                     )
                 )  # fmt: skip
-        rows = [sizes[1:] if enqueue_many else sizes for sizes in known if sizes is not None]
+        rows = [sizes[1:] if enqueue_many else sizes for sizes in static_shapes if sizes is not None]
         if any(len(row) != len(rows[0]) for row in rows):
             raise ValueError(f"Shapes of one component have different ranks: {', '.join(map(show, rows))}.")
-        found.append(
+        inferred.append(
             tuple(sizes.pop() if len(sizes := set(column)) == 1 else None for column in zip(*rows, strict=True))
         )
-    return found
+    return inferred
 
 
 def _enqueue(queue: QueueBase, tensors: Sequence[Tensor], keep_input: TensorLike, many: bool) -> Operation:

@@ -126,8 +126,8 @@ def input_producer(
     """
     with composite(name, "input_producer", input_tensor):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
-        known = None if rows.static_shape is None else rows.static_shape[1:]
-        row_shape = merge(known, as_shape(element_shape))
+        static_shape = None if rows.static_shape is None else rows.static_shape[1:]
+        row_shape = merge(static_shape, as_shape(element_shape))
         if rows.static_shape == () or not is_static(row_shape):
             raise ValueError(
                 f"Either `input_tensor` must have a fully defined shape or `element_shape` must be specified: "

@@ -50,16 +50,16 @@ def ring_all_reduce(
         if not tensors:
             raise ValueError("ring_all_reduce needs one tensor or more.")
         first = convert_to_tensor(tensors[0])
-        given = [first, *(convert_to_tensor(tensor, first.dtype) for tensor in tensors[1:])]
+        values = [first, *(convert_to_tensor(tensor, first.dtype) for tensor in tensors[1:])]
         sizes = first.static_shape
-        for tensor in given[1:]:
+        for tensor in values[1:]:
             sizes = merge(sizes, tensor.static_shape)
         if sizes is None or not is_static(sizes):
             raise ValueError(f"ring_all_reduce needs to know the shape of the tensors, but it is {show(sizes)}.")
-        places = [tensor.device for tensor in given] if devices is None else [str(device) for device in devices]
-        if len(places) != len(given):
-            raise ValueError(f"There are {len(given)} tensors, but {len(places)} devices.")
-        return _Ring(first.graph, places).reduce(given, [int(size or 0) for size in sizes])
+        places = [tensor.device for tensor in values] if devices is None else [str(device) for device in devices]
+        if len(places) != len(values):
+            raise ValueError(f"There are {len(values)} tensors, but {len(places)} devices.")
+        return _Ring(first.graph, places).reduce(values, [int(size or 0) for size in sizes])
 
 
 class _Ring:

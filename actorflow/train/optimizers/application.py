@@ -98,10 +98,10 @@ class Application:
             if variable.constraint is not None:
                 raise RuntimeError("Cannot use a constraint function on a sparse variable.")
             return self._apply_sparse_duplicate_indices(gradient, variable)
-        made = self._apply_dense(gradient, variable)
+        update = self._apply_dense(gradient, variable)
         if variable.constraint is None:
-            return made
-        with variable.graph.control_dependencies([made]):
+            return update
+        with variable.graph.control_dependencies([update]):
             constrained: Operation = variable.assign(variable.constraint(variable.read_value()), read_value=False)
         return constrained
 

@@ -108,14 +108,14 @@ class ExponentialMovingAverage:
         rest = 1.0 - cast(decay, average.dtype)
         with average.graph.colocate_with(average.handle):
             if value not in self._biased:
-                made: Operation = average.assign_sub((average - value) * rest, read_value=False)
-                return made
+                update: Operation = average.assign_sub((average - value) * rest, read_value=False)
+                return update
             biased, steps = self._biased[value]
             total = biased.assign_sub((biased - value) * rest)
             count = steps.assign_add(1.0)
             unbiased = total / (1.0 - pow(cast(decay, average.dtype), count))
-            made = average.assign(unbiased, read_value=False)
-            return made
+            update = average.assign(unbiased, read_value=False)
+            return update
 
     def average(self, var: Variable | Tensor) -> Variable | None:
         """The variable that holds the average of `var`, or None where `apply` never saw it."""
@@ -129,8 +129,8 @@ class ExponentialMovingAverage:
             >>> af.train.ExponentialMovingAverage(0.9).average_name(v)
             'v/ExponentialMovingAverage'
         """
-        found = self._averages.get(var)
-        return f"{var.op.name}/{self._name}" if found is None else found.op.name
+        average = self._averages.get(var)
+        return f"{var.op.name}/{self._name}" if average is None else average.op.name
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Variable]:
         """Variables by the names under which a checkpoint has what they should be: those in `moving_avg_variables` (all

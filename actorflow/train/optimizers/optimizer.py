@@ -200,7 +200,7 @@ class Optimizer(Application):
         for variable in variables:
             if not isinstance(variable, Variable):
                 raise TypeError(f"Argument is not a variable: {variable!r:.80}")
-        found = gradients(
+        slopes = gradients(
             loss,
             variables,
             grad_ys=None if grad_loss is None else [grad_loss],
@@ -208,11 +208,11 @@ class Optimizer(Application):
             aggregation_method=aggregation_method,
         )
         if gate_gradients == self.GATE_GRAPH:
-            found = together(found)
-        for gradient, variable in zip(found, variables):
+            slopes = together(slopes)
+        for gradient, variable in zip(slopes, variables):
             if gradient is not None:
                 self._check_type(variable.dtype, variable.name)
-        return list(zip(found, variables))
+        return list(zip(slopes, variables))
 
     def _of_function(self, loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[GradientAndVariable]:
         """The pairs for a function that gives the loss: what eager programs have in the place of a node."""

@@ -48,9 +48,11 @@ def create_filled_slot(primary: Variable | Tensor, value: float, name: str, dtyp
     def initial() -> Any:
         # A Fill node rather than a constant: the graph does not hold a copy of each variable's size.
         sizes = primary.static_shape
-        known = is_static(sizes)
-        wanted = sizes if known else shape(primary.initialized_value() if isinstance(primary, Variable) else primary)
-        return zeros(wanted, kind) if value == 0 else fill(wanted, kind.numpy_dtype.type(value))
+        is_known_size = is_static(sizes)
+        target = (
+            sizes if is_known_size else shape(primary.initialized_value() if isinstance(primary, Variable) else primary)
+        )
+        return zeros(target, kind) if value == 0 else fill(target, kind.numpy_dtype.type(value))
 
     return create_slot(primary, initial, name)
 

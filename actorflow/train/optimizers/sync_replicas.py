@@ -151,7 +151,7 @@ class SyncReplicasOptimizer(Optimizer):
             raise ValueError("Global step is required to check staleness")
         graph = global_step.graph
         with graph.as_default():
-            local_step, given, index = self._of_the_worker(graph, global_step)
+            local_step, counter, index = self._of_the_worker(graph, global_step)
             with graph.name_scope(name or self._name):
                 began = cast(local_step, int64)
                 applied: list[Operation] = []
@@ -167,11 +167,11 @@ class SyncReplicasOptimizer(Optimizer):
                     raise ValueError(f"No gradients provided for any variable: {[v.name for _, v in pairs]}.")
                 with graph.colocate_with(global_step.handle), graph.container(global_step.op.attrs["container"]):
                     gate = ConditionalAccumulator(int32, [], shared_name="sync_step", name="sync_step")
-                train_op = self._next_step(graph, gate, local_step, given, applied)
+                train_op = self._next_step(graph, gate, local_step, counter, applied)
             home = graph.device(None), graph.device(global_step.device or None)
             with graph.control_dependencies(None), graph.name_scope(None), home[0], home[1]:
                 self._chief(graph, gate, taken, global_step)
-                self._init_ops(gate, local_step, given, global_step)
+                self._init_ops(gate, local_step, counter, global_step)
         return train_op
 
     def _of_the_worker(self, graph: Graph, global_step: Variable) -> tuple[Variable, Variable, int | None]:
@@ -181,12 +181,12 @@ class SyncReplicasOptimizer(Optimizer):
             anchor = no_op(name="local_anchor")  # where the worker is; its variables belong there, not on a server
             with graph.container(""), graph.colocate_with(anchor):
                 local_step = Variable(0, dtype=global_step.dtype, name="sync_rep_local_step", **facts)
-                given = Variable(0, dtype=int64, name="sync_rep_given", **facts)
+                counter = Variable(0, dtype=int64, name="sync_rep_given", **facts)
         place = DeviceSpec.parse(anchor.device)
         index = self._worker_index
         if index is None:  # a chief that is a job of its own comes after the workers, whose tasks begin at 0 too
             index = self._total_num_replicas - 1 if place.job in ("chief", "master") else place.task
-        return local_step, given, index
+        return local_step, counter, index
 
     def _accumulated(
         self, graph: Graph, gradient: Any, variable: Variable, local_step: Tensor, index: int | None
@@ -209,44 +209,44 @@ class SyncReplicasOptimizer(Optimizer):
         graph: Graph,
         gate: ConditionalAccumulator,
         local_step: Variable,
-        given: Variable,
+        counter: Variable,
         applied: list[Operation],
     ) -> Operation:
         """Waits when the worker has given all that the step needs of it."""
         after = cast(local_step, int64)
         if self._most > 1:
             with graph.control_dependencies(applied):
-                count = given.assign_add(1)
+                count = counter.assign_add(1)
             # A step too early is there already: no wait.
             after = after - cast(count % self._most > 0, int64)
         with graph.control_dependencies(applied), graph.colocate_with(gate.accumulator_ref):
             step = gate.later_step(after)
-        made: Operation = local_step.assign(cast(step, local_step.dtype), read_value=False)
-        return made
+        update: Operation = local_step.assign(cast(step, local_step.dtype), read_value=False)
+        return update
 
     def _chief(
         self, graph: Graph, gate: ConditionalAccumulator, means: list[GradientAndVariable], global_step: Variable
     ) -> None:
         update = self._opt.apply_gradients(means, global_step)
         with graph.control_dependencies([update]):
-            told = gate.set_global_step(cast(global_step.read_value(), int64))
+            announcement = gate.set_global_step(cast(global_step.read_value(), int64))
         if self._variable_averages is not None:
             with graph.control_dependencies([update]):
                 moved = self._variable_averages.apply(self._variables_to_average)
-            told = group(told, moved)
+            announcement = group(announcement, moved)
         # The runner wants a queue. It is the chief's own: those that workers share are not for it to close.
         dummy = FIFOQueue(1, int32, shapes=[()], name="dummy_queue")
         cancel = group(dummy.close(cancel_pending_enqueues=True), *(a.close() for a in self._accumulators))
         self._runner = QueueRunner(
-            dummy, [told], cancel_op=cancel, queue_closed_exception_types=(OutOfRangeError, CancelledError)
+            dummy, [announcement], cancel_op=cancel, queue_closed_exception_types=(OutOfRangeError, CancelledError)
         )
 
     def _init_ops(
-        self, gate: ConditionalAccumulator, local_step: Variable, given: Variable, global_step: Variable
+        self, gate: ConditionalAccumulator, local_step: Variable, counter: Variable, global_step: Variable
     ) -> None:
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         step = cast(global_step.read_value(), int64)
-        start: list[Operation] = [local_step.assign(global_step.read_value(), read_value=False), given.initializer]
+        start: list[Operation] = [local_step.assign(global_step.read_value(), read_value=False), counter.initializer]
         self.local_step_init_op = group(*start, name="local_step_init")
         self._open_gate = gate.set_global_step(step)
         opened = [accumulator.set_global_step(step, name="SetGlobalStep") for accumulator in self._accumulators]

@@ -66,11 +66,11 @@ class Checkpoint:
     @property
     def save_counter(self) -> Variable:
         """A variable: how often the objects were saved."""
-        found: Variable | None = self.__dict__.get(_COUNTER)
-        if found is None:
+        counter: Variable | None = self.__dict__.get(_COUNTER)
+        if counter is None:
             with get_default_graph().home.as_default():
-                found = self.__dict__[_COUNTER] = Variable(0, trainable=False, name=_COUNTER, dtype="int64")
-        return found
+                counter = self.__dict__[_COUNTER] = Variable(0, trainable=False, name=_COUNTER, dtype="int64")
+        return counter
 
     def save(self, file_prefix: str | os.PathLike[str], session: Any = None) -> str:
         """Saves to `<file_prefix>-<number>`, where the number grows by 1 each time; gives the path.
@@ -116,22 +116,22 @@ class Checkpoint:
         self.save_counter  # noqa: B018  (it is part of what is saved)
         reached = reached_from(self)
         variables = reached.variables
-        for way, one in reached.resumable.items():
-            variables[way] = _holder(one)
+        for way, resumable in reached.resumable.items():
+            variables[way] = _holder(resumable)
         eager = [v for v in variables.values() if isinstance(v, EagerVariable)]
         if eager and len(eager) < len(variables):
             raise ValueError(
                 describe("Variables of graphs and eager ones can't be in one checkpoint.", where=user_line())
             )
         key = tuple((way, id(variable)) for way, variable in variables.items())
-        given: Any = None if eager else self._session(session)
+        opened: Any = None if eager else self._session(session)
         if self._checkpoint_saver is None or self._checkpoint_saver[0] != key:
-            saved = variables if self.default_format == installed.STANDARD else self._as_objects(reached, given)
+            saved = variables if self.default_format == installed.STANDARD else self._as_objects(reached, opened)
             format = self.default_format
             self._checkpoint_saver = key, Saver(saved, max_to_keep=None, state=not eager, format=format)
         if not eager and (message := self._checkpoint_message) is not None:
-            given.run(message[0].initializer, {message[0].initializer.inputs[1]: message[1]})
-        path: str = self._checkpoint_saver[1].save(given, file_prefix, write_meta_graph=False, write_state=write_state)
+            opened.run(message[0].initializer, {message[0].initializer.inputs[1]: message[1]})
+        path: str = self._checkpoint_saver[1].save(opened, file_prefix, write_meta_graph=False, write_state=write_state)
         return path
 
     def restore(self, save_path: str | os.PathLike[str] | None) -> Restoring:
@@ -209,8 +209,8 @@ def _holder(resumable: Any) -> EagerVariable:
             holder = Variable(b"", trainable=False, name="state", dtype="string")
         resumable._checkpoint_holder = holder
     holder.assign(resumable.state())
-    found: EagerVariable = holder
-    return found
+    variable: EagerVariable = holder
+    return variable
 
 
 class Restoring:
@@ -248,10 +248,10 @@ class Restoring:
         for variable, value in values:
             variable._put(value)
         self._done.update({id(variable): name for name, variable in fresh})
-        for way, one in self._resumable().items():
-            if id(one) not in self._done:
-                one.restore(np.asarray(self._reader.get_tensor(str(self._key(way))), object).item())
-                self._done[id(one)] = way
+        for way, resumable in self._resumable().items():
+            if id(resumable) not in self._done:
+                resumable.restore(np.asarray(self._reader.get_tensor(str(self._key(way))), object).item())
+                self._done[id(resumable)] = way
 
     def used(self, variable: EagerVariable) -> None:
         """Called when a variable is used first that was made after the restore."""
@@ -271,9 +271,9 @@ class Restoring:
     def initialize_or_restore(self, session: Any = None) -> None:
         """Restores what the checkpoint has, and initializes the other variables of a graph."""
         others = [v for v in self._variables().values() if not isinstance(v, EagerVariable)]
-        known = {id(v) for v in self._matches().values()}
+        restored = {id(v) for v in self._matches().values()}
         for variable in others:
-            if id(variable) not in known:
+            if id(variable) not in restored:
                 Checkpoint._session(session).run(variable.initializer)
         self.run_restore_ops(session)
 
@@ -293,8 +293,8 @@ class Restoring:
     def assert_existing_objects_matched(self) -> Restoring:
         """Raises AssertionError where a variable has no value in the checkpoint."""
         self.restore()
-        known = {id(v) for v in self._matches().values()}
-        left = [way for way, v in self._variables().items() if id(v) not in known and way != _COUNTER]
+        restored = {id(v) for v in self._matches().values()}
+        left = [way for way, v in self._variables().items() if id(v) not in restored and way != _COUNTER]
         if left:
             raise AssertionError(f"Object not assigned a value from checkpoint: {', '.join(sorted(left)[:10])}.")
         return self
@@ -315,7 +315,7 @@ class Restoring:
     def _resumable(self) -> dict[str, Resumable]:
         """The objects that are reached and have a state in the checkpoint, by the ways to them."""
         several = reached_from(self._checkpoint).resumable
-        return {way: one for way, one in several.items() if self._key(way) in self._names}
+        return {way: resumable for way, resumable in several.items() if self._key(way) in self._names}
 
     def _matches(self) -> dict[str, Variable]:
         """The variables that are reached, by their names in the checkpoint: ways, or for one of a `Saver` names of variables."""
@@ -332,21 +332,16 @@ class Restoring:
 
     def _tell_of_nothing(self, matches: Mapping[str, Variable]) -> None:
         """Tells the log, once, where there are variables and values, and no variable has a value."""
-        wanted = [way for way in self._variables() if way != _COUNTER]
+        ways = [way for way in self._variables() if way != _COUNTER]
         there = sorted(self._names - {_COUNTER, self._key(_COUNTER)})
-        if (
-            self._told
-            or not wanted
-            or not there
-            or any(v is not self._checkpoint.save_counter for v in matches.values())
-        ):
+        if self._told or not ways or not there or any(v is not self._checkpoint.save_counter for v in matches.values()):
             return
         self._told = True
         assert self._reader is not None
         warn(
             "nothing of a checkpoint was restored",
             path=self._reader.prefix,
-            wanted=", ".join(wanted[:5]),
+            wanted=", ".join(ways[:5]),
             there=", ".join(there[:5]),
         )
 

@@ -57,9 +57,9 @@ def init_from_checkpoint(
     path = find_checkpoint(ckpt_dir_or_file)
     pairs = list(assignment_map.items()) if isinstance(assignment_map, Mapping) else list(assignment_map)
     chosen = [saved for theirs, mine in pairs for saved in _pairs(theirs, mine)]
-    wanted = [RestoreRequest(saved.key, saved.variable.dtype, saved.shape, bool(saved.part)) for saved in chosen]
+    requests = [RestoreRequest(saved.key, saved.variable.dtype, saved.shape, bool(saved.part)) for saved in chosen]
     try:
-        check_fits(path, wanted, strict=False, reshape=False)
+        check_fits(path, requests, strict=False, reshape=False)
     except NotFoundError as error:
         raise MissingVariablesError(error.message, details=error.details, hint=error.hint) from None
     for saved in chosen:
@@ -73,24 +73,24 @@ def _pairs(theirs: str, mine: Any) -> list[Saved]:
     if isinstance(mine, list):
         return _whole(theirs, mine)
     store = store_of(get_default_graph())
-    known: dict[str, Any] = {
+    variables: dict[str, Any] = {
         **{name: v for name, v in store.variables.items() if v._save_slice_info is None},
         **store.partitioned,
     }
     if not isinstance(mine, str):
         raise ValueError(f"A variable or the name of one was expected for {theirs!r}, but {mine!r:.80} was given.")
     if not theirs.endswith("/"):
-        if mine not in known:
+        if mine not in variables:
             raise ValueError(f"There is no variable {mine!r} that was made by get_variable.")
-        return named_variables({theirs: known[mine]})
+        return named_variables({theirs: variables[mine]})
     scope = "" if mine == "/" else mine
     if scope and not scope.endswith("/"):
         raise ValueError(f"The scope {theirs!r} becomes a scope, which ends in /, but {mine!r} was given.")
     begin = "" if theirs == "/" else theirs
-    found = {begin + name.removeprefix(scope): v for name, v in known.items() if name.startswith(scope)}
-    if not found:
+    in_scope = {begin + name.removeprefix(scope): v for name, v in variables.items() if name.startswith(scope)}
+    if not in_scope:
         raise ValueError(f"There are no variables in the scope {mine!r}.")
-    return named_variables(found)
+    return named_variables(in_scope)
 
 
 def _whole(theirs: str, slices: list[Any]) -> list[Saved]:

@@ -145,10 +145,10 @@ class Keys:
         number = 0
         for name in way.split("/") if way else ():
             children = self._nodes[number].children if 0 <= number < len(self._nodes) else ()
-            found = next((c.node_id for c in children if c.local_name.replace("/", ".") == name), None)
-            if found is None:
+            child = next((c.node_id for c in children if c.local_name.replace("/", ".") == name), None)
+            if child is None:
                 return None
-            number = found
+            number = child
         return number if 0 <= number < len(self._nodes) else None
 
     def _node(self, way: str) -> Any:

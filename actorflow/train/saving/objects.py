@@ -48,17 +48,17 @@ class Reached:
 def reached_from(root: Any) -> Reached:
     """All variables that are reached from an object, and all that has a state of its own, by the ways to them."""
     reached = Reached()
-    found, resumable = reached.variables, reached.resumable
-    known: set[int] = set()
+    variables, resumable = reached.variables, reached.resumable
+    visited: set[int] = set()
     optimizers: list[tuple[str, Optimizer]] = []
     stack: list[tuple[str, Any]] = [("", root)]
     while stack:
         way, value = stack.pop()
-        if id(value) in known or value is None or isinstance(value, (*_LEAVES, BuiltinFunctionType)):
+        if id(value) in visited or value is None or isinstance(value, (*_LEAVES, BuiltinFunctionType)):
             continue
-        known.add(id(value))
+        visited.add(id(value))
         if isinstance(value, Variable):
-            found[way] = value
+            variables[way] = value
         elif getattr(type(value), "_checkpoint_resumes", False):
             resumable[way] = value
         elif isinstance(value, Optimizer):
@@ -66,11 +66,11 @@ def reached_from(root: Any) -> Reached:
         else:
             parts = [(f"{way}/{name}" if way else name, part) for name, part in _parts(value)]
             stack.extend(reversed(parts))
-    ways = {id(variable): way for way, variable in found.items()}
+    ways = {id(variable): way for way, variable in variables.items()}
     for way, optimizer in optimizers:
         for name, slot, variable in _kept_by(optimizer, ways):
             place = f"{way}/{name}/{slot}" if slot else f"{way}/{name}"
-            found[place] = variable
+            variables[place] = variable
             if slot:
                 reached.slots[place] = Slot(way, name, slot)
     return reached

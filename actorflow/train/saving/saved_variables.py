@@ -30,23 +30,23 @@ class Saved:
     shape: Shape
 
 
-def named_variables(given: Any) -> list[Saved]:
+def named_variables(variables: Any) -> list[Saved]:
     """Variables by the names that they have in a checkpoint. Raises TypeError for what is none, ValueError for one name
     of two."""
-    if given is None:
-        given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
-    pairs = list(given.items()) if isinstance(given, Mapping) else [("", v) for v in given]
-    found: dict[tuple[str, str], Saved] = {}
+    if variables is None:
+        variables = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+    pairs = list(variables.items()) if isinstance(variables, Mapping) else [("", v) for v in variables]
+    by_key: dict[tuple[str, str], Saved] = {}
     for key, variable in pairs:
         if not isinstance(variable, (Variable, PartitionedVariable)) or not isinstance(key, str):
             raise TypeError(f"Variables are saved, by names that are strings; got {key!r}: {variable!r:.80}.")
         for saved in _slices(key, variable):
-            if found.setdefault((saved.key, saved.part), saved).variable is not saved.variable:
+            if by_key.setdefault((saved.key, saved.part), saved).variable is not saved.variable:
                 raise ValueError(f"At least two variables have the same name: {saved.key}")
-    whole = {key for key, part in found if not part}
-    if twice := sorted(key for key, part in found if part and key in whole):
+    whole = {key for key, part in by_key if not part}
+    if twice := sorted(key for key, part in by_key if part and key in whole):
         raise ValueError(f"At least two variables have the same name: {twice[0]}")
-    return list(found.values())
+    return list(by_key.values())
 
 
 def _slices(key: str, variable: Variable | PartitionedVariable) -> list[Saved]:

@@ -312,8 +312,8 @@ class Saver:
         """
         if sess is None:
             number = int(global_step) if isinstance(global_step, EagerVariable) else global_step
-            given = (save_path, number, latest_filename, meta_graph_suffix, False, write_state)
-            return self._eagerly(lambda opened: self.save(opened, *given, taken=taken))
+            arguments = (save_path, number, latest_filename, meta_graph_suffix, False, write_state)
+            return self._eagerly(lambda opened: self.save(opened, *arguments, taken=taken))
         path = os.fspath(save_path)
         if latest_filename is not None and os.path.basename(latest_filename) != latest_filename:
             raise ValueError("latest_filename must not contain path components.")
@@ -527,8 +527,8 @@ class Saver:
                         "no-checkpoint",
                     )
                 )
-            wanted = [RestoreRequest(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
-            check_fits(path, wanted, strict=strict, reshape=self._reshape)
+            requests = [RestoreRequest(s.key, s.variable.dtype, s.shape, bool(s.part)) for s in self._variables or ()]
+            check_fits(path, requests, strict=strict, reshape=self._reshape)
 
         await machine.on_thread(check)
         session._engine.allow_files(_files_of(path))
@@ -587,10 +587,10 @@ class Saver:
             >>> saver.last_checkpoints
             ['models/run-1']
         """
-        found = []
+        pairs = []
         for path in checkpoint_paths:
             try:
-                found += [(path, saved_at) for saved_at in get_checkpoint_mtimes([path])]
+                pairs += [(path, saved_at) for saved_at in get_checkpoint_mtimes([path])]
             except DataLossError:
-                found.append((path, 0.0))
-        self.set_last_checkpoints_with_time(found)
+                pairs.append((path, 0.0))
+        self.set_last_checkpoints_with_time(pairs)

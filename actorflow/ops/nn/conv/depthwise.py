@@ -47,9 +47,9 @@ def _filters(c: Inference) -> Shape:
 
 def _operations(c: Inference) -> float:
     """An addition and a multiplication of arrays for each element of the window, counted in operations of dense products."""
-    made = c.op.shape_rule(c)
-    filters = made if c.op.type.endswith("Filter") else c.shapes[1]
-    result = made if c.op.type == "DepthwiseConv2dNative" else c.shapes[2]
+    output = c.op.shape_rule(c)
+    filters = output if c.op.type.endswith("Filter") else c.shapes[1]
+    result = output if c.op.type == "DepthwiseConv2dNative" else c.shapes[2]
     if not isinstance(result, tuple) or not isinstance(filters, tuple):
         return 1e6
     if not is_static(result) or not is_static(filters):

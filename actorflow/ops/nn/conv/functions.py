@@ -267,7 +267,7 @@ def conv1d(
         if layout not in FORMATS[3]:
             raise ValueError(f"The data format of conv1d is NWC or NCW, not {data_format!r}.")
         flat, axis = ("NHWC", 1) if layout == "NWC" else ("NCHW", 2)
-        made = conv2d_op(
+        convolved = conv2d_op(
             expand_dims(convert_to_tensor(source), axis),
             expand_dims(convert_to_tensor(_given(filters, "filters")), 0),
             strides=flattened(steps_of(_given(stride, "stride"), layout, 3, "strides"), axis),
@@ -275,7 +275,7 @@ def conv1d(
             data_format=flat,
             dilations=flattened(steps_of(dilations, layout, 3, "dilations"), axis),
         )
-        return squeeze(made, [axis], name=scope)
+        return squeeze(convolved, [axis], name=scope)
 
 
 def flattened(steps: tuple[int, ...], axis: int) -> tuple[int, ...]:

@@ -93,11 +93,11 @@ def taps(
     and the elements there. Elements that are inside at no place are left out."""
     along = [[(k, span.tap(k)) for k in range(span.window)] for span in spans]
     for chosen in product(*along):
-        if all(found is not None for _, found in chosen):
+        if all(tap is not None for _, tap in chosen):
             yield (
                 tuple(k for k, _ in chosen),
-                tuple(found[0] for _, found in chosen if found),
-                tuple(found[1] for _, found in chosen if found),
+                tuple(tap[0] for _, tap in chosen if tap),
+                tuple(tap[1] for _, tap in chosen if tap),
             )
 
 
@@ -125,14 +125,14 @@ def check_attributes(op: str, rank: int, data_format: str, padding: str, **steps
         raise ValueError(f"The data format of {op} is {' or '.join(FORMATS[rank])}, not {data_format!r}.")
     if padding not in ("SAME", "VALID", "EXPLICIT"):
         raise ValueError(f"The padding of {op} is 'SAME' or 'VALID' (or explicit), not {padding!r}.")
-    for name, given in steps.items():
-        if len(given) != rank:
-            raise ValueError(f"{op} needs {rank} {name}, one for each dimension, but {list(given)} was given.")
-        if any(step < 1 for step in given):
-            raise ValueError(f"The {name} of {op} are positive, but {list(given)} was given.")
-        if given[0] != 1 or given[channel_axis(data_format, rank)] != 1:
+    for name, sizes in steps.items():
+        if len(sizes) != rank:
+            raise ValueError(f"{op} needs {rank} {name}, one for each dimension, but {list(sizes)} was given.")
+        if any(step < 1 for step in sizes):
+            raise ValueError(f"The {name} of {op} are positive, but {list(sizes)} was given.")
+        if sizes[0] != 1 or sizes[channel_axis(data_format, rank)] != 1:
             raise InvalidArgumentError(
-                f"{op} takes {name} in the batch and depth dimensions of 1, but {list(given)} was given."
+                f"{op} takes {name} in the batch and depth dimensions of 1, but {list(sizes)} was given."
             )
 
 
@@ -191,19 +191,19 @@ def explicit_padding(padding: Any, data_format: str, rank: int) -> tuple[str, tu
 def steps_of(value: Any, data_format: str, rank: int, name: str) -> tuple[int, ...]:
     """A user's strides, dilations or window sizes (one number, one a spatial dimension, or one a dimension), for all
     dimensions."""
-    given = [int(v) for v in value] if isinstance(value, (list, tuple)) else [1 if value is None else int(value)]
-    if len(given) == 1:
-        given *= rank - 2
-    if len(given) == rank - 2:
-        return arranged(1, given, 1, data_format)
-    if len(given) != rank:
+    steps = [int(v) for v in value] if isinstance(value, (list, tuple)) else [1 if value is None else int(value)]
+    if len(steps) == 1:
+        steps *= rank - 2
+    if len(steps) == rank - 2:
+        return arranged(1, steps, 1, data_format)
+    if len(steps) != rank:
         raise ValueError(f"The {name} are 1, {rank - 2} or {rank} numbers, but {value!r} was given.")
-    return tuple(given)
+    return tuple(steps)
 
 
-def check_shape(what: str, found: Sequence[int], expected: Shape) -> None:
+def check_shape(what: str, actual: Sequence[int], expected: Shape) -> None:
     """Raises ValueError where a value has not the shape that others ask for."""
-    if expected is not None and tuple(found) != tuple(expected):
+    if expected is not None and tuple(actual) != tuple(expected):
         raise ValueError(
-            f"{what} has the shape {show(tuple(found))}, but the other arguments ask for {show(expected)}."
+            f"{what} has the shape {show(tuple(actual))}, but the other arguments ask for {show(expected)}."
         )

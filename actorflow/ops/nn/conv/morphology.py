@@ -45,10 +45,10 @@ def _of_input(number: int) -> Any:
 
 def _each_tap(c: Inference) -> float:
     """Some operations for each element of the output and each of the filter."""
-    made, filters = _dilated(c), c.shapes[1]
-    if not is_static(made) or not is_static(filters):
+    output, filters = _dilated(c), c.shapes[1]
+    if not is_static(output) or not is_static(filters):
         return 1e6
-    return 3.0 * (num_elements(made) or 0) * (num_elements((filters or ())[:2]) or 0)
+    return 3.0 * (num_elements(output) or 0) * (num_elements((filters or ())[:2]) or 0)
 
 
 @op("Dilation2D", shape=_dilated, dtypes=REAL, work=_each_tap)
@@ -173,5 +173,5 @@ def erosion2d(
     """
     with composite(name, "erosion2d", value, kernel) as scope:
         mirrored = reverse(convert_to_tensor(kernel), [0, 1])
-        made = dilation2d(negative(value), mirrored, strides=strides, rates=rates, padding=padding)
-        return negative(made, name=scope)
+        dilated = dilation2d(negative(value), mirrored, strides=strides, rates=rates, padding=padding)
+        return negative(dilated, name=scope)

@@ -44,8 +44,8 @@ def _patches(c: Inference) -> Shape:
 
 
 def _unpatched(c: Inference) -> Shape:
-    found = from_value(0)(c)
-    source = (None,) * 4 if found is None or len(found) != 4 else found
+    target = from_value(0)(c)
+    source = (None,) * 4 if target is None or len(target) != 4 else target
     merge(_patched(c, source), require_rank(c, 1, 4))
     return source
 

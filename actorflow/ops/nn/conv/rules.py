@@ -69,8 +69,8 @@ def listed_shape(c: Inference, index: int) -> Shape:
     listed = c.shapes[index]
     if listed is not None and (len(listed) != 1 or listed[0] not in (None, rank)):
         raise ValueError(f"{c.op.inputs[index].name} is a list of {rank} sizes, but has the shape {show(listed)}.")
-    found = from_value(index)(c)
-    return (None,) * rank if found is None or len(found) != rank else found
+    target = from_value(index)(c)
+    return (None,) * rank if target is None or len(target) != rank else target
 
 
 def _images(c: Inference) -> Shape:
@@ -96,9 +96,9 @@ def _flops(output: int) -> Any:
     """
 
     def rule(c: Inference) -> float:
-        made = c.op.shape_rule(c)
-        filters = made if c.op.type.endswith(("Filter", "FilterV2")) else c.shapes[1]
-        result = made if output < 0 else c.shapes[output]
+        output_shape = c.op.shape_rule(c)
+        filters = output_shape if c.op.type.endswith(("Filter", "FilterV2")) else c.shapes[1]
+        result = output_shape if output < 0 else c.shapes[output]
         if not isinstance(result, tuple) or not isinstance(filters, tuple):
             return 1e6
         if not is_static(result) or not is_static(filters):

@@ -153,12 +153,12 @@ def conv1d_transpose(
         raise ValueError(f"The data format of conv1d_transpose is NWC or NCW, not {data_format!r}.")
     layout, axis = ("NHWC", 1) if data_format == "NWC" else ("NCHW", 2)
     with composite(name, "conv1d_transpose", input, filters, output_shape) as scope:
-        wanted = _wanted(output_shape)
-        if is_symbolic(wanted):
-            sizes: Any = concat([wanted[:axis], [1], wanted[axis:]], 0)
+        target = _wanted(output_shape)
+        if is_symbolic(target):
+            sizes: Any = concat([target[:axis], [1], target[axis:]], 0)
         else:
-            sizes = flattened(tuple(wanted), axis)
-        made = conv2d_backprop_input_op(
+            sizes = flattened(tuple(target), axis)
+        convolved = conv2d_backprop_input_op(
             sizes,
             expand_dims(convert_to_tensor(filters), 0),
             expand_dims(convert_to_tensor(input), axis),
@@ -167,7 +167,7 @@ def conv1d_transpose(
             data_format=layout,
             dilations=flattened(steps_of(dilations, data_format, 3, "dilations"), axis),
         )
-        return squeeze(made, [axis], name=scope)
+        return squeeze(convolved, [axis], name=scope)
 
 
 def _wanted(output_shape: Any) -> Any:

@@ -25,7 +25,7 @@ from actorflow.public import public
 
 def _pooled(function: Any, value: Any, ksize: Any, strides: Any, padding: str, layout: str, name: str | None) -> Tensor:
     rank = 5 if "D" in layout else 4
-    made: Tensor = function(
+    pooled: Tensor = function(
         value,
         ksize=steps_of(ksize, layout, rank, "ksize"),
         strides=steps_of(strides, layout, rank, "strides"),
@@ -33,7 +33,7 @@ def _pooled(function: Any, value: Any, ksize: Any, strides: Any, padding: str, l
         data_format=layout,
         name=name,
     )
-    return made
+    return pooled
 
 
 def _pooled_sequence(
@@ -43,14 +43,14 @@ def _pooled_sequence(
         raise ValueError(f"The data format of {default} is NWC or NCW, not {layout!r}.")
     flat, axis = ("NHWC", 1) if layout == "NWC" else ("NCHW", 2)
     with composite(name, default, value) as scope:
-        made = function(
+        pooled = function(
             expand_dims(convert_to_tensor(value), axis),
             ksize=flattened(steps_of(ksize, layout, 3, "ksize"), axis),
             strides=flattened(steps_of(strides, layout, 3, "strides"), axis),
             padding=padding,
             data_format=flat,
         )
-        return squeeze(made, [axis], name=scope)
+        return squeeze(pooled, [axis], name=scope)
 
 
 @public("af.nn")
@@ -338,9 +338,9 @@ def pool(
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"The pooling type is 'MAX' or 'AVG', not {pooling_type!r}.")
     rates = dilation_rate if dilations is None else dilations
-    for what, given in (("window_shape", window_shape), ("strides", strides), ("dilation_rate", rates)):
-        if given is not None and len(given) != rank - 2:
-            raise ValueError(f"pool needs {rank - 2} entries in {what} for {source.name}, but {list(given)} was given.")
+    for what, sizes in (("window_shape", window_shape), ("strides", strides), ("dilation_rate", rates)):
+        if sizes is not None and len(sizes) != rank - 2:
+            raise ValueError(f"pool needs {rank - 2} entries in {what} for {source.name}, but {list(sizes)} was given.")
     spread = spatial(steps_of(rates, layout, rank, "dilations"), layout)
     steps = steps_of(strides, layout, rank, "strides")
     if max(spread) > 1 and max(steps) > 1:

@@ -28,11 +28,11 @@ def check_pool(op_type: str, rank: int, attrs: Any) -> None:
     if attrs["padding"] not in ("SAME", "VALID"):
         raise ValueError(f"The padding of {op_type} is 'SAME' or 'VALID', not {attrs['padding']!r}.")
     for name in ("ksize", "strides"):
-        given = attrs[name]
-        if len(given) != rank or any(size < 1 for size in given):
-            raise ValueError(f"The {name} of {op_type} is {rank} positive numbers, but {list(given)} was given.")
-        if given[0] != 1:
-            raise ValueError(f"{op_type} does not pool over the batch, but the {name} is {list(given)}.")
+        sizes = attrs[name]
+        if len(sizes) != rank or any(size < 1 for size in sizes):
+            raise ValueError(f"The {name} of {op_type} is {rank} positive numbers, but {list(sizes)} was given.")
+        if sizes[0] != 1:
+            raise ValueError(f"{op_type} does not pool over the batch, but the {name} is {list(sizes)}.")
     axis = channel_axis(layout, rank)
     ksize, strides = list(attrs["ksize"]), list(attrs["strides"])
     deep = (ksize.pop(axis), strides.pop(axis))
@@ -79,17 +79,17 @@ def _unaveraged(c: Inference) -> Shape:
     listed = c.shapes[0]
     if listed is not None and (len(listed) != 1 or listed[0] not in (None, rank)):
         raise ValueError(f"orig_input_shape is a list of {rank} sizes, but has the shape {show(listed)}.")
-    found = from_value(0)(c)
-    source = (None,) * rank if found is None or len(found) != rank else found
+    target = from_value(0)(c)
+    source = (None,) * rank if target is None or len(target) != rank else target
     merge(pooled_shape(c, source), require_rank(c, 1, rank))
     return source
 
 
 def _each_tap(c: Inference) -> float:
     """Some operations for each element of each window."""
-    found: Any = c.op.shape_rule(c)
-    made = found[0] if isinstance(found, list) else found
-    sizes = [num_elements(s) or 0 for s in (made, *c.shapes) if is_static(s)]
+    outputs: Any = c.op.shape_rule(c)
+    output = outputs[0] if isinstance(outputs, list) else outputs
+    sizes = [num_elements(s) or 0 for s in (output, *c.shapes) if is_static(s)]
     return 30.0 * max(sizes, default=0) * (3 if "Grad" in c.op.type else 1)
 
 
