@@ -223,8 +223,8 @@ def _numpy_type(name: str) -> np.dtype[Any]:
                 f"{name} needs the package ml_dtypes, which is not installed.",
                 hint=with_topic("Install it with: pip install 'actorflow[bfloat16]'", "extra-missing"),
             ) from None
-        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
-        return found
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return dtype
     return np.dtype(name)
 
 
@@ -234,8 +234,8 @@ def _limits(name: str) -> tuple[Any, Any]:
     if dtype in NARROW:
         import ml_dtypes
 
-        found: Any = (ml_dtypes.iinfo if dtype.kind in "iu" else ml_dtypes.finfo)(dtype.numpy_dtype)
-        return found.min, found.max
+        info: Any = (ml_dtypes.iinfo if dtype.kind in "iu" else ml_dtypes.finfo)(dtype.numpy_dtype)
+        return info.min, info.max
     if dtype.kind in "iu":
         integers = np.iinfo(dtype.numpy_dtype)
         return integers.min, integers.max
@@ -262,10 +262,10 @@ def _lookup(value: Hashable) -> DType:
     numpy_dtype = np.dtype(value)  # type: ignore[call-overload]
     if numpy_dtype.kind in "SUO":
         return string
-    found = _BY_NAME.get(numpy_dtype.name)
-    if found is None:
+    dtype = _BY_NAME.get(numpy_dtype.name)
+    if dtype is None:
         raise TypeError(f"{value!r} is no element type of a tensor. There are: {', '.join(d.name for d in ALL)}.")
-    return found
+    return dtype
 
 
 @public("af", "tf.dtypes")
@@ -284,8 +284,8 @@ def as_dtype(type_value: DTypeLike) -> DType:
     if isinstance(type_value, str):
         name = type_value.removesuffix("_ref")
         if name in _BY_NAME:
-            found = _BY_NAME[name]
-            return found.ref if type_value.endswith("_ref") else found
+            dtype = _BY_NAME[name]
+            return dtype.ref if type_value.endswith("_ref") else dtype
     try:
         return _lookup(type_value)  # type: ignore[arg-type]  # types and numpy's dtypes are hashable
     except TypeError as error:

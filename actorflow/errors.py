@@ -84,14 +84,14 @@ class OpError(Exception):
         Raises:
             TypeError: there is no message, or an argument that neither form has.
         """
-        self.message, known = self._arguments(*args, **facts)
-        self.node: str | None = known["node"]
-        self.op: Any = known["op"]
-        self.device: str | None = known["device"]
-        self.where: Where | None = known["where"]
-        self.details: tuple[str, ...] = tuple(known["details"])
-        self.hint: str | None = known["hint"]
-        self._node_def, self._error_code = known["node_def"], known["error_code"]
+        self.message, own_facts = self._arguments(*args, **facts)
+        self.node: str | None = own_facts["node"]
+        self.op: Any = own_facts["op"]
+        self.device: str | None = own_facts["device"]
+        self.where: Where | None = own_facts["where"]
+        self.details: tuple[str, ...] = tuple(own_facts["details"])
+        self.hint: str | None = own_facts["hint"]
+        self._node_def, self._error_code = own_facts["node_def"], own_facts["error_code"]
         kind = getattr(self.op, "type", self.op)
         super().__init__(
             describe(
@@ -115,16 +115,16 @@ class OpError(Exception):
                 "An error is made of a message and keywords, or of TensorFlow's node_def, op, message; but it got "
                 f"{len(args)} arguments and the keywords {sorted(facts)}."
             )
-        given = {**_FACTS, **dict(zip(names, args)), **facts}
-        if not isinstance(given["message"], (str, bytes)):
-            raise TypeError(f"The message of an error is text, but it is {given['message']!r:.60}.")
-        message = given["message"]
-        if given["node"] is None:
-            part = given["node_def"] if given["node_def"] is not None else given["op"]
-            given["node"] = getattr(part, "name", None)
-        if given["where"] is None:
-            given["where"] = getattr(given["op"], "where", None)
-        return message if isinstance(message, str) else message.decode(errors="replace"), given
+        values = {**_FACTS, **dict(zip(names, args)), **facts}
+        if not isinstance(values["message"], (str, bytes)):
+            raise TypeError(f"The message of an error is text, but it is {values['message']!r:.60}.")
+        message = values["message"]
+        if values["node"] is None:
+            part = values["node_def"] if values["node_def"] is not None else values["op"]
+            values["node"] = getattr(part, "name", None)
+        if values["where"] is None:
+            values["where"] = getattr(values["op"], "where", None)
+        return message if isinstance(message, str) else message.decode(errors="replace"), values
 
     @property
     def error_code(self) -> int:

@@ -228,8 +228,8 @@ async def _on_lane(lanes: RunVar[Any], width: int, work: Callable[..., T], argum
 
         lane = Lane(width)
         lanes.set(lane)
-    made: T = await lane.run(work, *arguments)
-    return made
+    result: T = await lane.run(work, *arguments)
+    return result
 
 
 _SHARE: ContextVar[float] = ContextVar("actorflow_share", default=1.0)

@@ -37,12 +37,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], most: int = MO
         rows: the values, row by row.
         most: how many rows are shown.
     """
-    given = list(rows)
-    if not given:
+    row_list = list(rows)
+    if not row_list:
         return ""
     cell = f"padding:.1em .7em;border-bottom:1px solid {_LINE}"
     lines = ["".join(f'<th style="{cell};text-align:left">{escape(head)}</th>' for head in heads)]
-    for row in given[:most]:
+    for row in row_list[:most]:
         sides = ["right" if isinstance(value, (int, float)) else "left" for value in row]
         lines.append(
             "".join(
@@ -50,8 +50,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], most: int = MO
                 for side, value in zip(sides, row)
             )
         )
-    if len(given) > most:
-        lines.append(f'<td style="{cell}" colspan="{len(heads)}">… and {len(given) - most:,} more</td>')
+    if len(row_list) > most:
+        lines.append(f'<td style="{cell}" colspan="{len(heads)}">… and {len(row_list) - most:,} more</td>')
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f'<table style="border-collapse:collapse;margin:.4em 0">{body}</table>'
 

@@ -46,8 +46,8 @@ def parse(structure: Any, expand_composites: bool = True) -> tuple[list[Any], Re
         order = list(structure)
 
         def as_mapping(values: Sequence[Any]) -> Any:
-            made = dict(zip(keys, rebuild(values)))
-            return make((k, made[k]) for k in order)
+            mapping = dict(zip(keys, rebuild(values)))
+            return make((k, mapping[k]) for k in order)
 
         return leaves, as_mapping
     if isinstance(structure, (list, tuple)):
@@ -67,11 +67,11 @@ def _sequence(parts: Sequence[Any], expand_composites: bool) -> tuple[list[Any],
     sizes = [len(leaves) for leaves, _ in parsed]
 
     def rebuild(values: Sequence[Any]) -> list[Any]:
-        made, at = [], 0
+        built, at = [], 0
         for size, (_, build) in zip(sizes, parsed):
-            made.append(build(values[at : at + size]))
+            built.append(build(values[at : at + size]))
             at += size
-        return made
+        return built
 
     return [leaf for leaves, _ in parsed for leaf in leaves], rebuild
 

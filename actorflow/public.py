@@ -62,11 +62,11 @@ def lazily(
         if place is None:
             raise _AbsentError(absent.format(module=module, name=name), path, name)
         home, colon, inner = place.partition(":")
-        found: Any = importlib.import_module(home)
+        target: Any = importlib.import_module(home)
         if inner or not colon:
-            found = getattr(found, inner or name)
-        setattr(sys.modules[module], name, found)
-        return found
+            target = getattr(target, inner or name)
+        setattr(sys.modules[module], name, target)
+        return target
 
     return get, names.copy, names
 

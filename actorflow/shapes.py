@@ -180,8 +180,8 @@ class TensorShape:
     def __getitem__(self, key: Any) -> Any:
         if self._sizes is None:
             return TensorShape(None) if isinstance(key, slice) else self._given(None)
-        found = self._sizes[key]
-        return TensorShape(found) if isinstance(key, slice) else self._given(found)
+        sizes = self._sizes[key]
+        return TensorShape(sizes) if isinstance(key, slice) else self._given(sizes)
 
     def __bool__(self) -> bool:
         return self._sizes is not None

@@ -51,11 +51,11 @@ def _known(top: str) -> Places:
     """The names of all namespaces below `top`; `tf` has those of `af` too."""
     if top == "af":
         return {**NAMES, "af.errors": dict.fromkeys(dir(errors), "")}
-    found: dict[str, dict[str, str]] = {}
+    spaces: dict[str, dict[str, str]] = {}
     for table in (_known("af"), _tensorflows()):
         for space, own in table.items():
-            found.setdefault("tf" + space.removeprefix("af").removeprefix("tf"), {}).update(own)
-    return found
+            spaces.setdefault("tf" + space.removeprefix("af").removeprefix("tf"), {}).update(own)
+    return spaces
 
 
 def _tensorflows_name(path: str, name: str) -> str:
@@ -72,15 +72,17 @@ def _tensorflows_name(path: str, name: str) -> str:
 
 def _alike(path: str, name: str, names: Places) -> list[str]:
     """The names that look most like `name`, whole; `path` goes before other namespaces. Capital letters make no difference."""
-    known: dict[str, str] = {}
+    by_lower: dict[str, str] = {}
     for space in (path, *names):
         for each in names.get(space, {}):
-            known.setdefault(each.lower(), f"{space}.{each}")
-    found = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.75)
-    nearest = difflib.SequenceMatcher(None, name.lower(), found[0]).ratio() if found else 0.0
-    found = [each for each in found if difflib.SequenceMatcher(None, name.lower(), each).ratio() > nearest - _FARTHER]
-    found = found or [each for each in known if len(name) > 2 and each.startswith(name.lower())][:3]
-    return [known[each] for each in found]
+            by_lower.setdefault(each.lower(), f"{space}.{each}")
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.75)
+    nearest = difflib.SequenceMatcher(None, name.lower(), matches[0]).ratio() if matches else 0.0
+    matches = [
+        each for each in matches if difflib.SequenceMatcher(None, name.lower(), each).ratio() > nearest - _FARTHER
+    ]
+    matches = matches or [each for each in by_lower if len(name) > 2 and each.startswith(name.lower())][:3]
+    return [by_lower[each] for each in matches]
 
 
 def _either(names: list[str]) -> str:

@@ -79,10 +79,10 @@ def _without(trace: TracebackType | None, packages: frozenset[str]) -> Traceback
         if _root(trace) not in packages:
             kept.append(trace)
         trace = trace.tb_next
-    found: TracebackType | None = None
+    frames: TracebackType | None = None
     for entry in reversed(kept):
-        found = TracebackType(found, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return found
+        frames = TracebackType(frames, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return frames
 
 
 def install() -> None:
@@ -106,11 +106,11 @@ def _hook(previous: Callable[..., Any]) -> Callable[..., None]:
 def _thread_hook(previous: Callable[..., Any]) -> Callable[..., None]:
     """`threading.excepthook`: what is called with an error that ends a thread."""
 
-    def show(given: threading.ExceptHookArgs) -> None:
-        error = given.exc_value
+    def show(arguments: threading.ExceptHookArgs) -> None:
+        error = arguments.exc_value
         if error is not None and not full() and arrange(error):
-            given = threading.ExceptHookArgs((given.exc_type, error, error.__traceback__, given.thread))
-        previous(given)
+            arguments = threading.ExceptHookArgs((arguments.exc_type, error, error.__traceback__, arguments.thread))
+        previous(arguments)
 
     return show
 

@@ -15,34 +15,34 @@ Waits: TypeAlias = int
 """A set of sources, a bit for each: there may be thousands, in the sets of as many nodes."""
 
 
-def waits(graph: Subgraph, partial: frozenset[TensorId] = frozenset(), known: Frames | None = None) -> dict[str, Waits]:
+def waits(graph: Subgraph, partial: frozenset[TensorId] = frozenset(), loops: Frames | None = None) -> dict[str, Waits]:
     """For each node, what it waits for beside the work of others: asynchronous nodes (Recv, Dequeue), the feeds in
     `partial`, which come later than others, each side of a Switch's predicate, and the iterations of loops.
 
     Nodes of one frame with equal sets start and die together, so only such nodes may be merged or ordered among each
     other. A branch whose Merge joins both sides of one predicate is behind it: what follows waits for the predicate only.
     """
-    return _Walk(graph, partial, frames(graph) if known is None else known).run()
+    return _Walk(graph, partial, frames(graph) if loops is None else loops).run()
 
 
-def waits_and_deaths(graph: Subgraph, partial: frozenset[TensorId], known: Frames) -> tuple[dict[str, Waits], Waits]:
+def waits_and_deaths(graph: Subgraph, partial: frozenset[TensorId], loops: Frames) -> tuple[dict[str, Waits], Waits]:
     """`waits`, and which of the sources may give dead tokens."""
-    walk = _Walk(graph, partial, known)
+    walk = _Walk(graph, partial, loops)
     return walk.run(), walk.deadly
 
 
 class _Walk:
-    def __init__(self, graph: Subgraph, partial: frozenset[TensorId], known: Frames) -> None:
+    def __init__(self, graph: Subgraph, partial: frozenset[TensorId], loops: Frames) -> None:
         self._graph = graph
         self._partial = partial
-        self._frames = known
+        self._frames = loops
         self._found: dict[str, Waits] = {}
         self._sources: list[Hashable] = []
         self._number: dict[Hashable, int] = {}
         self.deadly: Waits = 0
         self._entered: dict[str, Waits] = {}
         """The nodes that the Enters of each loop wait for."""
-        self._asynchronous = asynchronous_frames(graph, known)
+        self._asynchronous = asynchronous_frames(graph, loops)
 
     def run(self) -> dict[str, Waits]:
         shared: dict[Waits, Waits] = {}
@@ -106,8 +106,8 @@ class _Walk:
         if len(edges) == 2:
             left, right = edges[0] & ~edges[1], edges[1] & ~edges[0]
             if left.bit_count() == right.bit_count() == 1:
-                one, other = self._sources[left.bit_length() - 1], self._sources[right.bit_length() - 1]
-                if isinstance(one, tuple) and isinstance(other, tuple) and (one[0], 1 - one[1]) == other:
+                source, other = self._sources[left.bit_length() - 1], self._sources[right.bit_length() - 1]
+                if isinstance(source, tuple) and isinstance(other, tuple) and (source[0], 1 - source[1]) == other:
                     return mine & ~left & ~right
         return mine | self._deadly(node.name)
 
@@ -117,14 +117,14 @@ class _Walk:
         return self._graph.nodes[tensor_id.node].op == "NextIteration"
 
 
-def asynchronous_frames(graph: Subgraph, known: Frames) -> set[str]:
+def asynchronous_frames(graph: Subgraph, loops: Frames) -> set[str]:
     """The loops in which, or in whose inner loops, a node runs asynchronously: their variables may go on one by one."""
-    found: set[str] = set()
-    if known.parent:
+    names: set[str] = set()
+    if loops.parent:
         for node in graph.nodes.values():
-            frame = known.of[node.name]
-            if frame != ROOT and frame not in found and opdef.lookup(node.op).asynchronous:
+            frame = loops.of[node.name]
+            if frame != ROOT and frame not in names and opdef.lookup(node.op).asynchronous:
                 while frame != ROOT:
-                    found.add(frame)
-                    frame = known.parent[frame]
-    return found
+                    names.add(frame)
+                    frame = loops.parent[frame]
+    return names

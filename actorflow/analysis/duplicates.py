@@ -48,9 +48,9 @@ def divide_duplicates(
         apart = definition.stateful or definition.asynchronous or definition.has_ref_input or node.op in PRIMITIVES
         if not (apart or node.name in fed or _is_large(node, most_bytes)):
             key = _key(node, definition)
-            known = first.setdefault(key, node.name)
-            if known != node.name:
-                renamed[node.name] = known
+            twin = first.setdefault(key, node.name)
+            if twin != node.name:
+                renamed[node.name] = twin
                 continue
         kept.append(node)
     return kept, renamed

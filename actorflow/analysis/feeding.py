@@ -26,7 +26,7 @@ def forget_shapes(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
     changing = changing_variables(nodes)
     if not replaced and changing.isdisjoint(graph.nodes):
         return graph
-    made: dict[str, Node] = {}
+    inferred: dict[str, Node] = {}
     touched: set[str] = set()
     current = graph.with_nodes(())
     for node in yielding(graph.nodes.values()):
@@ -36,9 +36,9 @@ def forget_shapes(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
             node = replace(node, shapes=(None,) * len(node.shapes))
         elif below:
             touched.add(node.name)
-            node = _inferred(node, replace(current, nodes=made))
-        made[node.name] = node
-    return graph.with_nodes(made.values())
+            node = _inferred(node, replace(current, nodes=inferred))
+        inferred[node.name] = node
+    return graph.with_nodes(inferred.values())
 
 
 def changing_variables(nodes: Mapping[str, Node]) -> set[str]:
@@ -47,12 +47,12 @@ def changing_variables(nodes: Mapping[str, Node]) -> set[str]:
 
 
 def _inferred(node: Node, graph: Subgraph) -> Node:
-    known = {name: other for name, other in graph.nodes.items() if not any(e.node == name for e in graph.feeds)}
+    nodes = {name: other for name, other in graph.nodes.items() if not any(e.node == name for e in graph.feeds)}
     types = [graph.type_of(e) for e in node.inputs]
     definition = opdef.lookup(node.op)
 
     def value(index: int) -> Any:
-        return constant_value(known, node.inputs[index])
+        return constant_value(nodes, node.inputs[index])
 
     try:
         _, shapes = definition.infer(
@@ -62,7 +62,7 @@ def _inferred(node: Node, graph: Subgraph) -> Node:
                 [dtype for dtype, _ in types],
                 [shape for _, shape in types],
                 value,
-                lambda index: shape_value(known, node.inputs[index]),
+                lambda index: shape_value(nodes, node.inputs[index]),
             )
         )
     except (TypeError, ValueError):  # the run says what does not fit
@@ -92,18 +92,18 @@ def watch_targets(graph: Subgraph, placed: Mapping[str, str]) -> Subgraph:
 
 def check_loops(graph: Subgraph) -> None:
     """Raises InvalidArgumentError where something inside of a loop is fed or fetched: there is one in each iteration."""
-    known = frames(graph)
-    if not known.parent:
+    loops = frames(graph)
+    if not loops.parent:
         return
     inside = [(e.node, "fetched") for e in graph.fetches if e not in graph.feeds]
     inside += [(t, "fetched") for t in graph.targets]
     for name, what in inside:
         node = graph.nodes[name]
-        if known.output(node) != ROOT:
-            raise _inside(node, known.output(node), what)
+        if loops.output(node) != ROOT:
+            raise _inside(node, loops.output(node), what)
     for node in graph.nodes.values():
-        if known.of[node.name] != ROOT and any(e in graph.feeds for e in node.inputs):
-            raise _inside(node, known.of[node.name], "fed")
+        if loops.of[node.name] != ROOT and any(e in graph.feeds for e in node.inputs):
+            raise _inside(node, loops.of[node.name], "fed")
 
 
 def _inside(node: Node, frame: str, what: str) -> InvalidArgumentError:

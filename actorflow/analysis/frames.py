@@ -42,14 +42,14 @@ def is_free(node: Node) -> bool:
 
 def with_loops(graph: Subgraph) -> Subgraph:
     """The graph in an order in which what leaves a loop comes after all that enters it."""
-    known = frames(graph)
-    if not known.parent:
+    loops = frames(graph)
+    if not loops.parent:
         return graph
     enters: dict[str, list[str]] = {}
     for node in graph.nodes.values():
         if node.op == "Enter":
             enters.setdefault(node.attrs["frame_name"], []).append(node.name)
-    exits = {n.name: tuple(enters[known.of[n.name]]) for n in graph.nodes.values() if n.op == "Exit"}
+    exits = {n.name: tuple(enters[loops.of[n.name]]) for n in graph.nodes.values() if n.op == "Exit"}
     return topological(replace(graph, entered=exits))
 
 
@@ -61,27 +61,27 @@ def frames(graph: Subgraph) -> Frames:
     """
     of: dict[str, str] = {}
     parent: dict[str, str] = {}
-    made = Frames(of, parent)
+    loops = Frames(of, parent)
     if not any(node.op in _LOOP for node in graph.nodes.values()):
         return Frames(dict.fromkeys(graph.nodes, ROOT), {})
     for node in yielding(graph.nodes.values()):
-        found: dict[str, str] = {}
+        frame_nodes: dict[str, str] = {}
         for name in graph.predecessors(node):
             source = graph.nodes[name]
             if not is_free(source):
-                found.setdefault(made.output(source), name)
-        if len(found) > 1:
+                frame_nodes.setdefault(loops.output(source), name)
+        if len(frame_nodes) > 1:
             raise InvalidArgumentError(
                 "Its inputs are of different loops.",
                 node=node.name,
                 op=node.op,
                 where=node.where,
                 details=[
-                    f"{name} is in {f'the loop {frame}' if frame else 'no loop'}" for frame, name in found.items()
+                    f"{name} is in {f'the loop {frame}' if frame else 'no loop'}" for frame, name in frame_nodes.items()
                 ],
                 hint="Values get into a loop by Enter and out of it by Exit; af.while_loop makes both.",
             )
-        of[node.name] = next(iter(found), ROOT)
+        of[node.name] = next(iter(frame_nodes), ROOT)
         if node.op == "Enter":
             inner = node.attrs["frame_name"]
             if parent.setdefault(inner, of[node.name]) != of[node.name]:
@@ -90,4 +90,4 @@ def frames(graph: Subgraph) -> Frames:
                 )
         elif node.op in ("Exit", "NextIteration") and of[node.name] == ROOT:
             raise InvalidArgumentError(f"{node.op} is in no loop.", node=node.name, op=node.op, where=node.where)
-    return made
+    return loops

@@ -99,14 +99,14 @@ def parsed(text: str) -> Pattern:
 
 
 def _parsed(text: str, at: int) -> tuple[Pattern, int]:
-    found = _TOKENS.match(text, at)
-    assert found is not None, text[at:]
-    named, op, name, number, _ = found.groups()
+    token = _TOKENS.match(text, at)
+    assert token is not None, text[at:]
+    named, op, name, number, _ = token.groups()
     if name is not None:
-        return Name(name.lstrip("$"), name.startswith("$")), found.end()
+        return Name(name.lstrip("$"), name.startswith("$")), token.end()
     if number is not None:
-        return float(number), found.end()
-    arguments, end = [], found.end()
+        return float(number), token.end()
+    arguments, end = [], token.end()
     while True:
         argument, end = _parsed(text, end)
         arguments.append(argument)
@@ -137,7 +137,7 @@ class Search:
 
     def occurrences(self, chain: Chain, patterns: Sequence[Call], last: Node) -> Iterator[Occurrence]:
         """The ways in which a node is the last of a chain, which has these patterns."""
-        for bound in (found for pattern in patterns for found in self.call(pattern, last, {})):
+        for bound in (occurrence for pattern in patterns for occurrence in self.call(pattern, last, {})):
             nodes = list({node.name: node for node in bound["nodes"]}.values())
             inputs = tuple(bound[name] for name in (*chain.inputs, *(n for n in chain.several if n in bound)))
             shapes = [self.shape_of(e) for e in inputs]
@@ -155,21 +155,21 @@ class Search:
             return
         orders = [inputs, inputs[::-1]] if node.op in _COMMUTATIVE else [inputs]
         for order in orders:
-            for found in self._all(pattern.arguments, order, {**bound, "nodes": [*bound.get("nodes", []), node]}):
-                yield {**found, pattern.name: TensorId(node.name, 0)} if pattern.name else found
+            for binding in self._all(pattern.arguments, order, {**bound, "nodes": [*bound.get("nodes", []), node]}):
+                yield {**binding, pattern.name: TensorId(node.name, 0)} if pattern.name else binding
 
     def _all(self, patterns: tuple[Pattern, ...], inputs: tuple[TensorId, ...], bound: Bound) -> Iterator[Bound]:
         if not patterns:
             yield bound
             return
-        for found in self._one(patterns[0], inputs[0], bound):
-            yield from self._all(patterns[1:], inputs[1:], found)
+        for binding in self._one(patterns[0], inputs[0], bound):
+            yield from self._all(patterns[1:], inputs[1:], binding)
 
     def _one(self, pattern: Pattern, tensor_id: TensorId, bound: Bound) -> Iterator[Bound]:
         if isinstance(pattern, Name) and not pattern.number:
-            known = bound.get(pattern.name)
-            if known is None or known == tensor_id:
-                yield bound if known is not None else {**bound, pattern.name: tensor_id}
+            earlier = bound.get(pattern.name)
+            if earlier is None or earlier == tensor_id:
+                yield bound if earlier is not None else {**bound, pattern.name: tensor_id}
             return
         node = self.producer(tensor_id)
         if node is None:
@@ -194,5 +194,5 @@ def _number(node: Node) -> float | None:
     return float(value.reshape(())) if value.size == 1 and value.dtype.kind == "f" else None
 
 
-def _same_rank(one: Shape, other: Shape) -> bool:
-    return one is not None and other is not None and len(one) == len(other)
+def _same_rank(shape: Shape, other: Shape) -> bool:
+    return shape is not None and other is not None and len(shape) == len(other)

@@ -57,8 +57,8 @@ def prune(graph: Subgraph) -> Subgraph:
         for need in reversed(needs):
             if need not in order:
                 stack.append((need, False))
-    made = graph.with_nodes(order.values())
-    return topological(made) if made.entered else made
+    subgraph = graph.with_nodes(order.values())
+    return topological(subgraph) if subgraph.entered else subgraph
 
 
 def _cycle(nodes: Mapping[str, Node], name: str, stack: list[tuple[str, bool]]) -> InvalidArgumentError:

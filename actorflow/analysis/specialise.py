@@ -35,15 +35,15 @@ def specialised(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -
         ValueError: the shapes do not fit; the message names the line of the body.
     """
     body = body_of(nodes, end)
-    known = frames(body)
-    made: dict[str, Node] = {}
+    loops = frames(body)
+    inferred: dict[str, Node] = {}
     for node in body.nodes.values():
         if node.op == "_Arg":
             node = replace(node, shapes=(merge(node.shapes[0], shapes[node.attrs["index"]]),))
-        elif known.of[node.name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
-            node = _inferred(nodes, made, node)
-        made[node.name] = node
-    return made
+        elif loops.of[node.name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
+            node = _inferred(nodes, inferred, node)
+        inferred[node.name] = node
+    return inferred
 
 
 def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[TensorId, Shape]) -> dict[TensorId, Shape]:
@@ -51,23 +51,23 @@ def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Tens
     `nodes` are those of the whole graph. Sizes in loops or behind a Merge stay open."""
     if not fed:
         return {}
-    known = frames(graph)
-    made: dict[str, Node] = {e.node: nodes[e.node] for e in graph.feeds}
+    loops = frames(graph)
+    inferred: dict[str, Node] = {e.node: nodes[e.node] for e in graph.feeds}
     for tensor_id, shape in fed.items():
-        node = made[tensor_id.node]
+        node = inferred[tensor_id.node]
         shapes = [shape if port == tensor_id.port else old for port, old in enumerate(node.shapes)]
-        made[node.name] = replace(node, shapes=tuple(shapes))
+        inferred[node.name] = replace(node, shapes=tuple(shapes))
     for name, node in yielding(graph.nodes.items()):
-        if name in made:
+        if name in inferred:
             continue
-        if known.of[name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
+        if loops.of[name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
             with suppress(ValueError):  # the run says what does not fit
-                node = _inferred(nodes, made, node)
-        made[name] = node
+                node = _inferred(nodes, inferred, node)
+        inferred[name] = node
     static = {**{e.node: nodes[e.node] for e in graph.feeds}, **graph.nodes}
     return {
         TensorId(name, port): shape
-        for name, node in made.items()
+        for name, node in inferred.items()
         for port, shape in enumerate(node.shapes)
         if shape != static[name].shapes[port]
     }
@@ -75,29 +75,29 @@ def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Tens
 
 def output_shapes(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes of what a function gives, from those that its parameters take. Raises ValueError as `specialised`."""
-    made = specialised(nodes, end, shapes)
-    return [made[e.node].shapes[e.port] for e in end.inputs]
+    body = specialised(nodes, end, shapes)
+    return [body[e.node].shapes[e.port] for e in end.inputs]
 
 
-def _inferred(nodes: Mapping[str, Node], made: Mapping[str, Node], node: Node) -> Node:
-    inputs = [made[e.node] for e in node.inputs]
+def _inferred(nodes: Mapping[str, Node], inferred: Mapping[str, Node], node: Node) -> Node:
+    inputs = [inferred[e.node] for e in node.inputs]
     shapes: Any = [source.shapes[e.port] for source, e in zip(inputs, node.inputs)]
     try:
         if node.op == "Call":
-            found: Sequence[Shape] = output_shapes(nodes, return_of(nodes, node.attrs["function"]), shapes)
+            inferred_shapes: Sequence[Shape] = output_shapes(nodes, return_of(nodes, node.attrs["function"]), shapes)
         else:
             definition = opdef.lookup(node.op)
-            _, found = definition.infer(
+            _, inferred_shapes = definition.infer(
                 opdef.Inference(
                     definition,
                     node.attrs,
                     [source.dtypes[e.port] for source, e in zip(inputs, node.inputs)],
                     shapes,
-                    lambda index: constant_value(made, node.inputs[index]),
-                    lambda index: shape_value(made, node.inputs[index]),
+                    lambda index: constant_value(inferred, node.inputs[index]),
+                    lambda index: shape_value(inferred, node.inputs[index]),
                 )
             )
-        return replace(node, shapes=tuple(merge(old, new) for old, new in zip(node.shapes, found)))
+        return replace(node, shapes=tuple(merge(old, new) for old, new in zip(node.shapes, inferred_shapes)))
     except (TypeError, ValueError) as error:
         kinds = [f"input {i}: shape {shape}" for i, shape in enumerate(shapes)]
         raise ValueError(describe(str(error), node=node.name, op=node.op, where=node.where, details=kinds)) from None

@@ -46,8 +46,8 @@ class Subgraph:
 
     def size_of(self, tensor_id: TensorId) -> Shape:
         """The shape that a tensor is expected to have: its static one where nothing better is known."""
-        found = self.sizes.get(tensor_id)
-        return self.type_of(tensor_id)[1] if found is None else found
+        size = self.sizes.get(tensor_id)
+        return self.type_of(tensor_id)[1] if size is None else size
 
     def predecessors(self, node: Node) -> list[str]:
         """The names of the nodes for which `node` waits; what is fed waits for none, a loop's Merge not for the iteration

@@ -48,11 +48,11 @@ async def probe(config: TaskConfig, seconds: float | None = None) -> dict[str, T
     links = Links(me, open_endpoints(transport, credentials=config.credentials, control_only=True))
 
     async def reach(task: str) -> None:
-        def told(word: str) -> None:
+        def progress(word: str) -> None:
             states[task] = states[task].told(word)
 
         try:
-            await links.to(task, config.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=told)
+            await links.to(task, config.cluster.address_of(task), timeout=seconds or CHECK_SECONDS, progress=progress)
         except OpError as error:
             if states[task].reached is ConnectProgress.ACCEPTED:  # it greeted, and is another task than it should be
                 states[task] = TaskReachability(ConnectProgress.AUTHENTICATED, states[task].version)

@@ -32,9 +32,9 @@ def _run(arguments: argparse.Namespace) -> int:
     )
 
 
-async def _dump(found: dict[str, Target], status: queries.Query, pending: queries.Query) -> int:
-    states = await queries.whole_cluster(found, status)
-    keys = next(iter(found.values())).credentials
+async def _dump(targets: dict[str, Target], status: queries.Query, pending: queries.Query) -> int:
+    states = await queries.whole_cluster(targets, status)
+    keys = next(iter(targets.values())).credentials
     live = {name: state for name, state in states.items() if not isinstance(state, OpError)}
     reports = await queries.ask({n: Target(state["address"], keys) for n, state in live.items()}, pending)
     for name, state in states.items():

@@ -43,8 +43,8 @@ def _run(arguments: argparse.Namespace) -> int:
     return act(arguments)
 
 
-def _path(given: str | None) -> Path:
-    return Path(given or os.environ.get(VARIABLE) or default_path())
+def _path(path: str | None) -> Path:
+    return Path(path or os.environ.get(VARIABLE) or default_path())
 
 
 def _init(arguments: argparse.Namespace) -> int:

@@ -27,8 +27,8 @@ class Command:
 def commands(words: Sequence[str] = ()) -> dict[str, Command]:
     """The installed commands by their names, or that one alone with which a command line begins."""
     entries = {entry.name: entry for entry in sorted(plugins.entries("commands"), key=lambda e: e.name)}
-    wanted = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported
-    return {name: entries[name].load() for name in wanted}
+    names = [words[0]] if words and words[0] in entries else list(entries)  # the others need not be imported
+    return {name: entries[name].load() for name in names}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,14 +42,14 @@ class _Parser(argparse.ArgumentParser):
 
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Makes the reader of command lines; with the words of one, only the command that they name is imported."""
-    made = _Parser(prog="actorflow", description="Run and inspect actorflow clusters.")
-    made.add_argument("--version", action="version", version=f"actorflow {__version__}")
-    below = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    root = _Parser(prog="actorflow", description="Run and inspect actorflow clusters.")
+    root.add_argument("--version", action="version", version=f"actorflow {__version__}")
+    below = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in commands(words).items():
-        one = below.add_parser(name, help=command.help, description=command.help)
-        command.arguments(one)
-        one.set_defaults(run=command.run)
-    return made
+        sub = below.add_parser(name, help=command.help, description=command.help)
+        command.arguments(sub)
+        sub.set_defaults(run=command.run)
+    return root
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

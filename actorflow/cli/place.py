@@ -33,16 +33,16 @@ def _run(arguments: argparse.Namespace) -> int:
         other = present.what_if(workers=arguments.workers, bandwidth=arguments.bandwidth, latency=arguments.latency)
     except (OSError, ValueError) as error:
         raise InvalidArgumentError(str(error)) from None
-    found = other.search(arguments.seconds, seed=arguments.seed, trials=arguments.trials)
+    better = other.search(arguments.seconds, seed=arguments.seed, trials=arguments.trials)
     print(present)
-    print(f"\nfound:\n{found}")
+    print(f"\nfound:\n{better}")
     print(
-        f"\nThe step takes {found.seconds / present.seconds:.3f} of the time; {_moved(present.placement(), found.placement())}."
+        f"\nThe step takes {better.seconds / present.seconds:.3f} of the time; {_moved(present.placement(), better.placement())}."
     )
     if arguments.svg is not None:
-        arguments.svg.write_text(present.svg(found, titles=["before", "as found"]), encoding="utf-8")
+        arguments.svg.write_text(present.svg(better, titles=["before", "as found"]), encoding="utf-8")
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(found.placement(), indent=1), encoding="utf-8")
+        arguments.json.write_text(json.dumps(better.placement(), indent=1), encoding="utf-8")
     return 0
 
 

@@ -51,31 +51,31 @@ def targets(arguments: argparse.Namespace) -> dict[str, Target]:
     return {address: Target(address, keys)}
 
 
-async def ask(found: dict[str, Target], query: Query) -> dict[str, Any]:
+async def ask(tasks: dict[str, Target], query: Query) -> dict[str, Any]:
     """The answer of each task; an OpError where it did not answer."""
-    answers: dict[str, Any] = dict.fromkeys(found)
+    answers: dict[str, Any] = dict.fromkeys(tasks)
 
-    async def one(name: str, target: Target) -> None:
+    async def query_one(name: str, target: Target) -> None:
         try:
             answers[name] = await query(target)
         except OpError as error:
             answers[name] = error
 
     async with anyio.create_task_group() as group:
-        for name, target in found.items():
-            group.start_soon(one, name, target)
+        for name, target in tasks.items():
+            group.start_soon(query_one, name, target)
     return answers
 
 
-async def whole_cluster(found: dict[str, Target], status: Query) -> dict[str, Any]:
+async def whole_cluster(tasks: dict[str, Target], status: Query) -> dict[str, Any]:
     """The status of the tasks, and of the others of their cluster where a single address was given."""
-    answers = await ask(found, status)
-    if len(found) > 1:
+    answers = await ask(tasks, status)
+    if len(tasks) > 1:
         return answers
     ((address, answer),) = answers.items()
     if isinstance(answer, OpError):
         return answers
-    keys = found[address].credentials
+    keys = tasks[address].credentials
     others = {task: Target(where, keys) for task, where in answer.get("tasks", {}).items() if task != answer["task"]}
     mine = {str(answer["task"]): answer}
     return dict(sorted({**mine, **await ask(others, status)}.items()))

@@ -31,17 +31,17 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from actorflow.cluster.client.inquiries import query_status
 
-    found = queries.targets(arguments)
+    targets = queries.targets(arguments)
     query = partial(query_status, timeout=arguments.timeout)
     alone = arguments.live or arguments.ready
-    answers = anyio.run(queries.ask if alone else queries.whole_cluster, found, query)
+    answers = anyio.run(queries.ask if alone else queries.whole_cluster, targets, query)
     if arguments.json:
         print(json.dumps({name: _plain(answer) for name, answer in answers.items()}, indent=2))
     else:
         for line in report(answers):
             print(line)
-    wanted = ("live",) if arguments.ready else ("live", "draining")
-    return int(any(isinstance(answer, OpError) or answer["state"] not in wanted for answer in answers.values()))
+    accepted = ("live",) if arguments.ready else ("live", "draining")
+    return int(any(isinstance(answer, OpError) or answer["state"] not in accepted for answer in answers.values()))
 
 
 def report(answers: Mapping[str, Any]) -> list[str]:

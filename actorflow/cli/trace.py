@@ -57,12 +57,12 @@ def _run(arguments: argparse.Namespace) -> int:
     )
 
 
-async def _write(found: dict[str, Target], status: queries.Query, arguments: argparse.Namespace) -> int:
+async def _write(targets: dict[str, Target], status: queries.Query, arguments: argparse.Namespace) -> int:
     from actorflow.cluster.client.inquiries import connect
     from actorflow.cluster.wire.recorded import of_the_last, recorded_by
 
-    states = await queries.whole_cluster(found, status)
-    keys = next(iter(found.values())).credentials
+    states = await queries.whole_cluster(targets, status)
+    keys = next(iter(targets.values())).credentials
     live = {name: Target(state["address"], keys) for name, state in states.items() if not isinstance(state, OpError)}
     for name in states.keys() - live.keys():
         _leave_out(name, states[name])
@@ -70,14 +70,16 @@ async def _write(found: dict[str, Target], status: queries.Query, arguments: arg
         ask = _watching(arguments)
     else:
         ask = of_the_last(arguments.last, arguments.timeout)
-    told = await recorded_by(live, connect, ask, arguments.timeout)
-    for name, error in told.failures.items():
+    recording = await recorded_by(live, connect, ask, arguments.timeout)
+    for name, error in recording.failures.items():
         _leave_out(name, error)
-    told.trace.save(arguments.output)
-    print(f"{len(told.steps)} steps, {len(told.trace.events)} events of {len(live)} tasks: {arguments.output}")
-    if told.dropped:
-        print(f"{told.dropped} older steps were left out, since a task keeps {_MOST:,} events; try --every 10")
-    if not told.steps:
+    recording.trace.save(arguments.output)
+    print(
+        f"{len(recording.steps)} steps, {len(recording.trace.events)} events of {len(live)} tasks: {arguments.output}"
+    )
+    if recording.dropped:
+        print(f"{recording.dropped} older steps were left out, since a task keeps {_MOST:,} events; try --every 10")
+    if not recording.steps:
         print("No step ran meanwhile.")
     return int(len(live) < len(states))
 

@@ -194,13 +194,13 @@ def _place(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> 
         variables = os.environ if environ is None else environ
         if arguments.cluster is not None:
             variables = {environment.TF_CONFIG: variables.get(environment.TF_CONFIG, "")}
-        found = environment.from_environment(variables)
-        if found is None:
+        task_place = environment.from_environment(variables)
+        if task_place is None:
             raise InvalidArgumentError(
                 "No cluster is given.",
                 hint="Give --cluster FILE or --from-slurm, or set ACTORFLOW_CONFIG or TF_CONFIG.",
             )
-        place = found
+        place = task_place
     if arguments.job is not None:
         place = replace(place, job=arguments.job)
     if arguments.task is not None:
@@ -212,13 +212,13 @@ def _place(arguments: argparse.Namespace, environ: Mapping[str, str] | None) -> 
 
 def read_counts(text: str, option: str) -> dict[str, int]:
     """`CPU=2,GPU=1` as a dictionary; a name alone counts 1. Raises InvalidArgumentError."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for part in text.split(","):
         name, _, count = part.strip().partition("=")
-        if not name or name in found or not (count or "1").isdigit() or len(count) > 6:
+        if not name or name in counts or not (count or "1").isdigit() or len(count) > 6:
             raise InvalidArgumentError(f"{option} {text}: {part!r} is not of the form NAME=COUNT, or is given twice.")
-        found[name] = int(count or 1)
-    return found
+        counts[name] = int(count or 1)
+    return counts
 
 
 def _log_to(folder: str, name: str) -> None:

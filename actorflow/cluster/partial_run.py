@@ -160,12 +160,12 @@ class RemotePartialStep(PartialStep):
         finally:
             self._link.tokens.finish(self._request.step)
 
-    async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
+    async def part(self, feeds: Mapping[TensorId, Any], fetches: Sequence[int]) -> list[Any]:
         """See `PartialStep.part`."""
         with anyio.CancelScope() as scope:
             entry = self._flights.begin(self._request.step, self._signature, scope)
             try:
-                return await super().part(feeds, wanted)
+                return await super().part(feeds, fetches)
             finally:
                 self._flights.end(entry)
         assert entry.refused is not None

@@ -64,13 +64,13 @@ async def call_step(
         if step_spans.installed is not None and (context := step_spans.current()):
             await link.call(Within(step, context))
         sent = _send_others(tokens, FEED, step, feeds, request.values)
-        asked = 0
+        sent_at = 0
         if trace is not None:
-            asked = perf_counter_ns()
-            trace.span("request", "rpc", begun or asked, asked)
+            sent_at = perf_counter_ns()
+            trace.span("request", "rpc", begun or sent_at, sent_at)
         forms, traced = _reply(await link.rpc.call(request, waiting=waiting), link)
         if trace is not None and traced is not None:
-            _take_trace(trace, traced, link, asked)
+            _take_trace(trace, traced, link, sent_at)
         values = [decode_inline(form) for form in forms if form is not None]
         if len(values) == len(forms) == fetches:
             all_told = not sent
@@ -96,11 +96,11 @@ def serve_step(
     trace = _Served() if request.trace else None
     if trace is not None:
         run = _noting_feeds(run, trace)
-    found = [decode_inline(form) for form in values if form is not None]
-    if len(found) < len(feeds):
+    inputs = [decode_inline(form) for form in values if form is not None]
+    if len(inputs) < len(feeds):
         return DeferredCall(lambda: _serve_with_tokens(reply_by, request, feeds, forms, run, trace))
-    check_feeds(found, forms, feeds)
-    outcome = run(found, trace)
+    check_feeds(inputs, forms, feeds)
+    outcome = run(inputs, trace)
     if isinstance(outcome, DeferredCall):
         return DeferredCall(lambda: _answer_later(reply_by, request.step, outcome, trace))
     return _answer(reply_by, request.step, outcome, trace)
@@ -131,9 +131,9 @@ async def _awaited(
 def _noting_feeds(
     run: Callable[[list[Any], Trace | None], Outcome], trace: _Served
 ) -> Callable[[list[Any], Trace | None], Outcome]:
-    def noted(values: list[Any], given: Trace | None) -> Outcome:
+    def noted(values: list[Any], step_trace: Trace | None) -> Outcome:
         trace.span("feeds", "rpc", trace.begun, perf_counter_ns())
-        return run(values, given)
+        return run(values, step_trace)
 
     return noted
 
@@ -164,9 +164,9 @@ async def _serve_with_tokens(
 ) -> list[Any]:
     tokens, step = reply_by.tokens, request.step
     try:
-        found = [await _value(tokens, FEED + index, step, request.values, index) for index in range(len(feeds))]
-        check_feeds(found, forms, feeds)
-        outcome = run(found, trace)
+        inputs = [await _value(tokens, FEED + index, step, request.values, index) for index in range(len(feeds))]
+        check_feeds(inputs, forms, feeds)
+        outcome = run(inputs, trace)
         return _answer(reply_by, step, outcome if isinstance(outcome, list) else await outcome, trace)
     finally:
         tokens.finish(step)
@@ -192,21 +192,21 @@ def _answer(reply_by: _ReplyBy, step: int, results: list[Any], trace: _Served | 
     return [forms, msgpack.packb([trace.clock_error, *trace.rows()])]
 
 
-def _take_trace(trace: Trace, traced: bytes, link: Link, asked: int) -> None:
+def _take_trace(trace: Trace, traced: bytes, link: Link, sent: int) -> None:
     """Adds the events of the task that was asked then and has answered now."""
     answered = perf_counter_ns()
     error, rows, spans = msgpack.unpackb(traced)
     trace.clock_error = max(trace.clock_error, error)
-    found = link.control.statistics()
+    statistics = link.control.statistics()
     estimate = None
-    if found.clock_offset is not None and found.clock_error is not None:
-        estimate = ClockOffset(round(found.clock_offset * 1e9), math.ceil(found.clock_error * 1e9))
+    if statistics.clock_offset is not None and statistics.clock_error is not None:
+        estimate = ClockOffset(round(statistics.clock_offset * 1e9), math.ceil(statistics.clock_error * 1e9))
     times = [time for row in rows for time in (row[_BEGUN], row[_ENDED], row[_ARRIVED], row[_READY]) if time]
     times += [time for *_, begun, ended, _ in spans for time in (begun, ended)]
-    ahead = ahead_of(estimate, asked, answered, min(times) + error, max(times) - error)
+    ahead = ahead_of(estimate, sent, answered, min(times) + error, max(times) - error)
     ahead = ClockOffset(ahead.offset, ahead.error and ahead.error + error)
     trace.take(rows, ahead, spans, task_of(rows[0][_DEVICE]) if rows else link.task)
-    trace.span(f"ask {link.task.lstrip('/')}", "rpc", asked, answered)
+    trace.span(f"ask {link.task.lstrip('/')}", "rpc", sent, answered)
 
 
 def _send_others(tokens: Channel, first: int, step: int, values: Sequence[Any], forms: Sequence[Any]) -> bool:

@@ -61,63 +61,64 @@ MOST_TOLD = 50
 
 def _device(device: Device) -> dict[str, Any]:
     """The state of a device, in JSON's types."""
-    told = device.statistics()
+    statistics = device.statistics()
     return {
         "name": device.name,
         "type": device.type,
-        "live_bytes": told.memory.live_bytes,
-        "peak_bytes": told.memory.peak_bytes,
-        "budget_bytes": told.memory.budget,
-        "kernels_inline": told.inline,
-        "kernels_threaded": told.threaded,
-        "swapped_out_bytes": told.swapped_out,
-        "swapped_in_bytes": told.swapped_in,
+        "live_bytes": statistics.memory.live_bytes,
+        "peak_bytes": statistics.memory.peak_bytes,
+        "budget_bytes": statistics.memory.budget,
+        "kernels_inline": statistics.inline,
+        "kernels_threaded": statistics.threaded,
+        "swapped_out_bytes": statistics.swapped_out,
+        "swapped_in_bytes": statistics.swapped_in,
     }
 
 
 def _link(link: Link, direction: str) -> dict[str, Any]:
     """The state of a link, in JSON's types."""
-    told = link.tokens.statistics()
+    statistics = link.tokens.statistics()
     return {
         "peer": link.task,
         "direction": direction,
-        "transport": told.transport,
-        "bytes_sent": told.bytes_sent,
-        "bytes_received": told.bytes_received,
-        "queued": told.queued_tensors + told.queued_messages,
-        "credit_bytes": told.credit,
-        "waits": told.waits,
-        "wait_seconds": told.wait_seconds,
-        "dropped": told.dropped_old + told.dropped_twice,
+        "transport": statistics.transport,
+        "bytes_sent": statistics.bytes_sent,
+        "bytes_received": statistics.bytes_received,
+        "queued": statistics.queued_tensors + statistics.queued_messages,
+        "credit_bytes": statistics.credit,
+        "waits": statistics.waits,
+        "wait_seconds": statistics.wait_seconds,
+        "dropped": statistics.dropped_old + statistics.dropped_twice,
         "round_trip": link.control.statistics().round_trip,
     }
 
 
 def _queues(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
     """The queues of the task, in JSON's types: how many elements each holds, and who waits there."""
-    found = []
+    rows = []
     for device, manager in resources.items():
         for container, kind, name, resource in manager.held():
             counts = getattr(resource, "statistics", None)
             if counts is not None and hasattr(resource, "spec"):
-                told = asdict(counts())
+                figures = asdict(counts())
                 capacity = getattr(resource.spec, "capacity", -1)
-                found.append(
-                    {"name": name, "kind": kind, "container": container, "device": device, "capacity": capacity} | told
+                rows.append(
+                    {"name": name, "kind": kind, "container": container, "device": device, "capacity": capacity}
+                    | figures
                 )
-    return found
+    return rows
 
 
 def _datasets(resources: Mapping[str, ResourceManager]) -> list[dict[str, Any]]:
     """The iterators of the task, in JSON's types: the work of each stage, and how long steps wait for elements."""
-    found = []
+    rows = []
     for device, manager in resources.items():
         for container, _, name, resource in manager.held():
             counts = getattr(resource, "statistics", None)
-            told = None if counts is None or hasattr(resource, "spec") else getattr(counts(), "told", None)
-            if told is not None:
-                found.append({"name": name, "container": container, "device": device} | told())
-    return found
+            describe = None if counts is None or hasattr(resource, "spec") else getattr(counts(), "told", None)
+            if describe is not None:
+                rows.append({"name": name, "container": container, "device": device} | describe())
+    return rows
 
 
 @public("af")
@@ -180,8 +181,8 @@ class Server:
         seen = self.cluster.tasks if session_tasks is None else {*session_tasks, self.task}
         self._session_cluster = self.cluster.only(seen)
         address = self.cluster.address_of(self.task)
-        made = machine.fresh_incarnation() if incarnation is None else incarnation
-        self.identity = Identity(self.cluster.cluster_id, self.task, made)
+        number = machine.fresh_incarnation() if incarnation is None else incarnation
+        self.identity = Identity(self.cluster.cluster_id, self.task, number)
         self.epoch = epoch
         self._credentials = credentials
         self._device_options = (devices, memory_budget)
@@ -244,8 +245,8 @@ class Server:
             await self._root.close()
 
     def _open_devices(self) -> list[Device]:
-        wanted, budget = self._device_options
-        return open_devices(wanted, budget, DeviceSpec(*self._place), self.links.endpoints.source)
+        counts, budget = self._device_options
+        return open_devices(counts, budget, DeviceSpec(*self._place), self.links.endpoints.source)
 
     @property
     def address(self) -> str:
@@ -366,10 +367,12 @@ class Server:
             "queues": _queues(self.worker.resources),
             "datasets": _datasets(self.worker.resources),
             "waiting": [
-                {"step": one.step, "idle": one.idle, "lines": list(one.lines)}
-                for one in (steps.look() if len(steps.running) <= MOST_TOLD else ())
+                {"step": entry.step, "idle": entry.idle, "lines": list(entry.lines)}
+                for entry in (steps.look() if len(steps.running) <= MOST_TOLD else ())
             ],
-            "actors": dict(Counter(one.state for one in (steps.tasks() if len(steps.running) <= MOST_TOLD else ()))),
+            "actors": dict(
+                Counter(entry.state for entry in (steps.tasks() if len(steps.running) <= MOST_TOLD else ()))
+            ),
             "kernels": self.worker.kernels(),
             "sessions": len(self.master.sessions),
             "links": sorted(
@@ -425,11 +428,11 @@ class Server:
             link.told_span(request.step, request.context)
 
         async def reset_all(request: ResetAll) -> None:
-            for found in (await connect_all(self.cluster, self.task, self.links, explain=self._explained)).values():
-                if found is None:
+            for peer in (await connect_all(self.cluster, self.task, self.links, explain=self._explained)).values():
+                if peer is None:
                     self.worker.reset(request.containers)
                 else:
-                    await found.call(Reset(request.containers))
+                    await peer.call(Reset(request.containers))
 
         async def set_epoch(request: SetEpoch) -> None:
             if request.epoch == self.epoch and self._chief not in ("", link.task):

@@ -147,8 +147,8 @@ class Dashboard:
             text = f"No task remembers step {number}: it is longer ago than {SECONDS:g} s, or was too short to be kept."
             await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
         elif path == "/step.json":
-            made = await anyio.to_thread.run_sync(picture_of, trace)
-            await answer(send, 200, _json(made), _JSON, with_body=with_body)
+            picture = await anyio.to_thread.run_sync(picture_of, trace)
+            await answer(send, 200, _json(picture), _JSON, with_body=with_body)
         else:
             kept = ("content-disposition", f'attachment; filename="step-{number}.pftrace"')
             data = await anyio.to_thread.run_sync(trace.to_perfetto)
@@ -160,10 +160,10 @@ class Dashboard:
             await answer(send, 404, _json({"error": text}), _JSON, with_body=with_body)
             return
         async with self._reading:
-            found = await anyio.to_thread.run_sync(self._curves.read)
-        await answer(send, 200, _json(found), _JSON, with_body=with_body)
+            curves = await anyio.to_thread.run_sync(self._curves.read)
+        await answer(send, 200, _json(curves), _JSON, with_body=with_body)
 
-    async def _answer_graph(self, asked: str, query: dict[str, str], send: Send, with_body: bool) -> None:
+    async def _answer_graph(self, page: str, query: dict[str, str], send: Send, with_body: bool) -> None:
         path = query.get("scope", "")
         if self._graph is None:
             text = "This page was given no graph: use `actorflow dashboard --graph FILE`, or mount it with a session."
@@ -176,16 +176,16 @@ class Dashboard:
         outline = self._outline[1]
         if self._session is not None:
             outline.placement = self._session._engine.placements()
-        if asked == "/search.json":
-            found: Any = {"found": outline.search(query.get("q", "")[:200])}
-            await answer(send, 200, _json(found), _JSON, with_body=with_body)
+        if page == "/search.json":
+            view: Any = {"found": outline.search(query.get("q", "")[:200])}
+            await answer(send, 200, _json(view), _JSON, with_body=with_body)
             return
         try:
-            found = await anyio.to_thread.run_sync(outline.scope, path)
+            view = await anyio.to_thread.run_sync(outline.scope, path)
         except KeyError:
             await answer(send, 404, _json({"error": f"The graph has no scope {path[:200]!r}."}), _JSON)
             return
-        await answer(send, 200, _json(found), _JSON, with_body=with_body)
+        await answer(send, 200, _json(view), _JSON, with_body=with_body)
 
     def _event(self, snapshot: dict[str, Any]) -> bytes:
         """A snapshot as an event, which all open pages get."""

@@ -35,7 +35,7 @@ class Curves:
     def read(self) -> dict[str, Any]:
         """For each curve its run, its tag, and its points [step, value], in JSON's types; and the checkpoints. Blocks."""
         left_out = []
-        found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        points_of: dict[tuple[str, str], list[tuple[int, float]]] = {}
         for path in sorted(self._folder.rglob("*tfevents*")):
             size = path.stat().st_size
             if size > _MOST_BYTES:
@@ -45,33 +45,35 @@ class Curves:
                 self._read[path] = size, _scalars(path)
             run = str(path.parent.relative_to(self._folder))
             for tag, points in self._read[path][1].items():
-                found.setdefault((run, tag), []).extend(points)
+                points_of.setdefault((run, tag), []).extend(points)
         curves = [
             {"run": run, "tag": tag, "points": points[-MOST_POINTS:]}
-            for (run, tag), points in sorted(found.items())[:_MOST_CURVES]
+            for (run, tag), points in sorted(points_of.items())[:_MOST_CURVES]
         ]
-        more = max(0, len(found) - _MOST_CURVES)
+        more = max(0, len(points_of) - _MOST_CURVES)
         return {"curves": curves, "more": more, "left_out": left_out, "checkpoints": self._checkpoints()}
 
     def _checkpoints(self) -> list[dict[str, Any]]:
         """The checkpoints of the folder and of those below it, the newest first: which, and when they were saved."""
-        found = []
+        saved_names = []
         for file in sorted(self._folder.rglob("checkpoint")):
             try:
                 state = get_checkpoint_state(file.parent)
                 for path in dict.fromkeys(state.all_model_checkpoint_paths if state is not None else ()):
-                    found += [(saved, os.path.relpath(path, self._folder)) for saved in get_checkpoint_mtimes([path])]
+                    saved_names += [
+                        (saved, os.path.relpath(path, self._folder)) for saved in get_checkpoint_mtimes([path])
+                    ]
             except OpError as error:
-                found.append((file.stat().st_mtime, f"{file.relative_to(self._folder)}: {error.message}"))
-        return [{"saved": saved, "name": name} for saved, name in sorted(found, reverse=True)[:_MOST_CHECKPOINTS]]
+                saved_names.append((file.stat().st_mtime, f"{file.relative_to(self._folder)}: {error.message}"))
+        return [{"saved": saved, "name": name} for saved, name in sorted(saved_names, reverse=True)[:_MOST_CHECKPOINTS]]
 
 
 def _scalars(path: Path) -> dict[str, deque[tuple[int, float]]]:
-    found: dict[str, deque[tuple[int, float]]] = {}
+    points: dict[str, deque[tuple[int, float]]] = {}
     for event in read_events(path):
         for value in event.summary.value:
             number = value.simple_value
             is_scalar = value.WhichOneof("value") == "simple_value"  # an image or a histogram has a number of 0 too
             if is_scalar and math.isfinite(number) and value.tag:
-                found.setdefault(value.tag, deque(maxlen=MOST_POINTS)).append((int(event.step), float(number)))
-    return found
+                points.setdefault(value.tag, deque(maxlen=MOST_POINTS)).append((int(event.step), float(number)))
+    return points

@@ -57,8 +57,8 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message.get("headers", ())}
-                more = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in given]
+                names = {name.lower() for name, _ in message.get("headers", ())}
+                more = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n.encode() not in names]
                 message = {**message, "headers": [*message.get("headers", ()), *more]}
             await send(message)
 
@@ -86,9 +86,9 @@ class Guard:
         self, scope: Message, headers: dict[str, str], cookie: str
     ) -> tuple[int, str, list[tuple[str, str]]]:
         query = urllib.parse.parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-        given = next((value for name, value in query if name == "token"), None)
-        if given is not None:
-            if not self._is_token(given):
+        token = next((value for name, value in query if name == "token"), None)
+        if token is not None:
+            if not self._is_token(token):
                 return (
                     401,
                     "The token in the address is wrong. The command that serves this page prints the right one.",
@@ -107,22 +107,22 @@ class Guard:
         if bearer.startswith("Bearer ") and self._is_token(bearer.removeprefix("Bearer ")):
             return 0, "", []
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(cookie)
+            morsel = SimpleCookie(headers.get("cookie", "")).get(cookie)
         except CookieError:
-            found = None
-        if found is not None and self._is_token(found.value):
+            morsel = None
+        if morsel is not None and self._is_token(morsel.value):
             return 0, "", []
         return 401, "This page wants its token. The command that serves it prints an address with the token in it.", []
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), (self._token or "").encode())
+    def _is_token(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode("utf-8", "replace"), (self._token or "").encode())
 
 
 async def answer(
     send: Send, status: int, body: bytes, kind: str, headers: Iterable[tuple[str, str]] = (), with_body: bool = True
 ) -> None:
     """Sends a whole answer."""
-    told = [("content-type", kind), ("content-length", str(len(body))), *headers]
-    start = {"type": "http.response.start", "status": status, "headers": [(n.encode(), v.encode()) for n, v in told]}
+    fields = [("content-type", kind), ("content-length", str(len(body))), *headers]
+    start = {"type": "http.response.start", "status": status, "headers": [(n.encode(), v.encode()) for n, v in fields]}
     await send(start)
     await send({"type": "http.response.body", "body": body if with_body else b""})

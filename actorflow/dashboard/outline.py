@@ -56,7 +56,7 @@ class Box:
 
     def as_json(self) -> dict[str, Any]:
         """In JSON's types, without what is empty."""
-        told = {
+        fields = {
             "name": self.name,
             "label": self.label,
             "kind": self.kind,
@@ -70,7 +70,7 @@ class Box:
             "bytes": self.bytes,
             "apart": self.apart,
         }
-        return {key: value for key, value in told.items() if value}
+        return {key: value for key, value in fields.items() if value}
 
 
 class Outline:
@@ -158,14 +158,14 @@ class Outline:
 
     def _bytes_of(self, node: Node) -> int:
         """The size of a node's outputs, as far as their shapes are known."""
-        found = self._bytes.get(node.name)
-        if found is None:
-            found = 0
+        size = self._bytes.get(node.name)
+        if size is None:
+            size = 0
             for shape, dtype in zip(node.shapes, node.dtypes):
                 if shape is not None and None not in shape:
-                    found += math.prod(shape) * (dtype.size or 0)  # type: ignore[arg-type]
-            self._bytes[node.name] = found
-        return found
+                    size += math.prod(shape) * (dtype.size or 0)  # type: ignore[arg-type]
+            self._bytes[node.name] = size
+        return size
 
     def search(self, words: str, most: int = 50) -> list[dict[str, str]]:
         """The nodes and scopes in whose names all of these words are, the shortest names first.
@@ -174,14 +174,14 @@ class Outline:
             words: parted by spaces; small letters find large ones too.
             most: how many are given at most.
         """
-        wanted = words.lower().split()
-        if not wanted:
+        parts = words.lower().split()
+        if not parts:
             return []
         names = [(name, node.op) for name, node in self._nodes.items()]
         names += [(scope, "") for scope in self._scopes if scope and scope not in self._nodes]
-        found = [(name, op) for name, op in names if all(word in name.lower() for word in wanted)]
-        found.sort(key=lambda pair: (len(pair[0]), pair[0]))
-        return [{"name": n, "op": op, "scope": n if not op else n.rpartition("/")[0]} for n, op in found[:most]]
+        hits = [(name, op) for name, op in names if all(word in name.lower() for word in parts)]
+        hits.sort(key=lambda pair: (len(pair[0]), pair[0]))
+        return [{"name": n, "op": op, "scope": n if not op else n.rpartition("/")[0]} for n, op in hits[:most]]
 
     def _edges(
         self, path: str, boxes: dict[str, Box], place: dict[str, str]
@@ -199,8 +199,8 @@ class Outline:
                     if source != target:
                         edges[source, target][kind] += 1
                 elif target is not None:
-                    made = self._nodes.get(source_name)
-                    if made is not None and _ICONS.fullmatch(made.op):
+                    origin = self._nodes.get(source_name)
+                    if origin is not None and _ICONS.fullmatch(origin.op):
                         boxes[target].constants += 1
                     else:
                         inputs[source_name.rpartition("/")[0] or source_name] += 1
@@ -220,13 +220,13 @@ def _stack(boxes: dict[str, Box], edges: dict[tuple[str, str], list[int]]) -> di
             stem = re.sub(r"_?\d+$", "", box.label)
             alike[stem, box.nodes, tuple(sorted(box.ops.items()))].append(box)
     renamed: dict[str, str] = {}
-    for found in alike.values():
-        if len(found) < _STACKED:
+    for group in alike.values():
+        if len(group) < _STACKED:
             continue
-        first, *others = found
+        first, *others = group
         first.kind = "stack"
-        first.members = [box.label for box in found]
-        first.label = f"{found[0].label} … {found[-1].label}"
+        first.members = [box.label for box in group]
+        first.label = f"{group[0].label} … {group[-1].label}"
         for other in others:
             first.nodes += other.nodes
             first.constants += other.constants
@@ -239,12 +239,12 @@ def _stack(boxes: dict[str, Box], edges: dict[tuple[str, str], list[int]]) -> di
 
 
 def _renamed(edges: dict[tuple[str, str], list[int]], renamed: dict[str, str]) -> dict[tuple[str, str], list[int]]:
-    made: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    sums: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for (source, target), counts in edges.items():
         key = renamed.get(source, source), renamed.get(target, target)
         if key[0] != key[1]:
-            made[key] = [a + b for a, b in zip(made[key], counts)]
-    return dict(made)
+            sums[key] = [a + b for a, b in zip(sums[key], counts)]
+    return dict(sums)
 
 
 def _set_apart(boxes: dict[str, Box], edges: dict[tuple[str, str], list[int]]) -> None:

@@ -56,35 +56,35 @@ class ClusterSource:
 
     async def ask(self) -> dict[str, dict[str, Any]]:
         """See `Source`. Tasks that were known stay, and are lost where they don't answer."""
-        told: dict[str, dict[str, Any]] = {}
+        states: dict[str, dict[str, Any]] = {}
 
-        async def one(name: str, target: Target) -> None:
+        async def ask_task(name: str, target: Target) -> None:
             begun = time.perf_counter()
             try:
                 answer = await query_status(target, timeout=self._timeout)
             except OpError as error:
-                told[name] = {"task": name, "state": "lost", "error": error.message}
+                states[name] = {"task": name, "state": "lost", "error": error.message}
                 return
-            told[answer["task"]] = {**answer, "answer_seconds": time.perf_counter() - begun}
+            states[answer["task"]] = {**answer, "answer_seconds": time.perf_counter() - begun}
             keys = self._first.credentials
             self._known.update({task: Target(where, keys) for task, where in answer["tasks"].items()})
 
         if not self._known:
-            await one(self._first.address, self._first)
-            if self._first.address in told:
-                return told
+            await ask_task(self._first.address, self._first)
+            if self._first.address in states:
+                return states
         async with anyio.create_task_group() as group:
             for name, target in self._known.items():
-                if name not in told:
-                    group.start_soon(one, name, target)
-        return dict(sorted(told.items()))
+                if name not in states:
+                    group.start_soon(ask_task, name, target)
+        return dict(sorted(states.items()))
 
     async def recent(self, seconds: float, step: int | None = None) -> Trace:
         """See `Source`. Tasks that don't answer are left out."""
         if not self._known:
             await self.ask()
-        found = await recorded_by(self._known, connect, of_the_last(seconds, self._timeout), self._timeout, step)
-        return found.trace
+        recording = await recorded_by(self._known, connect, of_the_last(seconds, self._timeout), self._timeout, step)
+        return recording.trace
 
 
 class SessionSource:
@@ -100,21 +100,21 @@ class SessionSource:
 
     async def ask(self) -> dict[str, dict[str, Any]]:
         """See `Source`."""
-        found = self._session.statistics()
+        statistics = self._session.statistics()
         lines = [line for line in self._session.pending().splitlines() if line.strip()]
         devices = [
             {
                 "name": name,
                 "type": name.rpartition(":")[0].rpartition(":")[2],
-                "live_bytes": told.memory.live_bytes,
-                "peak_bytes": told.memory.peak_bytes,
-                "budget_bytes": told.memory.budget,
-                "kernels_inline": told.inline,
-                "kernels_threaded": told.threaded,
-                "swapped_out_bytes": told.swapped_out,
-                "swapped_in_bytes": told.swapped_in,
+                "live_bytes": figures.memory.live_bytes,
+                "peak_bytes": figures.memory.peak_bytes,
+                "budget_bytes": figures.memory.budget,
+                "kernels_inline": figures.inline,
+                "kernels_threaded": figures.threaded,
+                "swapped_out_bytes": figures.swapped_out,
+                "swapped_in_bytes": figures.swapped_in,
             }
-            for name, told in found.devices.items()
+            for name, figures in statistics.devices.items()
         ]
         task = {
             "task": "session",
@@ -123,15 +123,15 @@ class SessionSource:
             "python": sys.version.split()[0],
             "uptime": time.monotonic() - self._begun,
             "devices": devices,
-            "steps": found.steps,
-            "steps_failed": found.failed,
-            "steps_cancelled": found.cancelled,
-            "steps_abandoned": found.abandoned,
-            "steps_in_flight": found.inflight,
-            "nodes": found.nodes,
-            "actors": dict(Counter(one.state for one in self._session.tasks())),
+            "steps": statistics.steps,
+            "steps_failed": statistics.failed,
+            "steps_cancelled": statistics.cancelled,
+            "steps_abandoned": statistics.abandoned,
+            "steps_in_flight": statistics.inflight,
+            "nodes": statistics.nodes,
+            "actors": dict(Counter(report.state for report in self._session.tasks())),
             "queues": [],
-            "datasets": [{"name": str(one.node), **one.statistics().told()} for one in pullings()],
+            "datasets": [{"name": str(pulling.node), **pulling.statistics().told()} for pulling in pullings()],
             "links": [],
             "waiting": [{"step": "", "idle": None, "lines": lines[:50]}] if lines else [],
         }
@@ -165,17 +165,17 @@ class Sampler:
         tasks = await self.source.ask()
         now = time.monotonic()
         whole = 0.0
-        for name, told in tasks.items():
-            steps = told.get("steps")
+        for name, state in tasks.items():
+            steps = state.get("steps")
             before = self._counts.get(name)
             if steps is not None:
                 rate = 0.0
                 if before is not None and now > before[0] and steps >= before[1]:
                     rate = (steps - before[1]) / (now - before[0])
                 self._counts[name] = now, steps
-                told["steps_per_second"] = rate
+                state["steps_per_second"] = rate
                 # Numbers of steps have 64 bits, and those of JavaScript 53.
-                told["waiting"] = [{**one, "step": str(one["step"])} for one in told.get("waiting", ())]
+                state["waiting"] = [{**report, "step": str(report["step"])} for report in state.get("waiting", ())]
                 whole = max(whole, rate)
         said = changes(self._before, tasks) if self._before is not None else []
         self._events.extend({"time": time.time(), "task": task, "text": text} for task, text in said)
@@ -241,68 +241,68 @@ def brief(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     tasks = snapshot["tasks"]
     links = [
         (link["wait_seconds"], name, at)
-        for name, told in tasks.items()
-        for at, link in enumerate(told.get("links", ()))
+        for name, state in tasks.items()
+        for at, link in enumerate(state.get("links", ()))
     ]
     kept: dict[str, list[int]] = {name: [] for name in tasks}
     for _, name, at in heapq.nlargest(MOST_LINKS, links):
         kept[name].append(at)
     shown = {
-        name: {**told, "links": [told["links"][at] for at in kept[name]]} if "links" in told else told
-        for name, told in tasks.items()
+        name: {**state, "links": [state["links"][at] for at in kept[name]]} if "links" in state else state
+        for name, state in tasks.items()
     }
     return {**snapshot, "tasks": shown, "links": len(links)}
 
 
 def changes(before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
     """The events between two snapshots, each [task, what happened to it]: losses, returns, epochs, failed steps."""
-    found = []
+    events = []
     for name in sorted({*before, *after}):
         old, new = before.get(name), after.get(name)
         if old is None or new is None:
-            found.append((name, "is not listed any more" if new is None else f"is there, {new['state']}"))
+            events.append((name, "is not listed any more" if new is None else f"is there, {new['state']}"))
             continue
         if old["state"] != new["state"]:
             why = f": {new['error']}" if new.get("error") else ""
-            found.append((name, f"was {old['state']} and is {new['state']}{why}"))
+            events.append((name, f"was {old['state']} and is {new['state']}{why}"))
         if "incarnation" in old and new.get("incarnation", old["incarnation"]) != old["incarnation"]:
-            found.append((name, "was started again"))
+            events.append((name, "was started again"))
         elif (failed := new.get("steps_failed", 0) - old.get("steps_failed", 0)) > 0 and "steps_failed" in old:
-            found.append((name, "a step failed" if failed == 1 else f"{failed} steps failed"))
+            events.append((name, "a step failed" if failed == 1 else f"{failed} steps failed"))
         if new.get("epoch", 0) > old.get("epoch", new.get("epoch", 0)):
-            found.append((name, f"is in epoch {new['epoch']} now"))
-    return found
+            events.append((name, f"is in epoch {new['epoch']} now"))
+    return events
 
 
 def problems(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The problems that somebody should look at, in words: lost tasks, queues that hold steps up, memory that is nearly full."""
-    found = []
-    for name, told in tasks.items():
-        if told.get("state") != "live":
-            found.append(f"{name} is {told.get('state')}. {told.get('error', '')}".strip())
-        for queue in told.get("queues", ()):
+    lines = []
+    for name, state in tasks.items():
+        if state.get("state") != "live":
+            lines.append(f"{name} is {state.get('state')}. {state.get('error', '')}".strip())
+        for queue in state.get("queues", ()):
             if queue.get("waiting_to_take") and not queue.get("size"):
-                found.append(
+                lines.append(
                     f"Queue {queue['name']!r} on {name} is empty, and {queue['waiting_to_take']} operations wait for it."
                 )
             if queue.get("waiting_to_put"):
-                found.append(
+                lines.append(
                     f"Queue {queue['name']!r} on {name} is full, and {queue['waiting_to_put']} operations wait for room."
                 )
-        for dataset in told.get("datasets", ()):
+        for dataset in state.get("datasets", ()):
             if (dataset["waited"] or 0.0) >= SLOW and dataset["slowest"] is not None:
                 slowest = dataset["stages"][dataset["slowest"]]
-                found.append(
+                lines.append(
                     f"Steps wait for the dataset {dataset['name']!r} on {name} {dataset['waited']:.0%} of the time; its slowest "
                     f"stage is {slowest['kind']}, made at {slowest['where']}."
                 )
-        if told.get("loop_delay", 0.0) > LATE:
-            found.append(f"The event loop of {name} came {told['loop_delay']:.1f} s late: something blocks it.")
-        for device in told.get("devices", ()):
+        if state.get("loop_delay", 0.0) > LATE:
+            lines.append(f"The event loop of {name} came {state['loop_delay']:.1f} s late: something blocks it.")
+        for device in state.get("devices", ()):
             budget = device.get("budget_bytes")
             if budget and device["live_bytes"] > 0.95 * budget:
-                found.append(f"{device['name']} holds {device['live_bytes']:,} of {budget:,} bytes.")
-    for versions in ({told["python"] for told in tasks.values() if "python" in told},):
+                lines.append(f"{device['name']} holds {device['live_bytes']:,} of {budget:,} bytes.")
+    for versions in ({status["python"] for status in tasks.values() if "python" in status},):
         if len(versions) > 1:
-            found.append(f"The tasks run several versions of Python: {', '.join(sorted(versions))}.")
-    return found
+            lines.append(f"The tasks run several versions of Python: {', '.join(sorted(versions))}.")
+    return lines

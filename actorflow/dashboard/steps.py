@@ -18,19 +18,19 @@ MOST_SLICES = 3000
 
 def steps_of(trace: Trace) -> list[dict[str, Any]]:
     """The steps of a trace, in JSON's types: the traced ones first, which can be opened, and the newest first among equals."""
-    found: defaultdict[str, dict[str, Any]] = defaultdict(lambda: {"tasks": 0, "error": "", "traced": False})
+    rows_of: defaultdict[str, dict[str, Any]] = defaultdict(lambda: {"tasks": 0, "error": "", "traced": False})
     for span in trace.spans:
         if span.category != "step":
             continue
         number = span.name.removeprefix("step ").partition(":")[0]
-        row = found[number]
+        row = rows_of[number]
         row["number"] = number
         row["begun"] = min(row.get("begun", span.begun), span.begun)
         row["ended"] = max(row.get("ended", span.ended), span.ended)
         row["tasks"] += 1
         row["traced"] = row["traced"] or span.about == TRACED
         row["error"] = row["error"] or ("" if span.about == TRACED else span.about)
-    rows = sorted(found.values(), key=lambda row: (not row["traced"], -row["ended"]))[:MOST_STEPS]
+    rows = sorted(rows_of.values(), key=lambda row: (not row["traced"], -row["ended"]))[:MOST_STEPS]
     return [{**row, "begun": str(row["begun"]), "ended": str(row["ended"]), "seconds": _seconds(row)} for row in rows]
 
 
@@ -52,22 +52,22 @@ def picture_of(trace: Trace) -> dict[str, Any]:
 
     Of very many slices the longest are shown, and `left_out` counts the others.
     """
-    made = timeline_of(trace)
-    shown = sorted(made.slices, key=lambda one: one.begun - one.ended)[:MOST_SLICES]
-    lanes = {lane.number: at for at, lane in enumerate(lane for lane in made.lanes if lane.kind == "slices")}
-    names = {process.number: process.name for process in made.processes}
+    timeline = timeline_of(trace)
+    shown = sorted(timeline.slices, key=lambda bar: bar.begun - bar.ended)[:MOST_SLICES]
+    lanes = {lane.number: at for at, lane in enumerate(lane for lane in timeline.lanes if lane.kind == "slices")}
+    names = {process.number: process.name for process in timeline.processes}
     shares: Counter[str] = Counter()
     for part in critical_path(trace):
         shares[part.kind] += part.nanoseconds
     return {
-        "lanes": [[names[lane.process], lane.name] for lane in made.lanes if lane.kind == "slices"],
+        "lanes": [[names[lane.process], lane.name] for lane in timeline.lanes if lane.kind == "slices"],
         "slices": [
-            [lanes[one.lane], one.name, one.category, one.begun / 1000, one.ended / 1000, dict(one.args)]
-            for one in sorted(shown, key=lambda one: one.begun)
+            [lanes[bar.lane], bar.name, bar.category, bar.begun / 1000, bar.ended / 1000, dict(bar.args)]
+            for bar in sorted(shown, key=lambda bar: bar.begun)
         ],
         "path": {kind: nanoseconds / 1e9 for kind, nanoseconds in shares.most_common()},
-        "left_out": len(made.slices) - len(shown),
-        "end": max((one.ended for one in made.slices), default=0) / 1000,
+        "left_out": len(timeline.slices) - len(shown),
+        "end": max((bar.ended for bar in timeline.slices), default=0) / 1000,
     }
 
 

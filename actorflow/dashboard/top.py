@@ -38,7 +38,7 @@ async def _show(sampler: Sampler, arguments: argparse.Namespace) -> int:
     if arguments.once or not sys.stdout.isatty():
         snapshot = await sampler.snapshot()
         print("\n".join(screen(snapshot)))
-        return int(any(told["state"] != "live" for told in snapshot["tasks"].values()))
+        return int(any(state["state"] != "live" for state in snapshot["tasks"].values()))
     async with sampler.watching() as snapshots:
         async for snapshot in snapshots:
             width, height = shutil.get_terminal_size()
@@ -53,41 +53,41 @@ def screen(snapshot: dict[str, Any]) -> list[str]:
     lines = [f"{len(tasks)} tasks, {snapshot['steps_per_second']:.1f} steps/s"]
     lines += [f"! {problem}" for problem in snapshot["problems"]]
     rows: list[tuple[str, ...]] = [("TASK", "STATE", "STEPS", "STEPS/S", "IN FLIGHT", "FAILED", "MEMORY", "TENSORS")]
-    for name, told in tasks.items():
-        if told.get("state") == "lost":
+    for name, state in tasks.items():
+        if state.get("state") == "lost":
             rows.append((name, "lost", *[""] * 6))
             continue
-        held = sum(device["live_bytes"] for device in told.get("devices", ()))
-        numbers = [str(told.get(field, "")) for field in ("steps_in_flight", "steps_failed")]
-        rate = f"{told.get('steps_per_second', 0.0):.1f}"
+        held = sum(device["live_bytes"] for device in state.get("devices", ()))
+        numbers = [str(state.get(field, "")) for field in ("steps_in_flight", "steps_failed")]
+        rate = f"{state.get('steps_per_second', 0.0):.1f}"
         rows.append(
             (
                 name,
-                told["state"],
-                str(told["steps"]),
+                state["state"],
+                str(state["steps"]),
                 rate,
                 *numbers,
-                _bytes(told.get("resident_bytes", 0)),
+                _bytes(state.get("resident_bytes", 0)),
                 _bytes(held),
             )
         )
     lines += ["", *columns(rows)]
     rows = [("QUEUE", "TASK", "ELEMENTS", "CAPACITY", "PUT", "TAKE")]
-    for name, told in tasks.items():
-        for queue in told.get("queues", ()):
+    for name, state in tasks.items():
+        for queue in state.get("queues", ()):
             counts = [str(queue[field]) for field in ("size", "capacity", "waiting_to_put", "waiting_to_take")]
             rows.append((queue["name"], name, *counts))
     lines += ["", *columns(rows)] if len(rows) > 1 else []
     rows = [("LINK", "TO", "BY", "SENT", "RECEIVED", "WAITS", "WAITED")]
-    links = [(name, link) for name, told in tasks.items() for link in told.get("links", ())]
+    links = [(name, link) for name, status in tasks.items() for link in status.get("links", ())]
     for name, link in sorted(links, key=lambda item: -item[1]["wait_seconds"])[:10]:
         moved = _bytes(link["bytes_sent"]), _bytes(link["bytes_received"])
         rows.append(
             (name, link["peer"], link["transport"], *moved, str(link["waits"]), f"{link['wait_seconds']:.1f} s")
         )
     lines += ["", *columns(rows)] if len(rows) > 1 else []
-    for name, told in tasks.items():
-        for step in told.get("waiting", ())[:5]:
+    for name, state in tasks.items():
+        for step in state.get("waiting", ())[:5]:
             lines += ["", f"step {step['step']} on {name} waits:", *(f"  {line}" for line in step["lines"][:6])]
     return lines
 

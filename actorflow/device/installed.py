@@ -24,11 +24,11 @@ def find(kind: str) -> DeviceFactory:
             f"devices={{{kind!r}: ...}}: no such type of device is installed; there are {', '.join(installed)}.",
             hint=plugins.who_may_bring(_GROUP, "a type of device", kind, installed),
         )
-    made = plugins.load(_GROUP, kind)
-    if callable(made) and getattr(made, "type", None) == kind:
-        return made  # type: ignore[no-any-return]
+    entry = plugins.load(_GROUP, kind)
+    if callable(entry) and getattr(entry, "type", None) == kind:
+        return entry  # type: ignore[no-any-return]
     raise FailedPreconditionError(
-        f"The entry point {kind!r} of actorflow.{_GROUP} names {made!r:.80}, but it has to name a class of devices whose `type` "
+        f"The entry point {kind!r} of actorflow.{_GROUP} names {entry!r:.80}, but it has to name a class of devices whose `type` "
         "is its own name.",
         hint=f"It comes from the package {plugins.packages(_GROUP, kind)}.",
     )

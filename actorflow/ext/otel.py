@@ -71,9 +71,9 @@ class _Spans:
         elif not self._roots and not self._trace.get_current_span().get_span_context().is_valid:
             yield None
             return
-        told = {f"actorflow.{key}": value for key, value in attributes.items()}
+        details = {f"actorflow.{key}": value for key, value in attributes.items()}
         started = self._tracer.start_as_current_span(
-            name, context=parent, attributes=told, record_exception=False, set_status_on_exception=False
+            name, context=parent, attributes=details, record_exception=False, set_status_on_exception=False
         )
         with started as span:
             try:

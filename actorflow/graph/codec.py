@@ -120,8 +120,8 @@ def check_nodes(nodes: Sequence[Node], present: Mapping[str, Node]) -> None:
         ValueError: an edge leads nowhere, or a node is not what its op's declaration says.
         UnknownNameError: there is no such op.
     """
-    known = {node.name: node for node in nodes}
-    if len(known) != len(nodes):
+    by_name = {node.name: node for node in nodes}
+    if len(by_name) != len(nodes):
         raise ValueError("The data is no serialised graph: two nodes have one name.")
     for node in nodes:
         definition = opdef.lookup(node.op)
@@ -138,7 +138,7 @@ def check_nodes(nodes: Sequence[Node], present: Mapping[str, Node]) -> None:
         ):
             raise ValueError(f"Node {node.name!r} has {len(node.inputs)} inputs, but its op is {definition.signature}.")
         for name, port in (*node.inputs, *((name, -1) for name in (*node.controls, *node.colocate))):
-            source = known.get(name) or present.get(name)
+            source = by_name.get(name) or present.get(name)
             if source is None or port >= len(source.dtypes):
                 raise ValueError(f"Node {node.name!r} refers to {TensorId(name, port)}, which is not there.")
 

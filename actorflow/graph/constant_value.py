@@ -30,8 +30,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 def constant_value(nodes: Nodes, tensor_id: TensorId, depth: int = _DEPTH) -> Array | None:
     """The value of `tensor_id`, or None where a run decides it. Looks through shapes that are known and their parts."""
-    found = _look(nodes, tensor_id, depth)
-    return None if found is None or _is_partial(nodes, tensor_id, found) else found
+    value = _look(nodes, tensor_id, depth)
+    return None if value is None or _is_partial(nodes, tensor_id, value) else value
 
 
 def shape_value(nodes: Nodes, tensor_id: TensorId) -> Shape:
@@ -42,11 +42,11 @@ def shape_value(nodes: Nodes, tensor_id: TensorId) -> Shape:
     node = nodes.get(tensor_id.node)
     if node is None or not node.dtypes[tensor_id.port].is_integer:
         return None
-    found = _look(nodes, tensor_id, _DEPTH)
-    if found is None:
+    sizes = _look(nodes, tensor_id, _DEPTH)
+    if sizes is None:
         length = node.shapes[tensor_id.port]
         return None if length is None or len(length) != 1 or length[0] is None else (None,) * length[0]
-    return tuple(None if size is None else int(size) for size in found) if found.ndim == 1 else None
+    return tuple(None if size is None else int(size) for size in sizes) if sizes.ndim == 1 else None
 
 
 def _is_partial(nodes: Nodes, tensor_id: TensorId, value: Array) -> bool:
@@ -60,11 +60,11 @@ def _look(nodes: Nodes, tensor_id: TensorId, depth: int) -> Array | None:
     if node.op == "Const":
         return np.asarray(node.attrs["value"])
     rule = _RULES.get(node.op)
-    found = None if rule is None else rule(nodes, node, depth - 1)
-    if found is None or node.dtypes[0].kind == "S" or found.dtype == object and None in found.reshape(-1).tolist():
-        return found
+    value = None if rule is None else rule(nodes, node, depth - 1)
+    if value is None or node.dtypes[0].kind == "S" or value.dtype == object and None in value.reshape(-1).tolist():
+        return value
     with np.errstate(all="ignore"):
-        return found.astype(node.dtypes[0].numpy_dtype)
+        return value.astype(node.dtypes[0].numpy_dtype)
 
 
 def _static(nodes: Nodes, tensor_id: TensorId) -> Shape:
@@ -95,15 +95,15 @@ def _of_identity(nodes: Nodes, node: Node, depth: int) -> Array | None:
 
 
 def _of_cast(nodes: Nodes, node: Node, depth: int) -> Array | None:
-    found = _look(nodes, node.inputs[0], depth)
-    if found is not None and _is_partial(nodes, node.inputs[0], found) and not node.dtypes[0].is_integer:
+    value = _look(nodes, node.inputs[0], depth)
+    if value is not None and _is_partial(nodes, node.inputs[0], value) and not node.dtypes[0].is_integer:
         return None
-    return found
+    return value
 
 
 def _parts(nodes: Nodes, node: Node, tensor_ids: tuple[TensorId, ...], depth: int) -> list[Array] | None:
     """The values of several inputs, where unknown as sizes that a run decides; None where that can't be said."""
-    found = []
+    values = []
     for tensor_id in tensor_ids:
         value = _look(nodes, tensor_id, depth)
         if value is None:
@@ -111,8 +111,8 @@ def _parts(nodes: Nodes, node: Node, tensor_ids: tuple[TensorId, ...], depth: in
             if shape is None or len(shape) > 1 or None in shape or not node.dtypes[0].is_integer:
                 return None
             value = np.full(shape, None, object)
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def _of_pack(nodes: Nodes, node: Node, depth: int) -> Array | None:
@@ -157,9 +157,9 @@ def _of_gather(nodes: Nodes, node: Node, depth: int) -> Array | None:
         return None
     if places.size and not (0 <= places.min() and places.max() < len(value)):
         return None
-    found = np.empty(places.shape, value.dtype)
-    found[...] = value[places]
-    return found
+    rows = np.empty(places.shape, value.dtype)
+    rows[...] = value[places]
+    return rows
 
 
 def _of_reshape(nodes: Nodes, node: Node, depth: int) -> Array | None:
@@ -186,14 +186,14 @@ def _each(function: Callable[..., Any]) -> Callable[[Nodes, Node, int], Array | 
             spread = np.broadcast_arrays(*parts)
         except ValueError:  # the shape rule of the op says what is wrong
             return None
-        found = np.empty(spread[0].shape, object)
-        for place in np.ndindex(*found.shape):
+        numbers_out = np.empty(spread[0].shape, object)
+        for place in np.ndindex(*numbers_out.shape):
             numbers = [part[place] for part in spread]
             try:
-                found[place] = None if None in numbers else function(*map(int, numbers))
+                numbers_out[place] = None if None in numbers else function(*map(int, numbers))
             except ZeroDivisionError:
                 return None
-        return found
+        return numbers_out
 
     return rule
 
@@ -207,8 +207,8 @@ def _over_all(function: Callable[[list[int]], int]) -> Callable[[Nodes, Node, in
         if value is None or axis is None or value.ndim != 1 or axis.size != 1 or not value.size:
             return None
         numbers = value.tolist()
-        found = _boxed(None if None in numbers else function([int(number) for number in numbers]))
-        return found.reshape(1) if node.attrs["keep_dims"] else found
+        total = _boxed(None if None in numbers else function([int(number) for number in numbers]))
+        return total.reshape(1) if node.attrs["keep_dims"] else total
 
     return rule
 

@@ -97,8 +97,8 @@ def shared_read(reference: Tensor) -> Tensor | None:
 def read_reference(reference: Tensor) -> Tensor:
     """The value behind a variable's reference: the shared read, or under control dependencies one of its own."""
     graph = reference.graph
-    found = None if scopes.of(graph).controls else shared_read(reference)
-    return graph.create_op("ReadVariableOp", (reference,), name="read").outputs[0] if found is None else found
+    snapshot = None if scopes.of(graph).controls else shared_read(reference)
+    return graph.create_op("ReadVariableOp", (reference,), name="read").outputs[0] if snapshot is None else snapshot
 
 
 @public("af")
@@ -131,22 +131,25 @@ def convert_to_tensor(
         TypeError: a tensor has another type than `dtype`, or a value does not have such a type.
         ValueError: a list is ragged.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    expected = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(value, Tensor):
-        if wanted is not None and value.dtype.base_dtype is not wanted.base_dtype:
+        if expected is not None and value.dtype.base_dtype is not expected.base_dtype:
             raise TypeError(
-                f"{value.name} has type {value.dtype}, but {wanted} is needed; convert it with af.cast(x, af.{wanted})."
+                f"{value.name} has type {value.dtype}, but {expected} is needed; convert it with af.cast(x, af.{expected})."
             )
         return value
     for _, kind, function in _CONVERSIONS:
-        if isinstance(value, kind) and (made := _converted(function, value, wanted, name, graph)) is not NotImplemented:
-            return convert_to_tensor(made, wanted)
+        if (
+            isinstance(value, kind)
+            and (converted := _converted(function, value, expected, name, graph)) is not NotImplemented
+        ):
+            return convert_to_tensor(converted, expected)
     if isinstance(value, Operation):
         raise TypeError(f"{value.name} is an operation, which is no tensor; its outputs are {list(value.outputs)}.")
     graph = get_default_graph() if graph is None else graph
     if isinstance(value, (list, tuple)) and _holds_symbols(value):
-        return _stack(value, wanted, name, graph)
-    array = as_array(value, wanted, None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype))
+        return _stack(value, expected, name, graph)
+    array = as_array(value, expected, None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype))
     attrs = {"value": array, "dtype": dtypes.as_dtype(array.dtype)}
     return graph.create_op("Const", (), attrs, name or "Const").outputs[0]
 
@@ -156,15 +159,15 @@ def _converted(
 ) -> Any:
     """The tensor that a registered function makes of a value; NotImplemented where it leaves that to another one."""
     if graph is None or graph is get_default_graph() or _has_graph(value):
-        made = function(value, dtype=dtype, name=name)
+        tensor = function(value, dtype=dtype, name=name)
     else:
         with graph.as_default():
-            made = function(value, dtype=dtype, name=name)
-    if made is not NotImplemented and not is_symbolic(made):
+            tensor = function(value, dtype=dtype, name=name)
+    if tensor is not NotImplemented and not is_symbolic(tensor):
         raise TypeError(
-            f"The conversion of a {type(value).__name__} by {_name(function)} gave no tensor, but {_short(made)}."
+            f"The conversion of a {type(value).__name__} by {_name(function)} gave no tensor, but {_short(tensor)}."
         )
-    return made
+    return tensor
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -178,12 +181,12 @@ def convert_alike(*values: Any) -> list[Tensor]:
         TypeError: the types differ, or a value does not have such a type.
     """
     graph = graph_of(values)
-    dtype = next((found for value in values if (found := symbolic_dtype(value)) is not None), None)
-    made: dict[int, Tensor] = {}
+    dtype = next((kind for value in values if (kind := symbolic_dtype(value)) is not None), None)
+    tensors: dict[int, Tensor] = {}
     for place in sorted(range(len(values)), key=lambda place: not is_symbolic(values[place])):
-        made[place] = tensor = convert_to_tensor(values[place], dtype, graph=graph)
+        tensors[place] = tensor = convert_to_tensor(values[place], dtype, graph=graph)
         dtype = dtype or tensor.dtype.base_dtype
-    return [made[place] for place in range(len(values))]
+    return [tensors[place] for place in range(len(values))]
 
 
 def as_array(value: Any, dtype: DType | None = None, preferred: DType | None = None) -> np.ndarray[Any, Any]:
@@ -354,8 +357,8 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
         TypeError: its memory is that of a device.
         Exception: what numpy or the library of `value` says of a value that can't become an array.
     """
-    if (asked := getattr(type(value), "__dlpack_device__", None)) is not None:
-        kind, number = asked(value)
+    if (device_of := getattr(type(value), "__dlpack_device__", None)) is not None:
+        kind, number = device_of(value)
         if kind not in _HOST_MEMORY:
             device = _DEVICES.get(int(kind), f"device of DLPack's kind {int(kind)},")
             raise TypeError(

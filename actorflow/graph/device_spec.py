@@ -79,13 +79,13 @@ def _parse(name: str) -> DeviceSpec:
             f"Device name {name!r} has to start with '/', as in '/job:worker/task:1/device:CPU:0'.{_likely('/' + name)}"
         )
     for part in name.split("/")[1:]:
-        found = _PART.fullmatch(part)
-        if found is None:
+        match = _PART.fullmatch(part)
+        if match is None:
             raise ValueError(
                 f"Device name {name!r}: the part {part!r} is none of job:NAME, replica:N, task:N, device:KIND:N."
                 f"{_likely(name)}"
             )
-        job, job_name, numbered, number, kind, index = found.groups()
+        job, job_name, numbered, number, kind, index = match.groups()
         new: dict[str, str | int | None]
         if job:
             new = {"job": job_name}

@@ -52,12 +52,12 @@ class Elements(Scoped):
             >>> graph.get_operation_by_name("y").type
             'Square'
         """
-        found = self._operations.get(name)
-        if found is None:
+        operation = self._operations.get(name)
+        if operation is None:
             raise UnknownNameError(
                 with_topic(f"The graph has no operation {name!r}.{self._similar(name)}", "no-such-name")
             )
-        return found
+        return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """The tensor `op:index`. Raises ValueError for another form of name and UnknownNameError where there is none."""
@@ -95,7 +95,7 @@ class Elements(Scoped):
             UnknownNameError: the graph does not have a tensor or an operation of that name.
             TypeError: it is not an element of a graph, or not of an allowed kind.
         """
-        found: Any = element
+        converted: Any = element
         if isinstance(element, bytes):
             element = element.decode()
         if isinstance(element, str):
@@ -104,13 +104,13 @@ class Elements(Scoped):
             return self.get_operation_by_name(element)
         convert = getattr(element, "_as_graph_element", None)
         if convert is not None:
-            found = convert()
-        if isinstance(found, Tensor) and allow_tensor or isinstance(found, Operation) and allow_operation:
-            if found.graph is not self:
+            converted = convert()
+        if isinstance(converted, Tensor) and allow_tensor or isinstance(converted, Operation) and allow_operation:
+            if converted.graph is not self:
                 raise ValueError(
                     describe(
-                        f"{found.name} belongs to another graph than the one it is used with.",
-                        where=found.where,
+                        f"{converted.name} belongs to another graph than the one it is used with.",
+                        where=converted.where,
                         hint=with_topic(
                             "A session runs one graph, by default the one that is the default where it is made; for "
                             "another say so: af.Session(graph=graph).",
@@ -118,7 +118,7 @@ class Elements(Scoped):
                         ),
                     )
                 )
-            return found
+            return converted
         raise TypeError(f"{element!r:.80} (of type {type(element).__name__}) is no tensor or operation of a graph.")
 
     def tensor_at(self, tensor_id: TensorId) -> Tensor:

@@ -323,12 +323,12 @@ class Graph(Interchange):
         """Control inputs from the blocks in force, less those that a data input waits for already."""
         if not scope.controls:
             return ()
-        found: dict[str, None] = {}
+        names_out: dict[str, None] = {}
         names = [t.op.name for t in inputs]
         for control in scope.controls:
             if not any(name in control.made_inside for name in names):
-                found.update(dict.fromkeys(c for c in control.waits_for if c not in names))
-        return tuple(found)
+                names_out.update(dict.fromkeys(c for c in control.waits_for if c not in names))
+        return tuple(names_out)
 
     def _set_device(self, operation: Operation, scope: scopes.Scopes) -> None:
         if scope.colocate:
@@ -340,11 +340,11 @@ class Graph(Interchange):
                 break
             if callable(entry):
                 self.set_device(operation, str(chosen))  # so that the function sees what scopes inside its own ask for
-                wanted = entry(operation)
+                device = entry(operation)
             else:
-                wanted = entry
-            if wanted:
-                chosen = chosen.merge(DeviceSpec.parse(str(wanted)))
+                device = entry
+            if device:
+                chosen = chosen.merge(DeviceSpec.parse(str(device)))
         self.set_device(operation, str(self._beside_reference(operation, chosen)))
 
     def set_device(self, operation: Operation, device: str) -> None:

@@ -24,8 +24,8 @@ def register(functions: dict[str, Callable[..., Any]]) -> None:
 
 
 def _call(name: str, *args: Any) -> Tensor:
-    made: Tensor = _functions[name](*args)
-    return made
+    tensor: Tensor = _functions[name](*args)
+    return tensor
 
 
 _ONE_WAY = ("abs", "ge", "getitem", "gt", "invert", "le", "lt", "neg")
@@ -70,16 +70,16 @@ class Overloads:
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         self._refuse(with_topic(f"is symbolic and can't become a numpy array: {self._fetched()}", "tensor-as-list"))
 
-    def _refuse_number(self, wanted: str, instead: str = "af.cast changes the type of a tensor") -> NoReturn:
+    def _refuse_number(self, purpose: str, instead: str = "af.cast changes the type of a tensor") -> NoReturn:
         why = (
-            f"has no number for {wanted} while the graph is built: it gets one in a run. For a number, {self._fetched()[:-1]}; "
+            f"has no number for {purpose} while the graph is built: it gets one in a run. For a number, {self._fetched()[:-1]}; "
             f"{instead}."
         )
         self._refuse(with_topic(why, "tensor-as-list"))
 
     def _fetched(self) -> str:
-        wanted = repr(self.name) if self._kind == "tensor" else self._kind  # type: ignore[attr-defined]
-        return f"fetch it with session.run({wanted})."
+        fetch = repr(self.name) if self._kind == "tensor" else self._kind  # type: ignore[attr-defined]
+        return f"fetch it with session.run({fetch})."
 
     def _refuse(self, why: str) -> NoReturn:
         raise TypeError(f"The {self._kind} {self.name} {why}")  # type: ignore[attr-defined]

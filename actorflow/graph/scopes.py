@@ -147,9 +147,9 @@ class Scoped:
         if name.endswith("/"):
             exact = name[:-1]
             if exact in self.nodes:
-                made = f"that one was made at {self.nodes[exact].where}"
+                origin = f"that one was made at {self.nodes[exact].where}"
                 raise ValueError(
-                    describe(f"The graph has a node {exact!r} already.", where=user_line(), details=[made])
+                    describe(f"The graph has a node {exact!r} already.", where=user_line(), details=[origin])
                 )
             return exact
         if not _NAME.fullmatch(name):
@@ -201,8 +201,8 @@ class Scoped:
             return
         names: dict[str, None] = {}
         for element in control_inputs:
-            found = self.as_graph_element(element)
-            names[found.op.name if isinstance(found, Tensor) else found.name] = None
+            target = self.as_graph_element(element)
+            names[target.op.name if isinstance(target, Tensor) else target.name] = None
         if not names:  # nothing to wait for: a variable's shared read serves inside, too
             yield
             return
@@ -238,8 +238,10 @@ class Scoped:
             ...         print(af.zeros([2]).op.colocation_groups())
             ['loc:@x']
         """
-        found = self.as_graph_element(getattr(element, "handle", element))  # a variable itself, not a copy of its value
-        name = found.op.name if isinstance(found, Tensor) else found.name
+        target = self.as_graph_element(
+            getattr(element, "handle", element)
+        )  # a variable itself, not a copy of its value
+        name = target.op.name if isinstance(target, Tensor) else target.name
         outer = () if ignore_existing else of(self).colocate
         with changed(self, colocate=tuple(dict.fromkeys((name, *outer)))):
             yield

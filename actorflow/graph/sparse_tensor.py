@@ -120,9 +120,9 @@ class SparseTensor:
     @property
     def static_shape(self) -> Shape:
         """The known part of `dense_shape`, as a plain tuple."""
-        found = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
-        if found is not None:
-            return tuple(int(size) for size in found)
+        sizes = constant_value(self.graph.nodes, self.dense_shape.tensor_id)
+        if sizes is not None:
+            return tuple(int(size) for size in sizes)
         if self._known is not None:
             return self._known
         for of, at in ((self.indices, 1), (self.dense_shape, 0)):
@@ -159,8 +159,8 @@ class SparseTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
         """`session.run(self, feed_dict)`; see `Tensor.eval`."""
-        found = [part.eval(feed_dict, session) for part in (self.indices, self.values, self.dense_shape)]
-        return SparseTensorValue(*found)
+        parts = [part.eval(feed_dict, session) for part in (self.indices, self.values, self.dense_shape)]
+        return SparseTensorValue(*parts)
 
     def __tensor_components__(self) -> list[Tensor]:
         return [self.indices, self.values, self.dense_shape]

@@ -34,13 +34,13 @@ ones."""
 
 
 def _session_for(session: Any, method: str) -> Any:
-    found = default_session() if session is None and default_session is not None else session
-    if found is None:
+    chosen = default_session() if session is None and default_session is not None else session
+    if chosen is None:
         raise ValueError(
             f"{method}() needs a blocking session: pass session=..., or enter one of actorflow.compat.v1. "
             f"In async code, await session.run(...)."
         )
-    return found
+    return chosen
 
 
 @public("af")

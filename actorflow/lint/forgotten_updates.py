@@ -39,9 +39,9 @@ class ForgottenUpdates:
 
 def forgotten_updates_of_runs(graph: Graph, runs: Sequence[Any]) -> list[ForgottenUpdates]:
     """Those of each of `runs`, structures of fetches as for `session.run`; each layer once."""
-    found: dict[str, ForgottenUpdates] = {}
+    by_layer: dict[str, ForgottenUpdates] = {}
     for run in [Fetches(graph, structure) for structure in runs]:
         fetched = {tensor_id.node for tensor_id in run.tensor_ids} | set(run.targets)
-        for made in left_behind(graph, fetched):
-            found.setdefault(made.layer, ForgottenUpdates(made))
-    return list(found.values())
+        for updates in left_behind(graph, fetched):
+            by_layer.setdefault(updates.layer, ForgottenUpdates(updates))
+    return list(by_layer.values())

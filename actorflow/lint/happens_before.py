@@ -97,11 +97,11 @@ class _Unrolled:
 
     def _around(self, frame: str) -> list[str]:
         """A frame and those around it."""
-        found = []
+        enclosing = []
         while frame != ROOT:
-            found.append(frame)
+            enclosing.append(frame)
             frame = self._frames.parent[frame]
-        return found
+        return enclosing
 
     def _edge(self, node: Node, tag: tuple[int, ...], tensor_id: TensorId) -> _Edge | None:
         """The edge on which `node` waits in the iteration `tag`; None where there is nothing to wait for."""
@@ -171,26 +171,26 @@ class _Order:
         if node is None or node.op != "Merge" and opdef.lookup(node.op).fires_dead:
             return frozenset()
         data, controls = self._needs[instance]
-        found: frozenset[Choice] = frozenset()
+        choices: frozenset[Choice] = frozenset()
         if node.op == "Merge":
             alive = [some for edge in data if (some := self._along(edge)) is not None]
             if not alive:
                 return None
-            found, data = frozenset.intersection(*alive), []
+            choices, data = frozenset.intersection(*alive), []
         for edge in (*data, *controls):
             some = self._along(edge)
             if some is None:
                 return None
-            if not some <= found:
-                found = found | some
-        return None if any(choice.other() in found for choice in found) else found
+            if not some <= choices:
+                choices = choices | some
+        return None if any(choice.other() in choices for choice in choices) else choices
 
     def _along(self, edge: _Edge) -> frozenset[Choice] | None:
         """The condition of a live token on an edge."""
-        found = self._choices[edge.source]
-        if found is None or edge.dead or edge.choice is None:
-            return None if edge.dead else found
-        return found | {edge.choice}
+        choices = self._choices[edge.source]
+        if choices is None or edge.dead or edge.choice is None:
+            return None if edge.dead else choices
+        return choices | {edge.choice}
 
     def _used_under(self, values: frozenset[str]) -> dict[Instance, frozenset[Choice]]:
         """For the executions of `values`, and of what passes them on, what has to hold for something to take the value."""
@@ -203,9 +203,9 @@ class _Order:
             node = self._nodes.get(instance.node)
             if node is not None and (node.name in values or node.op in ("Switch", "Identity")):
                 ways = [
-                    used.get(taker, found) | ({edge.choice} if edge.choice is not None else frozenset())
+                    used.get(taker, choices) | ({edge.choice} if edge.choice is not None else frozenset())
                     for taker, edge in takers.get(instance, ())
-                    if (found := self._choices[taker]) is not None and not edge.dead
+                    if (choices := self._choices[taker]) is not None and not edge.dead
                 ]
                 used[instance] = own | frozenset.intersection(*ways) if ways else own
             for edge in self._needs[instance][0]:
@@ -214,26 +214,26 @@ class _Order:
 
     def between(self, of_interest: frozenset[str], values: frozenset[str]) -> HappensBefore:
         """The order between the executions of some nodes. Of `values` it counts only where they are taken."""
-        made = HappensBefore()
+        order = HappensBefore()
         bits: dict[Instance, int] = {}
         taking: dict[Choice, int] = {}
         under: dict[Instance, frozenset[Choice] | None] = dict(self._choices)
         if values:
             used = self._used_under(values)
-            under.update((i, found) for i, found in used.items() if i.node in values)
+            under.update((i, assumed) for i, assumed in used.items() if i.node in values)
         for instance in self._order:
             choices = under[instance]
             if instance.node in of_interest and choices is not None:
-                bits[instance] = bit = 1 << len(made.instances)
-                made.instances.append(instance)
+                bits[instance] = bit = 1 << len(order.instances)
+                order.instances.append(instance)
                 for choice in choices:
                     taking[choice] = taking.get(choice, 0) | bit
 
         def never_with(choices: frozenset[Choice]) -> int:
-            found = 0
+            bits_of_others = 0
             for choice in choices:
-                found |= taking.get(choice.other(), 0)
-            return found
+                bits_of_others |= taking.get(choice.other(), 0)
+            return bits_of_others
 
         ended: dict[Instance, int] = {}
         for instance in self._order:
@@ -251,6 +251,6 @@ class _Order:
             bit = bits.get(instance, 0)
             ended[instance] = before | bit
             if bit:
-                made.before.append(before)
-                made.never_with.append(never_with(under[instance] or frozenset()))
-        return made
+                order.before.append(before)
+                order.never_with.append(never_with(under[instance] or frozenset()))
+        return order

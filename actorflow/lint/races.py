@@ -91,11 +91,11 @@ def races_of_runs(graph: Graph, runs: Sequence[Any]) -> list[Race]:
     """
     if not runs:
         return find_races(graph.nodes)
-    found: dict[tuple[str, str, str], Race] = {}
+    races: dict[tuple[str, str, str], Race] = {}
     for run in [Fetches(graph, structure) for structure in runs]:
         for race in find_races(graph.nodes, run.tensor_ids, run.targets):
-            found.setdefault((race.variable, race.first.name, race.second.name), race)
-    return list(found.values())
+            races.setdefault((race.variable, race.first.name, race.second.name), race)
+    return list(races.values())
 
 
 def find_races(
@@ -117,12 +117,12 @@ def find_races(
         InvalidArgumentError: the graph has a cycle.
     """
     if fetches is None:
-        made, _ = inline(nodes)
-        kept = _without_initialisers(made)
-        run = prune(Subgraph(made, {}, (), tuple(kept)))
+        inlined, _ = inline(nodes)
+        kept = _without_initialisers(inlined)
+        run = prune(Subgraph(inlined, {}, (), tuple(kept)))
         return _Lint(run, nodes, kept, None).races()
-    made, resolved = inline(nodes, tuple(fetches))
-    run = prune(Subgraph(made, {}, resolved, tuple(targets)))
+    inlined, resolved = inline(nodes, tuple(fetches))
+    run = prune(Subgraph(inlined, {}, resolved, tuple(targets)))
     return _Lint(run, nodes, run.nodes, frozenset(resolved)).races()
 
 
@@ -144,7 +144,7 @@ class _Lint:
         for node in sorted(run.nodes.values(), key=self._place):
             for tensor_id in node.inputs:
                 self._users.setdefault(tensor_id, node)
-        self._variables = {name: found for name in kept if (found := self._accessed(run.nodes[name]))}
+        self._variables = {name: variables for name in kept if (variables := self._accessed(run.nodes[name]))}
         self._run = run
 
     def _place(self, node: Node) -> int:
@@ -152,8 +152,8 @@ class _Lint:
         return self._position.get(node.name, len(self._position))
 
     def races(self) -> list[Race]:
-        writes = {variable for name, found in self._variables.items() if self._writes(name) for variable in found}
-        accesses = {name for name, found in self._variables.items() if not writes.isdisjoint(found)}
+        writes = {variable for name, accessed in self._variables.items() if self._writes(name) for variable in accessed}
+        accesses = {name for name, accessed in self._variables.items() if not writes.isdisjoint(accessed)}
         if not accesses:
             return []
         locks = {name for name, node in self._nodes.items() if node.op in ("MutexLock", "ConsumeMutexLock")}
@@ -163,7 +163,7 @@ class _Lint:
         of_variable: dict[str, int] = {}
         writing = 0
         commuting = [0] * len(_COMMUTING)
-        found: dict[tuple[str, str, str], Race] = {}
+        races: dict[tuple[str, str, str], Race] = {}
         for at, instance in enumerate(order.instances):
             if instance.node not in accesses:
                 continue
@@ -181,9 +181,9 @@ class _Lint:
                 for other in _bits(of_variable.get(variable, 0) & unordered):
                     if not _exclude(sections.get(at, {}), sections.get(other, {})):
                         race = self._race(variable, node, self._nodes[order.instances[other].node])
-                        found.setdefault((variable, race.first.name, race.second.name), race)
+                        races.setdefault((variable, race.first.name, race.second.name), race)
                 of_variable[variable] = of_variable.get(variable, 0) | bit
-        return sorted(found.values(), key=lambda race: (self._place(race.first), self._place(race.second)))
+        return sorted(races.values(), key=lambda race: (self._place(race.first), self._place(race.second)))
 
     def _writes(self, name: str) -> bool:
         return opdef.lookup(self._nodes[name].op).writes
@@ -224,7 +224,7 @@ class _Lint:
     def _sections(self, order: HappensBefore) -> dict[int, dict[str, int]]:
         """For each access the mutexes that its run holds meanwhile, and the lock of each."""
         numbers = {instance: at for at, instance in enumerate(order.instances)}
-        made: dict[int, dict[str, int]] = {}
+        sections: dict[int, dict[str, int]] = {}
         for at, instance in enumerate(order.instances):
             node = self._nodes[instance.node]
             if node.op != "ConsumeMutexLock":
@@ -235,11 +235,11 @@ class _Lint:
                 name = mutex.attrs["shared_name"] or mutex.name
                 for inner in _bits(order.before[at]):
                     if order.before[inner] >> lock & 1:
-                        made.setdefault(inner, {})[name] = lock
-        return made
+                        sections.setdefault(inner, {})[name] = lock
+        return sections
 
-    def _race(self, variable: str, one: Node, other: Node) -> Race:
-        first, second = sorted((one, other), key=self._place)
+    def _race(self, variable: str, node: Node, other: Node) -> Race:
+        first, second = sorted((node, other), key=self._place)
         shared = {n.name: user for n in (first, second) if (user := self._user(n, variable)) is not None}
         return Race(variable, first, second, shared)
 
@@ -254,9 +254,9 @@ def _bits(number: int) -> Iterator[int]:
         number ^= lowest
 
 
-def _exclude(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
+def _exclude(locks: Mapping[str, int], other: Mapping[str, int]) -> bool:
     """Whether two accesses are in different executions of critical sections of one mutex."""
-    return any(other.get(mutex, lock) != lock for mutex, lock in one.items())
+    return any(other.get(mutex, lock) != lock for mutex, lock in locks.items())
 
 
 def _commute(first: Node, second: Node) -> bool:

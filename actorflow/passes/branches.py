@@ -107,19 +107,19 @@ class _Folding:
         """Lets `source` take the place of the only output of a node that is alive."""
         if any(TensorId(node.name, port) in self._graph.feeds for port in range(len(node.dtypes))):
             raise _TooHard
-        found = self._alias.get(source, source)
-        copy = None if found in self._graph.feeds else self._nodes.get(found.node)  # what leaves a branch is copied
+        origin = self._alias.get(source, source)
+        copy = None if origin in self._graph.feeds else self._nodes.get(origin.node)  # what leaves a branch is copied
         if copy is not None and copy.op == "Identity" and not copy.controls and self._uses[copy.name] == 1:
-            found = copy.inputs[0]
+            origin = copy.inputs[0]
             del self._nodes[copy.name]
-        self._alias[tensor_id] = found
-        waits = self._controls(() if found in self._graph.feeds else (found.node,))
+        self._alias[tensor_id] = origin
+        waits = self._controls(() if origin in self._graph.feeds else (origin.node,))
         self._stands[node.name] = self._controls((*node.controls, *waits))
         if self._stands[node.name] != waits:
             self._nodes[node.name] = replace(
                 node,
                 op="Identity",
-                inputs=(found,),
+                inputs=(origin,),
                 controls=self._controls(node.controls),
                 attrs=NO_ATTRS,
                 dtypes=node.dtypes[:1],
@@ -130,8 +130,8 @@ class _Folding:
 
     def _controls(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The names of the nodes to wait for in the place of others."""
-        found = [own for name in names for own in self._stands.get(name, (name,))]
-        return tuple(dict.fromkeys(name for name in found if not is_free(self._graph.nodes[name])))
+        own_names = [own for name in names for own in self._stands.get(name, (name,))]
+        return tuple(dict.fromkeys(name for name in own_names if not is_free(self._graph.nodes[name])))
 
     def _keep(self, node: Node) -> None:
         inputs = tuple(self._alias.get(e, e) for e in node.inputs)
@@ -151,11 +151,11 @@ class _Folding:
             if any(node.attrs["frame_name"] == frame and node.name not in self._gone for node in loops):
                 raise _TooHard  # such a loop runs, and part of it is dead
         entered = {name: enters for name, enters in graph.entered.items() if name not in self._gone}
-        made = replace(graph.with_nodes(self._nodes.values()), fetches=fetches, targets=targets, entered=entered)
-        needed = prune(made).nodes
+        folded = replace(graph.with_nodes(self._nodes.values()), fetches=fetches, targets=targets, entered=entered)
+        needed = prune(folded).nodes
         # A branch does not run, but the nodes around it that only it uses do.
-        effects = [name for name, node in made.nodes.items() if name not in needed and _has_effect(node)]
-        return replace(made, targets=(*targets, *effects))
+        effects = [name for name, node in folded.nodes.items() if name not in needed and _has_effect(node)]
+        return replace(folded, targets=(*targets, *effects))
 
 
 def _has_effect(node: Node) -> bool:

@@ -70,15 +70,17 @@ def coalesce(
         return graph
     region_of = {member.name: name for name, members in regions.items() for member in members}
     used = _used_outside(graph, region_of)
-    made = {name: _make(name, members, graph, used) for name, members in yielding(regions.items())}
-    moved = {e: TensorId(node.name, i) for node in yielding(made.values()) for i, e in enumerate(node.attrs["outputs"])}
+    merged = {name: _make(name, members, graph, used) for name, members in yielding(regions.items())}
+    moved = {
+        e: TensorId(node.name, i) for node in yielding(merged.values()) for i, e in enumerate(node.attrs["outputs"])
+    }
     nodes: dict[str, Node] = {}
     for node in yielding(graph.nodes.values()):
         name = region_of.get(node.name)
         if name is None:
             nodes[node.name] = _rewired(node, moved, region_of)
         elif name not in nodes:
-            nodes[name] = _rewired(made[name], moved, region_of)
+            nodes[name] = _rewired(merged[name], moved, region_of)
     return topological(
         replace(
             graph,
@@ -159,18 +161,18 @@ def _with_joined_roots(
 ) -> list[list[Node]]:
     """The components, of which the small ones that wait for nothing are one, such as reads of weights that costly nodes use. A
     path that leaves them can't come back. A single node stays a node: reports of what waits name a queue's or a mutex's users."""
-    found: list[list[Node]] = []
+    groups: list[list[Node]] = []
     joined: dict[Any, list[Node]] = {}
     for name, members in yielding(components.items()):
         small = len(members) > 1 and sum(costs[m.name] for m in members) <= SMALL_ROOT
         if not small or _waits_for_others(members, graph):
-            found.append(members)
+            groups.append(members)
         elif kinds[name] in joined:
             joined[kinds[name]].extend(members)
         else:
             joined[kinds[name]] = members
-            found.append(members)
-    return found
+            groups.append(members)
+    return groups
 
 
 def _waits_for_others(members: list[Node], graph: Subgraph) -> bool:

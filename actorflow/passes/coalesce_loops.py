@@ -63,30 +63,30 @@ def coalesce_loops(
     """Replaces loops by `_Loop` nodes, where that is allowed. `mergeable` and `partial` are those of `coalesce`."""
     kept: set[str] = set()
     while True:
-        known = frames(graph)
-        around = set(known.parent.values())
-        leaves = [name for name in known.parent if name not in around and name not in kept]
+        loops = frames(graph)
+        around = set(loops.parent.values())
+        leaves = [name for name in loops.parent if name not in around and name not in kept]
         if not leaves:
             return graph
-        tokens, deadly = waits_and_deaths(graph, partial, known)
+        tokens, deadly = waits_and_deaths(graph, partial, loops)
         for name in leaves:
-            found = _Loop(graph, known, name, tokens, deadly).node(mergeable, partial)
-            if found is None:
+            replacement = _Loop(graph, loops, name, tokens, deadly).node(mergeable, partial)
+            if replacement is None:
                 kept.add(name)
             else:
-                graph = _replaced(graph, known, name, *found)
+                graph = _replaced(graph, loops, name, *replacement)
                 break
 
 
 class _Loop:
     """One loop without inner frames, as the pass looks at it."""
 
-    def __init__(self, graph: Subgraph, known: Frames, frame: str, tokens: dict[str, int], deadly: int) -> None:
+    def __init__(self, graph: Subgraph, loops: Frames, frame: str, tokens: dict[str, int], deadly: int) -> None:
         self._graph = graph
         self._frame = frame
         self._tokens = tokens
         self._deadly = deadly
-        self._inside = [n for n in graph.nodes.values() if known.of[n.name] == frame and not is_free(n)]
+        self._inside = [n for n in graph.nodes.values() if loops.of[n.name] == frame and not is_free(n)]
         self._enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
         self._guards: dict[str, Guard] = {}
         self._chosen: dict[str, tuple[TensorId, int, int]] = {}
@@ -179,7 +179,7 @@ class _Loop:
         starts = {TensorId(n.name, 0) for n in first}
         if any(e in starts for n in self._inside if n not in merges for e in n.inputs):
             return None
-        made = Node(
+        loop_node = Node(
             name=name,
             op="_Loop",
             inputs=tuple(n.inputs[0] for n in (*first, *constants)),
@@ -199,7 +199,7 @@ class _Loop:
             device=merges[0].device,
             where=merges[0].where,
         )
-        return made, moved
+        return loop_node, moved
 
     def _goes_back(self, merge: Node) -> bool:
         return any(e not in self._graph.feeds and self._graph.nodes[e.node].op == "NextIteration" for e in merge.inputs)
@@ -269,25 +269,25 @@ class _Loop:
         return [nodes[name] for name in used if is_free(nodes[name])]
 
 
-def _replaced(graph: Subgraph, known: Frames, frame: str, made: Node, moved: dict[TensorId, TensorId]) -> Subgraph:
-    gone = {n.name for n in graph.nodes.values() if known.of[n.name] == frame and frame != ROOT and not is_free(n)}
+def _replaced(graph: Subgraph, loops: Frames, frame: str, loop: Node, moved: dict[TensorId, TensorId]) -> Subgraph:
+    gone = {n.name for n in graph.nodes.values() if loops.of[n.name] == frame and frame != ROOT and not is_free(n)}
     gone |= {n.name for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame}
     nodes: dict[str, Node] = {}
     placed = False
     for node in graph.nodes.values():
         if node.name in gone:
             if not placed:
-                nodes[made.name] = made
+                nodes[loop.name] = loop
                 placed = True
             continue
         inputs = tuple(moved.get(e, e) for e in node.inputs)
-        controls = tuple(dict.fromkeys(made.name if c in gone else c for c in node.controls))
+        controls = tuple(dict.fromkeys(loop.name if c in gone else c for c in node.controls))
         nodes[node.name] = replace(node, inputs=inputs, controls=controls)
     return topological(
         replace(
             graph,
             nodes=nodes,
             fetches=tuple(moved.get(e, e) for e in graph.fetches),
-            targets=tuple(dict.fromkeys(made.name if t in gone else t for t in graph.targets)),
+            targets=tuple(dict.fromkeys(loop.name if t in gone else t for t in graph.targets)),
         )
     )

@@ -107,8 +107,8 @@ def _check_loops(graph: Subgraph, context: GraphOptions) -> Subgraph:
 
 def _fold_branches(graph: Subgraph, context: GraphOptions) -> Subgraph:
     """Nodes that depended on a branch may be constants without it."""
-    made = fold_branches(graph)
-    return graph if made is graph else prune(fold(prune(made), context.evaluate))
+    folded = fold_branches(graph)
+    return graph if folded is graph else prune(fold(prune(folded), context.evaluate))
 
 
 def _devices(graph: Subgraph, context: GraphOptions) -> Subgraph:
@@ -195,8 +195,8 @@ PART_PASSES: tuple[Pass[Subgraph, DeviceOptions], ...] = (
 
 def listed() -> str:
     """All passes in their order, as docs/explanation/graph.md draws them."""
-    whole = [one.name for one in GRAPH_PASSES]
-    divided = [one.name for one in DIVIDED_PASSES] + [one.name for one in PART_PASSES]
+    whole = [step.name for step in GRAPH_PASSES]
+    divided = [step.name for step in DIVIDED_PASSES] + [step.name for step in PART_PASSES]
     return " ► ".join(("inline", "place", *whole, "partition", *divided))
 
 
@@ -221,12 +221,14 @@ def divide(
         first_device: where fetches come out that are fed.
         refused: why a node has no device; the error is raised where the node is needed.
     """
-    given = signature.given
-    nodes = {**nodes, **{e.node: _constant(nodes[e.node], value) for e, value in given.items()}} if given else nodes
-    feeds = {e: form for e, form in signature.feeds.items() if e not in given}
+    constants = signature.given
+    nodes = (
+        {**nodes, **{e.node: _constant(nodes[e.node], value) for e, value in constants.items()}} if constants else nodes
+    )
+    feeds = {e: form for e, form in signature.feeds.items() if e not in constants}
     graph = Subgraph(nodes, feeds, signature.fetches, signature.targets)
     graph = run_passes(GRAPH_PASSES, graph, GraphOptions(nodes, placed, refused, evaluate, options, signature.partial))
-    sizes = expected_sizes(graph, nodes, {e: shape for e, shape in signature.sizes.items() if e not in given})
+    sizes = expected_sizes(graph, nodes, {e: shape for e, shape in signature.sizes.items() if e not in constants})
     parts = partition(graph, first_device, lossy=options.lossy, copy_constants=options.folds)
     parts = run_passes(DIVIDED_PASSES, parts, options)
     if sizes:

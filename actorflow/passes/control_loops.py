@@ -65,16 +65,16 @@ def add_control_loops(graph: Subgraph) -> ControlLoops:
     if len({node.device for node in graph.nodes.values()}) < 2:
         return ControlLoops(graph, Frames({}, {}), {})
     graph = _spread(_with_their_inputs(_lists_together(graph)))
-    known = frames(graph)
-    if not known.parent:
-        return ControlLoops(graph, known, {})
-    made = _Builder(graph, known)
+    loops = frames(graph)
+    if not loops.parent:
+        return ControlLoops(graph, loops, {})
+    builder = _Builder(graph, loops)
     for node in yielding(graph.nodes.values()):
         for name in (*[e.node for e in node.inputs if e not in graph.feeds], *node.controls):
-            made.cross(graph.nodes[name], node)
-    if made.added:
-        graph = with_loops(graph.with_nodes([*graph.nodes.values(), *made.added]))
-    return ControlLoops(graph, frames(graph), made.triggers)
+            builder.cross(graph.nodes[name], node)
+    if builder.added:
+        graph = with_loops(graph.with_nodes([*graph.nodes.values(), *builder.added]))
+    return ControlLoops(graph, frames(graph), builder.triggers)
 
 
 # ---- where primitives go
@@ -130,18 +130,18 @@ def _spread(graph: Subgraph) -> Subgraph:
     for node in yielding(reversed(list(graph.nodes.values()))):  # an Enter's consumer may be the Enter of an inner loop
         if node.op not in _GOES_AHEAD:
             continue
-        wanted: dict[str, None] = {}
+        places: dict[str, None] = {}
         for user in users.get(node.name) or waiting.get(node.name) or ():
-            wanted.update(devices.get(user) or {graph.nodes[user].device: None})
-        if not wanted or node.name in graph.targets:
-            wanted[node.device] = None
-        devices[node.name] = wanted
-        keeps = node.device if node.device in wanted else next(iter(wanted))
-        for device in wanted:
+            places.update(devices.get(user) or {graph.nodes[user].device: None})
+        if not places or node.name in graph.targets:
+            places[node.device] = None
+        devices[node.name] = places
+        keeps = node.device if node.device in places else next(iter(places))
+        for device in places:
             name = node.name if device == keeps else f"{node.name}/on_{short_name(device, node.device)}"
             of[node.name, device] = name
             copies.setdefault(node.name, []).append(replace(node, name=name, device=device))
-    changed = {name for name, made in copies.items() if made != [graph.nodes[name]]}
+    changed = {name for name, group in copies.items() if group != [graph.nodes[name]]}
     if not changed:
         return graph
     nodes: list[Node] = []
@@ -166,11 +166,11 @@ def _on(node: Node, device: str) -> Node:
 class _Builder:
     """Finds the trigger of each frame and device where a Recv is needed, or makes one."""
 
-    def __init__(self, graph: Subgraph, known: Frames) -> None:
+    def __init__(self, graph: Subgraph, loops: Frames) -> None:
         self.added: list[Node] = []
         self.triggers: dict[tuple[str, str], str] = {}
         self._graph = graph
-        self._frames = known
+        self._frames = loops
         self._condition: dict[str, Node] = {}
         self._decides: dict[str, set[str]] = {}
         self._once = _not_in_each_iteration(graph)
@@ -193,30 +193,30 @@ class _Builder:
         self._need(frame, node.device)
 
     def _need(self, frame: str, device: str) -> str:
-        found = self.triggers.get((frame, device))
-        if found is None:
+        trigger = self.triggers.get((frame, device))
+        if trigger is None:
             condition = self._loop_cond(frame)
-            found = self._merge_there(frame, device) or self._control_loop(frame, device, condition)
-            self.triggers[frame, device] = found
-        return found
+            trigger = self._merge_there(frame, device) or self._control_loop(frame, device, condition)
+            self.triggers[frame, device] = trigger
+        return trigger
 
     def _loop_cond(self, frame: str) -> Node:
-        known = self._condition.get(frame)
-        if known is None:
+        node = self._condition.get(frame)
+        if node is None:
             mine = [n for n in self._graph.nodes.values() if self._frames.of[n.name] == frame]
-            found = [n for n in mine if n.op == "LoopCond"]
-            if len(found) != 1:
-                at = found[0] if found else next(n for n in mine if not is_free(n))
+            conditions = [n for n in mine if n.op == "LoopCond"]
+            if len(conditions) != 1:
+                at = conditions[0] if conditions else next(n for n in mine if not is_free(n))
                 raise InvalidArgumentError(
-                    f"The loop {frame.removesuffix('/frame')} is on several devices, and has {len(found)} nodes LoopCond; "
+                    f"The loop {frame.removesuffix('/frame')} is on several devices, and has {len(conditions)} nodes LoopCond; "
                     "it needs exactly one, which tells all devices whether it goes on.",
                     node=at.name,
                     op=at.op,
                     where=at.where,
                     hint="af.while_loop makes it.",
                 )
-            known = self._condition[frame] = found[0]
-        return known
+            node = self._condition[frame] = conditions[0]
+        return node
 
     def _merge_there(self, frame: str, device: str) -> str | None:
         """A Merge of the loop's own on the device, if there is one that the predicate depends on: an iteration's Recvs then
@@ -265,9 +265,9 @@ def _goes_back(graph: Subgraph, merge: Node) -> bool:
 
 def _not_in_each_iteration(graph: Subgraph) -> set[str]:
     """The nodes of loops that get a token in the first iteration, or in later ones, only."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in yielding(graph.nodes.values()):
         starts = node.op == "NextIteration" or node.op == "Enter" and not node.attrs["is_constant"]
-        if starts or node.op not in ("Merge", "Exit") and not found.isdisjoint(graph.predecessors(node)):
-            found.add(node.name)
-    return found
+        if starts or node.op not in ("Merge", "Exit") and not names.isdisjoint(graph.predecessors(node)):
+            names.add(node.name)
+    return names

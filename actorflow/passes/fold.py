@@ -39,13 +39,13 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
         return None if tensor_id in fed else nodes[tensor_id.node].shapes[tensor_id.port]
 
     for node in yielding(graph.nodes.values()):
-        known = {}
+        constants = {}
         for e in node.inputs:  # a Merge of a loop takes what comes later
             if e not in fed and (source := nodes.get(e.node)) is not None and source.op == "Const":
-                known[e] = source
+                constants[e] = source
         if any(is_free(nodes[name]) for name in node.controls):
             node = replace(node, controls=tuple([name for name in node.controls if not is_free(nodes[name])]))
-        nodes[node.name] = folded(node, known, shape_of, evaluate)
+        nodes[node.name] = folded(node, constants, shape_of, evaluate)
     return replace(graph, nodes=nodes)
 
 
@@ -91,17 +91,17 @@ def _bytes_of(node: Node) -> int:
     return elements * node.dtypes[0].size
 
 
-def _value(node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf, evaluate: Evaluate) -> Any:
+def _value(node: Node, constants: Mapping[TensorId, Node], shape_of: ShapeOf, evaluate: Evaluate) -> Any:
     """The value of a node, or None where only a run knows it."""
     if node.op in _OF_SHAPES:
         shape = shape_of(node.inputs[0])
         if shape is None or not (is_static(shape) or node.op == "Rank"):
             return None
         return np.array(_OF_SHAPES[node.op](shape), node.dtypes[0].numpy_dtype)
-    if not node.inputs or any(e not in known for e in node.inputs):
+    if not node.inputs or any(e not in constants for e in node.inputs):
         return None
     try:
-        return evaluate(node, [known[e].attrs["value"] for e in node.inputs])
+        return evaluate(node, [constants[e].attrs["value"] for e in node.inputs])
     except Exception:  # the run raises it, with the node's place
         return None
 
@@ -109,29 +109,29 @@ def _value(node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf, evalua
 _OF_SHAPES: dict[str, Callable[[Any], Any]] = {"Shape": list, "Size": math.prod, "Rank": len}
 
 
-def _handed_on(node: Node, known: Mapping[TensorId, Node], shape_of: ShapeOf) -> Node:
+def _handed_on(node: Node, constants: Mapping[TensorId, Node], shape_of: ShapeOf) -> Node:
     """An `Identity` of the input that the node gives on as it is, bit for bit; else the node."""
     rule = _HANDED_ON.get(node.op)
-    place = None if rule is None else rule(node, known)
+    place = None if rule is None else rule(node, constants)
     if place is None:
         return node
     shape = shape_of(node.inputs[place])
     others = [e for at, e in enumerate(node.inputs) if at != place]
     fits = shape is not None and is_static(shape) and shape == node.shapes[0]
-    if not fits and (node.op == "Reshape" or any(known[e].shapes[0] != () for e in others)):
+    if not fits and (node.op == "Reshape" or any(constants[e].shapes[0] != () for e in others)):
         return node  # the other input may give the result another shape
-    controls = _inherited_controls(node, {e: known[e] for e in others})
+    controls = _inherited_controls(node, {e: constants[e] for e in others})
     return replace(node, op="Identity", inputs=(node.inputs[place],), controls=controls, attrs=NO_ATTRS)
 
 
-def _product(node: Node, known: Mapping[TensorId, Node]) -> int | None:
+def _product(node: Node, constants: Mapping[TensorId, Node]) -> int | None:
     if node.dtypes[0].kind not in "fiu":
         return None  # a complex infinity times 1 is not a number
-    return next((1 - at for at in (1, 0) if _is_one(known.get(node.inputs[at]))), None)
+    return next((1 - at for at in (1, 0) if _is_one(constants.get(node.inputs[at]))), None)
 
 
-def _quotient(node: Node, known: Mapping[TensorId, Node]) -> int | None:
-    return 0 if node.dtypes[0].kind == "f" and _is_one(known.get(node.inputs[1])) else None
+def _quotient(node: Node, constants: Mapping[TensorId, Node]) -> int | None:
+    return 0 if node.dtypes[0].kind == "f" and _is_one(constants.get(node.inputs[1])) else None
 
 
 def _is_one(constant: Node | None) -> bool:
@@ -144,17 +144,17 @@ def _is_one(constant: Node | None) -> bool:
 
 
 _HANDED_ON: dict[str, Callable[[Node, Mapping[TensorId, Node]], int | None]] = {
-    "ConcatV2": lambda node, known: 0 if len(node.inputs) == 2 and node.inputs[1] in known else None,
+    "ConcatV2": lambda node, constants: 0 if len(node.inputs) == 2 and node.inputs[1] in constants else None,
     "Mul": _product,
     "RealDiv": _quotient,
-    "Reshape": lambda node, known: 0 if node.inputs[1] in known else None,
+    "Reshape": lambda node, constants: 0 if node.inputs[1] in constants else None,
 }
 """Which input a node may give on, if that has the result's shape."""
 
 
-def _inherited_controls(node: Node, known: Mapping[TensorId, Node]) -> tuple[str, ...]:
+def _inherited_controls(node: Node, constants: Mapping[TensorId, Node]) -> tuple[str, ...]:
     """The node's own control inputs, and those of the constants that it was computed from."""
-    found = dict.fromkeys(node.controls)
-    for source in known.values():
-        found.update(dict.fromkeys(source.controls))
-    return tuple(found)
+    controls = dict.fromkeys(node.controls)
+    for source in constants.values():
+        controls.update(dict.fromkeys(source.controls))
+    return tuple(controls)

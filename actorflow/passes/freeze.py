@@ -38,7 +38,7 @@ def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
     parts = list(parts)
     if any(opdef.lookup(node.op).writes for part in parts for node in part.nodes.values()):
         return {}
-    found: dict[str, str] = {}
+    by_read: dict[str, str] = {}
     for part in parts:
         handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
         for node in part.nodes.values():
@@ -46,8 +46,8 @@ def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
                 handles.difference_update(e.node for e in node.inputs)
         reads = [n for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles]
         if _gains(part, {n.name for n in reads}):
-            found.update((n.name, n.inputs[0].node) for n in reads)
-    return found
+            by_read.update((n.name, n.inputs[0].node) for n in reads)
+    return by_read
 
 
 def freeze(part: Subgraph, values: Mapping[str, Any], evaluate: Evaluate) -> Subgraph:
@@ -81,19 +81,19 @@ def _is_free(node: Node, part: Subgraph) -> bool:
 
 def _gains(part: Subgraph, reads: AbstractSet[str]) -> bool:
     """Whether a node that takes what is computed of these reads and of constants alone is faster with constants."""
-    known = set(reads)
+    names = set(reads)
     for node in part.nodes.values():
-        taken = [e.node in known and e not in part.feeds for e in node.inputs]
+        taken = [e.node in names and e not in part.feeds for e in node.inputs]
         if not any(taken):
             continue
         if any(taken[1:]) and (node.op == "FusedBatchNormV3" or _is_prepared(node.op)):
             return True
         definition = opdef.lookup(node.op)
         fixed = all(
-            one or part.nodes[e.node].op == "Const" for one, e in zip(taken, node.inputs) if e not in part.feeds
+            flag or part.nodes[e.node].op == "Const" for flag, e in zip(taken, node.inputs) if e not in part.feeds
         )
         if fixed and not (definition.stateful or definition.asynchronous or any(e in part.feeds for e in node.inputs)):
-            known.add(node.name)
+            names.add(node.name)
     return False
 
 

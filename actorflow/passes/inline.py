@@ -28,9 +28,9 @@ class Called(Where):
     caller: Where | None
 
     def __new__(cls, where: Where, caller: Where | None) -> Called:
-        made = super().__new__(cls, where.file, where.line)
-        made.caller = caller
-        return made
+        called = super().__new__(cls, where.file, where.line)
+        called.caller = caller
+        return called
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}, called at {self.caller}"
@@ -184,21 +184,21 @@ class _Inliner:
         if node.op != "_Arg":
             return TensorId(self.copied(owner, node.name), tensor_id.port)
         call = self.original[owner]
-        given = call.inputs[node.attrs["index"]]
-        return self.after_controls(call, given) if call.controls and not node.dtypes[0].is_ref else given
+        argument = call.inputs[node.attrs["index"]]
+        return self.after_controls(call, argument) if call.controls and not node.dtypes[0].is_ref else argument
 
-    def after_controls(self, call: Node, given: TensorId) -> TensorId:
+    def after_controls(self, call: Node, argument: TensorId) -> TensorId:
         """An input of a call that waits for something."""
-        name = self.copied(call.name, f"{given.node}_{given.port}")
-        source = self.made[given.node]
+        name = self.copied(call.name, f"{argument.node}_{argument.port}")
+        source = self.made[argument.node]
         if name not in self.made:
             self.made[name] = Node(
                 name,
                 "Identity",
-                (given,),
+                (argument,),
                 call.controls,
-                dtypes=(source.dtypes[given.port],),
-                shapes=(source.shapes[given.port],),
+                dtypes=(source.dtypes[argument.port],),
+                shapes=(source.shapes[argument.port],),
                 device=call.device,
                 where=call.where,
             )
@@ -206,15 +206,15 @@ class _Inliner:
 
     def copied(self, owner: str, name: str) -> str:
         """The name of the copy of a node that belongs to a call."""
-        found = self.names.get((owner, name))
-        if found is None:
+        copy = self.names.get((owner, name))
+        if copy is None:
             function = self.original[owner].attrs["function"]
-            found = f"{owner}/{name.removeprefix(f'{function}/')}"
-            while found in self.source or found in self.taken:
-                found += "_"
-            self.names[owner, name] = found
-            self.taken.add(found)
-        return found
+            copy = f"{owner}/{name.removeprefix(f'{function}/')}"
+            while copy in self.source or copy in self.taken:
+                copy += "_"
+            self.names[owner, name] = copy
+            self.taken.add(copy)
+        return copy
 
     def with_bases(self, end: Node) -> Node:
         """The end of a gradient's body, extended to the functions whose gradient it is: calls in it may share with calls
@@ -254,16 +254,16 @@ class _Inliner:
 
 
 def _levels(body: Subgraph, depths: Mapping[str, int]) -> dict[str, int]:
-    known = frames(body)
+    loop_frames = frames(body)
     users: dict[str, list[str]] = {}
     loops: dict[str, list[str]] = {}
     for node in body.nodes.values():
         for name in {e.node for e in node.inputs} | set(node.controls):
             users.setdefault(name, []).append(node.name)
-        frame = node.attrs["frame_name"] if node.op == "Enter" else known.of[node.name]
+        frame = node.attrs["frame_name"] if node.op == "Enter" else loop_frames.of[node.name]
         while frame != ROOT:
             loops.setdefault(frame, []).append(node.name)
-            frame = known.parent[frame]
+            frame = loop_frames.parent[frame]
     levels = dict.fromkeys(body.nodes, 0)
     for level in range(1, max(depths.values(), default=0) + 1):
         stack = [n.name for n in body.nodes.values() if n.op == "_Arg" and depths[n.attrs["function"]] == level]
@@ -274,6 +274,6 @@ def _levels(body: Subgraph, depths: Mapping[str, int]) -> dict[str, int]:
             levels[name] = level
             stack.extend(users.get(name, ()))
             node = body.nodes[name]
-            frame = node.attrs["frame_name"] if node.op == "Enter" else known.of[name]
+            frame = node.attrs["frame_name"] if node.op == "Enter" else loop_frames.of[name]
             stack.extend(loops.get(frame, ()))
     return levels

@@ -80,13 +80,13 @@ def run_passes(passes: Sequence[Pass[Graphs, Context]], graphs: Graphs, context:
     Raises:
         OpError, ValueError: what a pass raises.
     """
-    for one in passes:
-        if one.wanted(context):
+    for step in passes:
+        if step.wanted(context):
             begun = time.perf_counter() if _watching else 0.0
-            made = one.run(graphs, context)
+            rewritten = step.run(graphs, context)
             for watch in tuple(_watching):
-                watch(PassReport(one.name, _parts(graphs), _parts(made), time.perf_counter() - begun))
-            graphs = made
+                watch(PassReport(step.name, _parts(graphs), _parts(rewritten), time.perf_counter() - begun))
+            graphs = rewritten
     return graphs
 
 
@@ -102,8 +102,8 @@ def validate(report: PassReport) -> None:
         for name, node in graph.nodes.items():
             assert name == node.name, f"{where}: {node.name} is kept as {name}"
             for tensor_id in node.inputs:
-                made = graph.nodes.get(tensor_id.node)
-                assert tensor_id in graph.feeds or made is not None, (
+                source = graph.nodes.get(tensor_id.node)
+                assert tensor_id in graph.feeds or source is not None, (
                     f"{where}: {name} takes {tensor_id}, which nothing makes"
                 )
             for needed in graph.predecessors(node):

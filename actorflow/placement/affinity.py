@@ -66,11 +66,11 @@ def loops(uses: Uses) -> list[list[str]]:
             if user.op == "Exit" and deep == 1:
                 continue  # it leaves the outermost loop
             waiting.append((user, deep + (user.op == "Enter") - (user.op == "Exit")))
-    found: dict[str, list[str]] = {}
+    by_nest: dict[str, list[str]] = {}
     for node in uses.fresh:
         if node.name in depth or node.op == "Exit":
-            found.setdefault(nests.find(node.name), []).append(node.name)
-    return [members for members in found.values() if len(members) > 1]
+            by_nest.setdefault(nests.find(node.name), []).append(node.name)
+    return [members for members in by_nest.values() if len(members) > 1]
 
 
 def lists(uses: Uses) -> Iterator[Joint]:
@@ -87,15 +87,15 @@ def same(uses: Uses) -> dict[str, str]:
     return divide_duplicates(_order(uses), (), _LARGE_ATTRIBUTE)[1]
 
 
-def run_once(uses: Uses, made: Container[str]) -> set[str]:
+def run_once(uses: Uses, once: Container[str]) -> set[str]:
     """The nodes that run before all steps: the makers of initial values, as `initial` gives them, and the writes of these."""
     return {
         node.name
         for node in uses.fresh
-        if node.name in made
+        if node.name in once
         or len(node.inputs) > 1
         and opdef.lookup(node.op).writes
-        and all(e.node in made for e in node.inputs[1:])
+        and all(e.node in once for e in node.inputs[1:])
     }
 
 

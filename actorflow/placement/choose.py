@@ -58,7 +58,7 @@ class Reason:
 def choose(
     nodes: Mapping[str, Node],
     devices: Sequence[Candidate],
-    known: Mapping[str, str],
+    fixed: Mapping[str, str],
     placed: Mapping[str, str],
     fresh: list[Node],
     groups: UnionFind,
@@ -66,15 +66,17 @@ def choose(
     measured: Measurements,
     links: LinkCosts,
     reasons: dict[str, Reason] | None,
-    posed: Posed | None = None,
+    search_request: Posed | None = None,
 ) -> dict[str, str]:
     """The devices of the nodes whose groups have a choice. The order of `nodes` plays no part."""
     fresh.sort(key=lambda node: node.name)
     fresh_names = {node.name for node in fresh}
     sources = {e.node for n in fresh for e in n.inputs} | {c for n in fresh for c in n.controls}
-    given = {name for name in sources if name in known}
+    fixed_names = {name for name in sources if name in fixed}
     machine = DeviceSet(devices, links)
-    work_names = sorted(fresh_names | given if posed is None else (fresh_names | given) & posed.needed)
+    work_names = sorted(
+        fresh_names | fixed_names if search_request is None else (fresh_names | fixed_names) & search_request.needed
+    )
     uses = affinity.Uses(nodes, fresh)
     choices = Choices(groups, options, placed)
     initial = affinity.initial(uses, groups)
@@ -82,7 +84,7 @@ def choose(
     same = _worth_joining(affinity.same(uses), nodes, measured)
     together = _gather(uses, choices, initial, same)
     same = {name: first for name, first in same.items() if groups.find(name) == groups.find(first)}
-    work = workload(nodes, work_names, given, once, machine, measured, same)
+    work = workload(nodes, work_names, fixed_names, once, machine, measured, same)
     numbers: dict[str, int] = {}
     group: list[int] = []
     options_of: list[Sequence[int]] = []
@@ -97,25 +99,25 @@ def choose(
         if is_bound(nodes[name]):
             stateful[g] = True
     used = [0.0] * len(devices)
-    for name, device in known.items():
+    for name, device in fixed.items():
         node = nodes.get(name)
-        if node is not None and name not in given and device in machine.index and not node.inputs:
+        if node is not None and name not in fixed_names and device in machine.index and not node.inputs:
             if node.dtypes and node.dtypes[0].is_ref:
                 used[machine.index[device]] += _size(node)
     grouping = Grouping(group, options_of, stateful, used)
-    if posed is not None:
-        posed.problem = SearchProblem(work, machine, grouping)
-        posed.numbers = {name: numbers[root] for name in fresh_names if (root := groups.find(name)) in numbers}
+    if search_request is not None:
+        search_request.problem = SearchProblem(work, machine, grouping)
+        search_request.numbers = {name: numbers[root] for name in fresh_names if (root := groups.find(name)) in numbers}
         return {}
     schedule = best(work, machine, grouping)
-    found = {
+    devices_of = {
         name: devices[schedule.at[g]].name
         for name, g in zip(work_names, group)
         if name in fresh_names and choices.of(name)[0] in machine.index  # else it is with what is on a lost device
     }
     if reasons is not None:
-        _remember(reasons, found, work_names, group, schedule, devices, together)
-    return found
+        _remember(reasons, devices_of, work_names, group, schedule, devices, together)
+    return devices_of
 
 
 def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> GreedySchedule:
@@ -126,17 +128,17 @@ def best(work: Workload, machine: DeviceSet, grouping: Grouping) -> GreedySchedu
     judge = Simulator(work, machine, grouping.group)
 
     def tried(grouping: Grouping) -> GreedySchedule:
-        found = greedy(work, machine, grouping)
-        return replace(found, seconds=judge.run(found.at, keep=False).seconds, expected=found.seconds)
+        outcome = greedy(work, machine, grouping)
+        return replace(outcome, seconds=judge.run(outcome.at, keep=False).seconds, expected=outcome.seconds)
 
     chosen: GreedySchedule | None = None
     for device in _promising(machine, grouping):
         narrowed = [(device,) if device in options else options for options in grouping.options]
         if _too_small(work, machine, grouping, narrowed):
             continue
-        found = tried(replace(grouping, options=narrowed))
-        if chosen is None or found.seconds < chosen.seconds:
-            chosen = found
+        schedule = tried(replace(grouping, options=narrowed))
+        if chosen is None or schedule.seconds < chosen.seconds:
+            chosen = schedule
     free = tried(grouping)
     if chosen is None or _is_better(free, chosen):
         return free
@@ -155,11 +157,11 @@ def _promising(machine: DeviceSet, grouping: Grouping) -> list[int]:
     be."""
     held = {options[0] for options in grouping.options if len(options) == 1}
     free = {device for options in grouping.options if len(options) > 1 for device in options}
-    found: list[int] = []
+    promising: list[int] = []
     for device in sorted(free):
-        if not found or device in held or machine.speed[device] > max(machine.speed[other] for other in found):
-            found.append(device)
-    return found
+        if not promising or device in held or machine.speed[device] > max(machine.speed[other] for other in promising):
+            promising.append(device)
+    return promising
 
 
 def _too_small(work: Workload, machine: DeviceSet, grouping: Grouping, options: Sequence[Sequence[int]]) -> bool:
@@ -172,7 +174,10 @@ def _too_small(work: Workload, machine: DeviceSet, grouping: Grouping, options: 
             needs[device] += work.state[i]
             if len(grouping.options[g]) > 1:
                 largest[device] = max(largest[device], work.output[i])
-    return any(budget is not None and need + one > budget for budget, need, one in zip(machine.budget, needs, largest))
+    return any(
+        budget is not None and need + largest_one > budget
+        for budget, need, largest_one in zip(machine.budget, needs, largest)
+    )
 
 
 def _worth_joining(same: Mapping[str, str], nodes: Mapping[str, Node], measured: Measurements) -> dict[str, str]:
@@ -187,14 +192,14 @@ def _worth_joining(same: Mapping[str, str], nodes: Mapping[str, Node], measured:
 
 def _gather(uses: affinity.Uses, choices: Choices, initial: Mapping[str, str], same: Mapping[str, str]) -> list[Joint]:
     """Joins what is better off together; gives the joints."""
-    made = [(name, first, affinity.SAME) for name, first in same.items() if choices.share(name, first)]
+    joints = [(name, first, affinity.SAME) for name, first in same.items() if choices.share(name, first)]
     for members in affinity.loops(uses):
         first, *others = sorted(members, key=lambda name: (len(choices.of(name)), name))
-        made += [(name, first, affinity.IN_LOOP) for name in others if choices.share(name, first)]
-    made += [joint for joint in affinity.lists(uses) if choices.share(joint[0], joint[1])]
-    made += [(name, home, affinity.INITIAL) for name, home in initial.items() if choices.follow(name, home)]
-    made += [joint for joint in affinity.followers(uses) if choices.follow(joint[0], joint[1])]
-    return made
+        joints += [(name, first, affinity.IN_LOOP) for name in others if choices.share(name, first)]
+    joints += [joint for joint in affinity.lists(uses) if choices.share(joint[0], joint[1])]
+    joints += [(name, home, affinity.INITIAL) for name, home in initial.items() if choices.follow(name, home)]
+    joints += [joint for joint in affinity.followers(uses) if choices.follow(joint[0], joint[1])]
+    return joints
 
 
 def _size(node: Node) -> float:
@@ -203,7 +208,7 @@ def _size(node: Node) -> float:
 
 def _remember(
     reasons: dict[str, Reason],
-    found: Mapping[str, str],
+    chosen: Mapping[str, str],
     names: Sequence[str],
     group: Sequence[int],
     schedule: GreedySchedule,
@@ -215,11 +220,11 @@ def _remember(
     joints: dict[int, list[Joint]] = {}
     for joint in together:
         joints.setdefault(of[joint[0]], []).append(joint)
-    made: dict[int, Reason] = {}
-    for name in found:
+    by_group: dict[int, Reason] = {}
+    for name in chosen:
         g = of[name]
-        if g not in made:
-            made[g] = Reason(
+        if g not in by_group:
+            by_group[g] = Reason(
                 {devices[tried.device].name: tried.ends for tried in schedule.tried.get(g, ())},
                 names[schedule.pulled[g]] if g in schedule.pulled else "",
                 tuple(joints.get(g, ())),
@@ -227,4 +232,4 @@ def _remember(
                 schedule.spread,
             )
         before = reasons.get(name)
-        reasons[name] = made[g] if before is None else replace(made[g], relaxed=before.relaxed)
+        reasons[name] = by_group[g] if before is None else replace(by_group[g], relaxed=before.relaxed)

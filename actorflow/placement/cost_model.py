@@ -70,9 +70,9 @@ def _flops(definition: opdef.OpDef, node: Node, dtypes: Sequence[DType], shapes:
     """The result of the op's work rule, with a guess for each unknown size, or without guesses if they contradict
     sizes."""
     assert callable(definition.work)
-    for known in (_guessed(shapes), shapes):
+    for known_shapes in (_guessed(shapes), shapes):
         try:
-            return definition.work(opdef.Inference(definition, node.attrs, dtypes, known, lambda index: None))
+            return definition.work(opdef.Inference(definition, node.attrs, dtypes, known_shapes, lambda index: None))
         except (TypeError, ValueError):
             continue
     return _UNKNOWN_FLOPS

@@ -74,10 +74,10 @@ def _group(
     for left, right, _ in joints:
         groups.join(left, right)
     root = groups.find(name)
-    found = [j for j in joints if groups.find(j[0]) == root and j[0] in nodes and j[1] in nodes]
-    found.sort(key=lambda joint: name not in joint[:2])
-    members = dict.fromkeys([name, *(n for joint in found for n in joint[:2])])
-    return found, [nodes[member] for member in members if member in placed]
+    own_joints = [j for j in joints if groups.find(j[0]) == root and j[0] in nodes and j[1] in nodes]
+    own_joints.sort(key=lambda joint: name not in joint[:2])
+    members = dict.fromkeys([name, *(n for joint in own_joints for n in joint[:2])])
+    return own_joints, [nodes[member] for member in members if member in placed]
 
 
 def _verdict(

@@ -58,24 +58,26 @@ def feasible(
     rungs = [constraints]
     if soft and constraints:
         rungs += [[DeviceSpec(c.job, c.replica, c.task) for c in constraints], []]
-    for asked in rungs:
-        found = [
+    for constraint_set in rungs:
+        matching = [
             device
             for device in devices
-            if all(c.matches(device.spec) for c in asked)
+            if all(c.matches(device.spec) for c in constraint_set)
             and all(kernel.includes(kinds, device.type) for kinds in available)
         ]
-        if found:
+        if matching:
             break
     else:
         raise _refusal(group, types, constraints, devices)
-    if len(found) > 1 and any(is_bound(node) for node in group):
-        first = found[0].spec
-        found = [
-            d for d in found if (d.spec.job, d.spec.replica, d.spec.task) == (first.job, first.replica, first.task)
+    if len(matching) > 1 and any(is_bound(node) for node in group):
+        first = matching[0].spec
+        matching = [
+            d for d in matching if (d.spec.job, d.spec.replica, d.spec.task) == (first.job, first.replica, first.task)
         ]
-    wanted = "" if asked is constraints else ", ".join(dict.fromkeys(node.device for node in group if node.device))
-    return Feasible(tuple(device.name for device in found), wanted)
+    text = (
+        "" if constraint_set is constraints else ", ".join(dict.fromkeys(node.device for node in group if node.device))
+    )
+    return Feasible(tuple(device.name for device in matching), text)
 
 
 def is_bound(node: Node) -> bool:
@@ -108,11 +110,11 @@ def _names(kinds: Sequence[str]) -> str:
     return ", ".join(kind for kind in kinds if not kind.startswith("-")) or "no device"
 
 
-def _ways_to_more(devices: Sequence[Candidate], asked: Sequence[DeviceSpec]) -> str:
+def _ways_to_more(devices: Sequence[Candidate], constraints: Sequence[DeviceSpec]) -> str:
     """How a program comes to more devices: a session of its own process opens them, those of a cluster are its tasks'."""
     if all(device.spec.job == "localhost" for device in devices):
         own = devices[0].spec
-        if not all(DeviceSpec(a.job, a.replica, a.task).matches(own) for a in asked):
+        if not all(DeviceSpec(a.job, a.replica, a.task).matches(own) for a in constraints):
             return "connect the session to the cluster that has the task: Session(target)"
         return "open the session with more devices: Session(devices={'CPU': 2})"
     return "start the cluster with the jobs, tasks and devices that they name"

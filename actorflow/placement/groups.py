@@ -68,16 +68,16 @@ def _takes_references(definition: opdef.OpDef) -> bool:
 class Choices:
     """For each group the devices that are left to it, in the order of preference."""
 
-    def __init__(self, groups: UnionFind, options: dict[str, Sequence[str]], known: Mapping[str, str]) -> None:
+    def __init__(self, groups: UnionFind, options: dict[str, Sequence[str]], placed: Mapping[str, str]) -> None:
         self.groups = groups
         self._options = options
-        self._known = known
+        self._known = placed
 
     def of(self, name: str) -> Sequence[str]:
         """The names of the devices that are left to the group of `name`; none where it can't be placed at all."""
-        found = self._options.get(self.groups.find(name))
-        if found is not None:
-            return found
+        options = self._options.get(self.groups.find(name))
+        if options is not None:
+            return options
         device = self._known.get(name)
         return () if device is None else (device,)
 
@@ -95,9 +95,9 @@ class Choices:
         return self._join(left, right, [device for device in self.of(left) if device in here])
 
     def _join(self, left: str, right: str, left_over: Sequence[str]) -> bool:
-        one, other = self.groups.find(left), self.groups.find(right)
-        if one == other or not left_over:
+        left_root, other = self.groups.find(left), self.groups.find(right)
+        if left_root == other or not left_over:
             return False
-        self.groups.join(one, other)
-        self._options[self.groups.find(one)] = left_over
+        self.groups.join(left_root, other)
+        self._options[self.groups.find(left_root)] = left_over
         return True

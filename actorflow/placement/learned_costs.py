@@ -93,13 +93,13 @@ class CostModel:
         """
         nodes, count = graph.nodes, 0
         whole = Subgraph(nodes)
-        for found in measured:
-            members = [nodes[name] for name in found.names if name in nodes and nodes[name].op != "Const"]
+        for measurement in measured:
+            members = [nodes[name] for name in measurement.names if name in nodes and nodes[name].op != "Const"]
             expected = [node_cost(node, whole) for node in members]
-            if found.samples < 1 or found.nanoseconds <= 0 or not sum(expected):
+            if measurement.samples < 1 or measurement.nanoseconds <= 0 or not sum(expected):
                 continue
-            kind = DeviceSpec.parse(found.device).kind or "CPU"
-            ratio = found.nanoseconds / sum(expected)
+            kind = DeviceSpec.parse(measurement.device).kind or "CPU"
+            ratio = measurement.nanoseconds / sum(expected)
             for node, cost in zip(members, expected):
                 if cost > 0:
                     self._add(kind, node, whole, cost, ratio, alone=len(members) == 1)
@@ -167,12 +167,12 @@ class CostModel:
 
     def _fit(self, kind: str, op: str) -> _Fit:
         """The line of an op, drawn towards that of all ops of the type of device; `op` is empty for that."""
-        found = self._fits.get((kind, op))
-        if found is None:
+        fit = self._fits.get((kind, op))
+        if fit is None:
             towards = self._fit(kind, "") if op else _Fit(np.zeros(3), _SPREAD, 0)
             points = self._points.get((kind, op), []) if op else self._typical(kind)
-            found = self._fits[kind, op] = _fitted(points, towards)
-        return found
+            fit = self._fits[kind, op] = _fitted(points, towards)
+        return fit
 
     def _typical(self, kind: str) -> list[tuple[float, float, float]]:
         """One point for each op: its medians. Else an op that a graph has a thousand times would speak for all."""
@@ -212,19 +212,19 @@ class CostModel:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
             if content["format"] != _FORMAT:
                 raise ValueError("it has another format")
-            made = cls()
-            made._points = {(str(k), str(op)): [_point(p) for p in some] for k, op, some in content["points"]}
-            made._seen = {str(key): [float(s) for s in some] for key, some in content["seen"].items()}
-            made.links = None if content["links"] is None else links_from_rows(content["links"])
+            model = cls()
+            model._points = {(str(k), str(op)): [_point(p) for p in some] for k, op, some in content["points"]}
+            model._seen = {str(key): [float(s) for s in some] for key, some in content["seen"].items()}
+            model.links = None if content["links"] is None else links_from_rows(content["links"])
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise InvalidArgumentError(
                 f"{os.fspath(path)} holds no learned costs: {error}", hint="CostModel.save writes such a file."
             ) from error
-        return made
+        return model
 
 
-def _point(found: Sequence[Any]) -> tuple[float, float, float]:
-    cost, size, ratio = map(float, found)
+def _point(row: Sequence[Any]) -> tuple[float, float, float]:
+    cost, size, ratio = map(float, row)
     return cost, size, ratio
 
 
@@ -238,11 +238,11 @@ def _fitted(points: Sequence[tuple[float, float, float]], towards: _Fit) -> _Fit
     middle = x.mean(0)
     middle[0] = 0.0
     centred = x - middle
-    found = np.linalg.solve(centred.T @ centred + np.diag((_RIDGE / 4, _RIDGE, _RIDGE)), centred.T @ y)
-    left = y - centred @ found
-    found[0] -= float(found[1:] @ middle[1:])
+    weights = np.linalg.solve(centred.T @ centred + np.diag((_RIDGE / 4, _RIDGE, _RIDGE)), centred.T @ y)
+    left = y - centred @ weights
+    weights[0] -= float(weights[1:] @ middle[1:])
     spread = math.sqrt((float(left @ left) + _RIDGE * towards.spread**2) / (len(points) + _RIDGE))
-    return _Fit(towards.weights + found, spread, len(points))
+    return _Fit(towards.weights + weights, spread, len(points))
 
 
 def _bytes(node: Node, whole: Subgraph) -> float:
@@ -270,5 +270,5 @@ def _is_plain(name: str, value: Any) -> bool:
     if name.startswith("_") or name in ("shared_name", "container", "seed", "seed2"):
         return False
     return isinstance(value, (bool, int, float)) or (
-        isinstance(value, (tuple, list)) and all(isinstance(one, (bool, int)) for one in value)
+        isinstance(value, (tuple, list)) and all(isinstance(entry, (bool, int)) for entry in value)
     )

@@ -27,10 +27,10 @@ class NodeMeasurement(NamedTuple):
     hop: float = 0.0
 
 
-def encode_observed(found: Iterable[NodeMeasurement]) -> list[list[Any]]:
+def encode_observed(rows: Iterable[NodeMeasurement]) -> list[list[Any]]:
     """In msgpack's types."""
     return [
-        [list(o.names), o.device, o.nanoseconds, o.samples, [[*e, n] for e, n in o.sizes], o.idle, o.hop] for o in found
+        [list(o.names), o.device, o.nanoseconds, o.samples, [[*e, n] for e, n in o.sizes], o.idle, o.hop] for o in rows
     ]
 
 
@@ -59,19 +59,21 @@ def measurements(observed: Iterable[NodeMeasurement], nodes: Mapping[str, Node])
     sizes: dict[str, list[int]] = {}
     idle: dict[str, float] = {}
     hops: dict[str, float] = {}
-    for found in sorted(observed, key=lambda o: (o.samples, -len(o.names), o.names, o.device)):
-        members = [nodes[name] for name in found.names if name in nodes]
+    for row in sorted(observed, key=lambda o: (o.samples, -len(o.names), o.names, o.device)):
+        members = [nodes[name] for name in row.names if name in nodes]
         expected = [node_cost(node, whole) if node.op != "Const" else 0.0 for node in members]
         total = sum(expected)
         for node, cost in zip(members, expected):
             share = cost / total if total else 1.0 / len(members)
-            seconds[node.name] = found.nanoseconds * share * 1e-9
-            devices[node.name] = found.device
-            idle[node.name] = found.idle * share * 1e-9
-            hops[node.name] = found.hop / len(members) * 1e-9
-        for tensor_id, size in found.sizes:
+            seconds[node.name] = row.nanoseconds * share * 1e-9
+            devices[node.name] = row.device
+            idle[node.name] = row.idle * share * 1e-9
+            hops[node.name] = row.hop / len(members) * 1e-9
+        for tensor_id, size in row.sizes:
             maker = nodes.get(tensor_id.node)
             if maker is not None and tensor_id.port < len(maker.dtypes):
-                known = sizes.setdefault(maker.name, [expected_bytes(s, d) for s, d in zip(maker.shapes, maker.dtypes)])
-                known[tensor_id.port] = size
+                node_sizes = sizes.setdefault(
+                    maker.name, [expected_bytes(s, d) for s, d in zip(maker.shapes, maker.dtypes)]
+                )
+                node_sizes[tensor_id.port] = size
     return Measurements(seconds, sizes, devices, idle, hops)

@@ -75,14 +75,14 @@ def place(
             if root in apart:
                 raise _torn(group[0], *apart[root])
             if root in decided:
-                found = Feasible((decided[root],))
+                choice = Feasible((decided[root],))
             elif len(group) == 1:
                 types = types_of(group[0], nodes)
                 key = (group[0].op, group[0].device, types)
-                found = alone.get(key) or feasible(group, [types], devices, soft)
-                alone[key] = found
+                choice = alone.get(key) or feasible(group, [types], devices, soft)
+                alone[key] = choice
             else:
-                found = feasible(group, [types_of(node, nodes) for node in group], devices, soft)
+                choice = feasible(group, [types_of(node, nodes) for node in group], devices, soft)
         except OpError as error:
             if refused is None:
                 raise
@@ -91,21 +91,21 @@ def place(
             if not rest:
                 continue
             group = rest
-            found = feasible(rest, [types_of(node, nodes) for node in rest], devices, soft)
-        if found.relaxed:
-            _log_relaxed(group, found.devices[0])
+            choice = feasible(rest, [types_of(node, nodes) for node in rest], devices, soft)
+        if choice.relaxed:
+            _log_relaxed(group, choice.devices[0])
             if reasons is not None:
-                reasons.update(dict.fromkeys((n.name for n in group), Reason(relaxed=found.relaxed)))
-        if len(found.devices) > 1 and (len(group) > 1 or group[0].op != "Placeholder"):
+                reasons.update(dict.fromkeys((n.name for n in group), Reason(relaxed=choice.relaxed)))
+        if len(choice.devices) > 1 and (len(group) > 1 or group[0].op != "Placeholder"):
             is_open = True
-            options[root] = found.devices
+            options[root] = choice.devices
         for node in group:
-            conflict = _conflict(node, found.devices[0]) if root in decided else None
+            conflict = _conflict(node, choice.devices[0]) if root in decided else None
             if conflict is not None and soft:
-                _log_relaxed([node], found.devices[0])
+                _log_relaxed([node], choice.devices[0])
                 conflict = None
             if conflict is None:
-                placed[node.name] = found.devices[0]
+                placed[node.name] = choice.devices[0]
             elif refused is None:
                 raise conflict
             else:
@@ -116,11 +116,11 @@ def place(
     return placed
 
 
-def _fixed(known: Mapping[str, str], groups: UnionFind) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+def _fixed(present: Mapping[str, str], groups: UnionFind) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """The devices of groups with members that are placed already, and groups whose members are on different ones."""
     decided: dict[str, str] = {}
     apart: dict[str, tuple[str, str]] = {}
-    for name, device in known.items():
+    for name, device in present.items():
         if decided.setdefault(root := groups.find(name), device) != device:
             apart[root] = (decided[root], device)
     return decided, apart
@@ -139,9 +139,9 @@ def _log_relaxed(group: Sequence[Node], device: str) -> None:
             )
 
 
-def _torn(node: Node, one: str, other: str) -> OpError:
+def _torn(node: Node, left: str, other: str) -> OpError:
     return InvalidArgumentError(
-        f"It must be with what lives on {one} and with what lives on {other}.",
+        f"It must be with what lives on {left} and with what lives on {other}.",
         node=node.name,
         op=node.op,
         where=node.where,

@@ -98,7 +98,7 @@ class Placer:
         where nothing has a choice."""
         nodes = self._nodes
         self._measured = self.measured(observed)
-        posed = Posed(_run_most(observed, nodes))
+        search_request = Posed(_run_most(observed, nodes))
         place(
             nodes,
             self._devices,
@@ -108,48 +108,53 @@ class Placer:
             soft=self._soft,
             measured=self._measured,
             links=self._links,
-            posed=posed,
+            posed=search_request,
         )
-        if posed.problem is not None:
-            options, index = posed.problem.grouping.options, posed.problem.machine.index
+        if search_request.problem is not None:
+            options, index = search_request.problem.grouping.options, search_request.problem.machine.index
             present = [some[0] for some in options]
-            for name, g in posed.numbers.items():
-                if name in posed.needed and self.placed.get(name) in index:
+            for name, g in search_request.numbers.items():
+                if name in search_request.needed and self.placed.get(name) in index:
                     present[g] = index[self.placed[name]]
-            posed.problem = replace(posed.problem, present=present)
-        return posed
+            search_request.problem = replace(search_request.problem, present=present)
+        return search_request
 
-    def moved(self, posed: Posed, result: SearchResult) -> Placer:
+    def moved(self, search_request: Posed, result: SearchResult) -> Placer:
         """A placer like this one, with the placement that a search has found. Nodes that the search did not look at stay."""
-        assert posed.problem is not None
-        names = posed.problem.machine.names
-        made = Placer(self._devices, soft=self._soft, links=self._links)
-        made._nodes, made._refused, made._held, made._measured = self._nodes, self._refused, self._held, self._measured
-        made._learned, made._observed = self._learned, self._observed
-        reached = {posed.numbers[name] for name in posed.needed if name in posed.numbers}
-        made.placed = {
-            name: names[result.at[g]] if (g := posed.numbers.get(name)) in reached else device
+        assert search_request.problem is not None
+        names = search_request.problem.machine.names
+        placer = Placer(self._devices, soft=self._soft, links=self._links)
+        placer._nodes, placer._refused, placer._held, placer._measured = (
+            self._nodes,
+            self._refused,
+            self._held,
+            self._measured,
+        )
+        placer._learned, placer._observed = self._learned, self._observed
+        reached = {search_request.numbers[name] for name in search_request.needed if name in search_request.numbers}
+        placer.placed = {
+            name: names[result.at[g]] if (g := search_request.numbers.get(name)) in reached else device
             for name, device in self.placed.items()
         }
-        return made
+        return placer
 
     def explain(self, name: str) -> str:
         """Why a node is where it is; see `actorflow.placement.explain`. Safe on any thread."""
         nodes = self._nodes
         if name not in nodes:
             return f"{name} has no device; it was not placed yet."
-        found = self.searched
-        compared = found is not None and found.compared(name)
+        verdict = self.searched
+        compared = verdict is not None and verdict.compared(name)
         text = explain(
             name, nodes, self.placed, self._devices, reasons=self._reasons, refused=self._refused, searched=compared
         )
-        return text if found is None else "\n".join([text, *found.lines(name)])
+        return text if verdict is None else "\n".join([text, *verdict.lines(name)])
 
 
 def _run_most(observed: Sequence[NodeMeasurement], nodes: Mapping[str, Node]) -> AbstractSet[str]:
     """The nodes of the steps that run most often, with all that they depend on; all where nothing has run."""
-    most = max((found.samples for found in observed), default=0)
-    waiting = [name for found in observed if found.samples * _SELDOM >= most for name in found.names if name in nodes]
+    most = max((row.samples for row in observed), default=0)
+    waiting = [name for row in observed if row.samples * _SELDOM >= most for name in row.names if name in nodes]
     if not waiting:
         return nodes.keys()
     return needed_by(waiting, nodes)

@@ -41,25 +41,25 @@ def ranked(
     here = {name for part in parts.values() for name in part.nodes}
     equal = same(Uses(nodes, [nodes[name] for name in names]))
     merged = {name: first for name, first in equal.items() if name not in here and first in here}
-    found = dict(zip(names, ranks(workload(nodes, names, (), (), machine, measured, merged), machine)))
+    rank_of = dict(zip(names, ranks(workload(nodes, names, (), (), machine, measured, merged), machine)))
     arriving: dict[str, float] = {}
     for part in parts.values():
         recvs = {node.name: node.attrs["key"] for node in part.nodes.values() if node.op == "_Recv"}
         for node in yielding(part.nodes.values()):
             for tensor_id in node.inputs:
                 if (key := recvs.get(tensor_id.node)) is not None:
-                    arriving[key] = max(arriving.get(key, 0.0), found.get(node.name, 0.0))
-    made = {}
+                    arriving[key] = max(arriving.get(key, 0.0), rank_of.get(node.name, 0.0))
+    ranked_parts = {}
     for device, part in parts.items():
-        mine = {name: found[name] for name in part.nodes if name in found}
+        mine = {name: rank_of[name] for name in part.nodes if name in rank_of}
         mine |= {n.name: arriving.get(n.attrs["key"], 0.0) for n in part.nodes.values() if n.op in ("_Send", "_Recv")}
-        made[device] = replace(part, ranks=mine)
-    return made
+        ranked_parts[device] = replace(part, ranks=mine)
+    return ranked_parts
 
 
-def needed_by(wanted: Iterable[str], nodes: Mapping[str, Node]) -> set[str]:
+def needed_by(targets: Iterable[str], nodes: Mapping[str, Node]) -> set[str]:
     """The nodes with these names, as far as the graph has them, and all that they depend on."""
-    waiting = [name for name in wanted if name in nodes]
+    waiting = [name for name in targets if name in nodes]
     needed = set(waiting)
     while waiting:
         node = nodes[waiting.pop()]

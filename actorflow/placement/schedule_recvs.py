@@ -56,22 +56,22 @@ class RecvSchedule:
 def schedule_recvs(parts: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
     """The same parts, with control edges that let Recvs of large tensors start just before these are needed. Recvs in
     loops stay as they are, and so do parts between which little travels, and very large ones."""
-    found = dict(parts)
+    scheduled = dict(parts)
     waiting = {device: _large_recvs(part) for device, part in parts.items()}
     if not any(waiting.values()) or sum(len(part.nodes) for part in parts.values()) > MOST_NODES:
-        return found
+        return scheduled
     net = _Net(parts)
     accepted = _accepted(net, waiting)
     for device, part in parts.items():
         edges = {net.nodes[r].name: net.nodes[s].name for r, s in accepted.items() if net.device[r] == device}
         if edges:
-            found[device] = topological(
+            scheduled[device] = topological(
                 part.with_nodes(
                     replace(n, controls=(*n.controls, edges[n.name])) if n.name in edges else n
                     for n in yielding(part.nodes.values())
                 )
             )
-    return found
+    return scheduled
 
 
 def simulate(parts: Mapping[str, Subgraph]) -> RecvSchedule:
@@ -105,11 +105,11 @@ def _accepted(net: _Net, waiting: Mapping[str, Sequence[str]]) -> dict[int, int]
     return accepted
 
 
-def _better(trial: RecvSchedule, known: RecvSchedule) -> bool:
+def _better(trial: RecvSchedule, best: RecvSchedule) -> bool:
     return (
-        trial.makespan <= known.makespan
-        and all(trial.peak[device] <= known.peak[device] for device in known.peak)
-        and any(trial.peak[device] < known.peak[device] for device in known.peak)
+        trial.makespan <= best.makespan
+        and all(trial.peak[device] <= best.peak[device] for device in best.peak)
+        and any(trial.peak[device] < best.peak[device] for device in best.peak)
     )
 
 
@@ -121,8 +121,8 @@ def _large_recvs(part: Subgraph) -> list[str]:
     ]
     if not recvs:
         return []
-    known = frames(part)
-    return [n.name for n in recvs if known.of[n.name] == ROOT]
+    loops = frames(part)
+    return [n.name for n in recvs if loops.of[n.name] == ROOT]
 
 
 class _Net:
@@ -141,14 +141,14 @@ class _Net:
         index: dict[tuple[str, str], int] = {}
         sends: dict[str, int] = {}
         for device, part in parts.items():
-            known = frames(part)
+            loops = frames(part)
             for node in yielding(part.nodes.values()):
                 at = index[device, node.name] = len(self.nodes)
                 self.nodes.append(node)
                 self.device.append(device)
                 if node.op == "_Send":
                     sends[node.attrs["key"]] = at
-                if known.of[node.name] == ROOT:
+                if loops.of[node.name] == ROOT:
                     self._roots.add(at)
                 self.bytes.append(_kept_bytes(node))
                 cost = 0.0 if is_free(node) else node_cost(node, part)
@@ -175,17 +175,17 @@ class _Net:
     def _holders(self) -> list[list[int]]:
         """For each node, those that hold its tensors in memory: who takes them, through views too, and for what is sent
         the Recv, which copies it. (A view takes no memory, and holds what it looks at as long as it is held.)"""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        holders: list[list[int]] = [[] for _ in self.nodes]
         for at, node in enumerate(self.nodes):
             part = self.device[at]
             names = {e.node for e in node.inputs}
             for need in self.needs[at]:
                 if self.device[need] == part and self.nodes[need].name in names:
-                    found[need].append(at)
+                    holders[need].append(at)
         received = {send: recv for recv, send in self._send_of.items()}
         for at in range(len(self.nodes)):
-            found[at] = [received.get(user, user) for user in found[at]]
-        return found
+            holders[at] = [received.get(user, user) for user in holders[at]]
+        return holders
 
     def _order(self) -> list[int]:
         waiting = [len(needs) for needs in self.needs]
@@ -252,15 +252,17 @@ class _Net:
             peaks[device] = peak
         return peaks
 
-    def delays(self, known: RecvSchedule, waiting: Mapping[str, Sequence[str]], by: Sequence[float]) -> dict[int, int]:
+    def delays(
+        self, schedule: RecvSchedule, waiting: Mapping[str, Sequence[str]], by: Sequence[float]
+    ) -> dict[int, int]:
         """For each Recv that could start later, the node that it should wait for: of those on its device that all its users
         wait for, the last that is done early enough for the transfer to be over when the first user has to begin (`by`)."""
         self._waited_for = self._waited_for or self._surely_waited_for()
-        begin, end = self._times(known)
+        begin, end = self._times(schedule)
         starters = self._starters(end)
-        wanted = {(device, name) for device, names in waiting.items() for name in names}
-        recvs = [at for at, node in enumerate(self.nodes) if (self.device[at], node.name) in wanted and self.users[at]]
-        found: dict[int, int] = {}
+        awaited = {(device, name) for device, names in waiting.items() for name in names}
+        recvs = [at for at, node in enumerate(self.nodes) if (self.device[at], node.name) in awaited and self.users[at]]
+        delays: dict[int, int] = {}
         for recv in sorted(recvs, key=lambda at: -self.bytes[at])[:MOST_RECVS]:
             yield_interpreter()
             users = self.users[recv]
@@ -270,25 +272,25 @@ class _Net:
                 if end[at] <= begin[recv]:
                     break
                 if shared >> at & 1 and end[at] + self.cost[recv] <= needed:
-                    found[recv] = at
+                    delays[recv] = at
                     break
-        return found
+        return delays
 
     def _starters(self, end: Sequence[float]) -> dict[str, list[int]]:
         """The nodes of each device that a Recv may wait for, those that are done last first."""
-        found: dict[str, list[int]] = {device: [] for device in self._devices}
+        starters: dict[str, list[int]] = {device: [] for device in self._devices}
         for at in sorted(self._roots, key=lambda at: (-end[at], -at)):
             node = self.nodes[at]
             if node.op not in ("_Recv", "_Send") and not is_free(node):
-                found[self.device[at]].append(at)
-        return found
+                starters[self.device[at]].append(at)
+        return starters
 
-    def asap(self, known: RecvSchedule) -> list[float]:
+    def asap(self, schedule: RecvSchedule) -> list[float]:
         """When each node begins in a schedule."""
-        return self._times(known)[0]
+        return self._times(schedule)[0]
 
-    def _times(self, known: RecvSchedule) -> tuple[list[float], list[float]]:
-        return list(known.begin.values()), list(known.end.values())
+    def _times(self, schedule: RecvSchedule) -> tuple[list[float], list[float]]:
+        return list(schedule.begin.values()), list(schedule.end.values())
 
     def alap(self, makespan: float) -> list[float]:
         """When each node has to begin at the latest, if the whole is to take no longer than `makespan`."""
@@ -301,12 +303,12 @@ class _Net:
     def _surely_waited_for(self) -> list[int]:
         """For each node, all that it waits for in any case, a bit for each. A Merge waits for one of its inputs only,
         whichever that is, and an Exit for the iterations."""
-        found = [0] * len(self.nodes)
+        masks = [0] * len(self.nodes)
         for at in yielding(self._topological):
             if self.nodes[at].op not in ("Merge", "Exit"):
                 for need in self.needs[at]:
-                    found[at] |= found[need] | 1 << need
-        return found
+                    masks[at] |= masks[need] | 1 << need
+        return masks
 
 
 def _kept_bytes(node: Node) -> int:

@@ -172,16 +172,16 @@ def kernel(
                 direct=direct,
             )
             entries = (_FROM_LIBRARIES if library else _KERNELS).setdefault(op, [])
-            known = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)
-            if known is not None:
-                if _where(known.function) != _where(function) and not (
-                    known.function.__module__ == function.__module__ == "__main__"
+            twin = next((e for e in entries if (e.device, e.dtypes, e.library) == (device, dtypes, library)), None)
+            if twin is not None:
+                if _where(twin.function) != _where(function) and not (
+                    twin.function.__module__ == function.__module__ == "__main__"
                 ):
                     raise ValueError(
-                        f"Op {op} has a kernel for device {device} already: {known.function.__qualname__} at "
-                        f"{_where(known.function)}. This one is {function.__qualname__} at {_where(function)}."
+                        f"Op {op} has a kernel for device {device} already: {twin.function.__qualname__} at "
+                        f"{_where(twin.function)}. This one is {function.__qualname__} at {_where(function)}."
                     )
-                entries.remove(known)
+                entries.remove(twin)
             entries.append(definition)
             traits.cache_clear()
             entries.sort(key=lambda k: (k.device == ANY_DEVICE, k.dtypes is None))

@@ -59,19 +59,19 @@ def best(
     ]
     if not others:
         return base
-    wanted = os.environ.get("ACTORFLOW_KERNELS", "")
-    if wanted == "numpy":
+    setting = os.environ.get("ACTORFLOW_KERNELS", "")
+    if setting == "numpy":
         return base
-    if wanted and wanted not in _AVAILABLE:
+    if setting and setting not in _AVAILABLE:
         raise InvalidArgumentError(
-            f"ACTORFLOW_KERNELS is {wanted!r}; it may be 'numpy'{''.join(f' or {name!r}' for name in sorted(_AVAILABLE))}."
+            f"ACTORFLOW_KERNELS is {setting!r}; it may be 'numpy'{''.join(f' or {name!r}' for name in sorted(_AVAILABLE))}."
         )
-    if wanted:
-        others = [k for k in others if k.library == wanted]
+    if setting:
+        others = [k for k in others if k.library == setting]
     if all(is_static(shape) for shape in shapes):
-        return _chosen(base, others, attrs, shapes, bool(wanted), constants)
+        return _chosen(base, others, attrs, shapes, bool(setting), constants)
     others = [k for k in others if _is_there(k.library)]  # loaded while the plan is made, not in the middle of a run
-    return _by_call(base, others, attrs, bool(wanted), constants) if others else base
+    return _by_call(base, others, attrs, bool(setting), constants) if others else base
 
 
 def _chosen(
@@ -84,9 +84,9 @@ def _chosen(
 ) -> KernelDef:
     for other in reversed(others if any(value is not None for value in constants) else ()):
         if other.prepare is not None and other.can(attrs, shapes) and _is_there(other.library):
-            made = other.prepare(attrs, shapes, constants)
-            if made is not None:
-                return replace(other, function=made, attrs=(), direct=None)
+            function = other.prepare(attrs, shapes, constants)
+            if function is not None:
+                return replace(other, function=function, attrs=(), direct=None)
     for other in reversed(others):
         if other.can(attrs, shapes) and (always or other.pays(attrs, shapes)) and _is_there(other.library):
             return other
@@ -101,16 +101,16 @@ def _is_there(name: str) -> bool:
 def _by_call(
     base: KernelDef, others: Sequence[KernelDef], attrs: Mapping[str, Any], always: bool, constants: Sequence[Any]
 ) -> KernelDef:
-    known: dict[tuple[Any, ...], Callable[..., Any]] = {}
+    by_shapes: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def choose(xp: Any, *inputs: Any, **keywords: Any) -> Any:
         shapes = tuple([getattr(x, "shape", None) for x in inputs])
-        function = known.get(shapes)
+        function = by_shapes.get(shapes)
         if function is None:
-            if len(known) >= _MOST_SHAPES:  # what would be prepared for constants would be so in each call
+            if len(by_shapes) >= _MOST_SHAPES:  # what would be prepared for constants would be so in each call
                 return _chosen(base, others, attrs, shapes, always, ()).function(xp, *inputs, **keywords)
             function = _called(_chosen(base, others, attrs, shapes, always, constants), keywords)
-            known[shapes] = function
+            by_shapes[shapes] = function
         return function(xp, *inputs, **keywords)
 
     return replace(base, function=choose, direct=None)
@@ -122,7 +122,7 @@ def _called(entry: KernelDef, keywords: Mapping[str, Any]) -> Callable[..., Any]
     if entry.prepare is None or entry.attrs or not any(name != "out" for name in keywords):
         return function
 
-    def call(xp: Any, *inputs: Any, **given: Any) -> Any:
-        return function(xp, *inputs, out=given["out"]) if "out" in given else function(xp, *inputs)
+    def call(xp: Any, *inputs: Any, **options: Any) -> Any:
+        return function(xp, *inputs, out=options["out"]) if "out" in options else function(xp, *inputs)
 
     return call

@@ -166,7 +166,7 @@ class OpDef:
             raise TypeError(f"{self.type} takes {len(self.inputs)} inputs, but {len(dtypes)} were given.")
         if len(lists) > 1:
             return  # how many tensors are in which list is for the op itself to know
-        known: dict[str, DType] = {}
+        by_group: dict[str, DType] = {}
         at = 0
         for spec in self.inputs:
             anything = spec.allowed >= ANY  # control flow passes references on
@@ -174,9 +174,9 @@ class OpDef:
                 base = dtype.base_dtype
                 if not anything and (base not in spec.allowed or dtype.is_ref and spec.kind != "ref"):
                     raise TypeError(f"Input {spec.name!r} has type {dtype}, but it takes: {_listed(spec.allowed)}.")
-                if spec.group and known.setdefault(spec.group, base) is not base:
+                if spec.group and by_group.setdefault(spec.group, base) is not base:
                     raise TypeError(
-                        f"Input {spec.name!r} has type {base}, but the inputs before have {known[spec.group]}."
+                        f"Input {spec.name!r} has type {base}, but the inputs before have {by_group[spec.group]}."
                     )
 
     def infer(self, context: Inference) -> tuple[tuple[DType, ...], tuple[Shape, ...]]:
@@ -198,25 +198,25 @@ _OPS: dict[str, OpDef] = {}
 def register(definition: OpDef) -> None:
     """Adds `definition` to the table. Raises ValueError where another op has its name; an interactive program may declare
     one again."""
-    known = _OPS.get(definition.type)
-    if known is not None and known.where != definition.where and not known.module == definition.module == "__main__":
+    twin = _OPS.get(definition.type)
+    if twin is not None and twin.where != definition.where and not twin.module == definition.module == "__main__":
         raise ValueError(
-            f"Op {definition.type!r} is declared at {definition.where}, but {known.where} has declared that name already."
+            f"Op {definition.type!r} is declared at {definition.where}, but {twin.where} has declared that name already."
         )
     _OPS[definition.type] = definition
 
 
 def lookup(op_type: str) -> OpDef:
     """The declaration of `op_type`. Raises UnknownNameError (a KeyError) with the way out where there is none."""
-    found = _OPS.get(op_type)
-    if found is None:
+    definition = _OPS.get(op_type)
+    if definition is None:
         from actorflow.registry.plugins import import_ops
 
         import_ops()
-        found = _OPS.get(op_type)
-    if found is None:
+        definition = _OPS.get(op_type)
+    if definition is None:
         raise UnknownNameError(f"No op {op_type!r} is registered; import the package that declares it.")
-    return found
+    return definition
 
 
 def registered() -> Mapping[str, OpDef]:

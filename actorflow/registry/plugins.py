@@ -86,14 +86,14 @@ def load_all(group: str) -> Mapping[str, Any]:
 
     A plug-in of another package that can't be imported is left out. The log tells of it once, with its traceback.
     """
-    found: dict[str, Any] = {}
+    loaded: dict[str, Any] = {}
     for entry in entries(group):
         try:
-            made = _imported(entry)
+            plugin = _imported(entry)
         except PluginError:
             continue
-        found.setdefault(entry.name, made)
-    return MappingProxyType(found)
+        loaded.setdefault(entry.name, plugin)
+    return MappingProxyType(loaded)
 
 
 def look_again() -> None:
@@ -185,11 +185,11 @@ def load(group: str, name: str) -> Any:
         NotFoundError: there is none; the message lists those that there are.
         PluginError: another package brings it, and can't be imported.
     """
-    found = entries(group)
-    for entry in found:
+    group_entries = entries(group)
+    for entry in group_entries:
         if entry.name == name:
             return _imported(entry)
-    names = ", ".join(sorted(entry.name for entry in found)) or "none"
+    names = ", ".join(sorted(entry.name for entry in group_entries)) or "none"
     raise NotFoundError(
         f"Nothing named {name!r} is installed for actorflow.{group}; there are: {names}.",
         hint="Install the package that provides it, or reinstall actorflow if it should.",

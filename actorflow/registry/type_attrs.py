@@ -95,10 +95,10 @@ def type_attr(op: OpDef, name: str, inputs: Sequence[DType], outputs: Sequence[D
     source = _OF_OP.get((op.type, name))
     if source is None:
         own = {spec.name for spec in op.inputs}
-        wanted = _INPUTS.get(name, ())
+        sources = _INPUTS.get(name, ())
         if name == "T":
-            wanted = (*(spec.name for spec in op.inputs if spec.group == "T"), *_T)
-        source = next((known for known in wanted if known in own), 0 if name == "T" and outputs else None)
+            sources = (*(spec.name for spec in op.inputs if spec.group == "T"), *_T)
+        source = next((carrier for carrier in sources if carrier in own), 0 if name == "T" and outputs else None)
     if isinstance(source, int):
         return outputs[source].base_dtype
     return None if source is None else _type_of(op, source, inputs)

@@ -187,11 +187,11 @@ class ActorExecutorState(ExecutorState):
 
 def look(step: Step) -> list[TaskState]:
     """The nodes of a step that are ready, run or wait. On its loop's thread."""
-    made: dict[tuple[int, int], TaskState] = {}
+    tasks: dict[tuple[int, int], TaskState] = {}
 
     def add(executor: ExecutorState, node: PlanNode, state: State, task: asyncio.Task[Any] | None = None) -> None:
         origin = node.node
-        made.setdefault(
+        tasks.setdefault(
             (id(executor), node.index), TaskState(step.id, origin.name, origin.op, origin.where, state, task)
         )
 
@@ -208,7 +208,7 @@ def look(step: Step) -> list[TaskState]:
         add(executor, node, "on a thread")
     for executor, node in step.looping.values():
         add(executor, node, "runs")
-    return sorted(made.values(), key=lambda one: one.name)
+    return sorted(tasks.values(), key=lambda state: state.name)
 
 
 def _state(task: asyncio.Task[Any], suspended: State) -> State:

@@ -57,10 +57,10 @@ class Dispatcher:
     @staticmethod
     def of(loop: asyncio.AbstractEventLoop) -> Dispatcher:
         """The dispatcher of `loop`; all sessions on it share one."""
-        found = _dispatchers.get(loop)
-        if found is None:
-            found = _dispatchers[loop] = Dispatcher(loop)
-        return found
+        dispatcher = _dispatchers.get(loop)
+        if dispatcher is None:
+            dispatcher = _dispatchers[loop] = Dispatcher(loop)
+        return dispatcher
 
     # The part of a loop's interface that a task uses
 

@@ -212,12 +212,12 @@ class RuntimeShapes:
     def __call__(self, inputs: Sequence[Any]) -> Sequence[Shape]:
         shapes = tuple([getattr(value, "shape", None) for value in inputs])
         key = self._key(shapes, inputs)
-        found = self._known.get(key)
-        if found is None:
-            found = self._infer(inputs, shapes)
+        shapes_out = self._known.get(key)
+        if shapes_out is None:
+            shapes_out = self._infer(inputs, shapes)
             if len(self._known) < _MOST_KNOWN:
-                self._known[self._key(shapes, inputs)] = found
-        return found
+                self._known[self._key(shapes, inputs)] = shapes_out
+        return shapes_out
 
     def _key(self, shapes: tuple[Any, ...], inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The facts on which the result depends: the shapes, and the content of those inputs that the rule has looked at so

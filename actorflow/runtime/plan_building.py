@@ -169,10 +169,10 @@ class _Builder:
     def _plan(self, frame: str) -> Plan:
         graph, layout = self._graph, self._layouts[frame]
         inner = {name: self._plan(name) for name, around in self._frames.parent.items() if around == frame}
-        made = [_sink(len(graph.fetches) if frame == ROOT else 0)]
+        plan_nodes = [_sink(len(graph.fetches) if frame == ROOT else 0)]
         for node in yielding(layout.nodes):
             outputs = [TensorId(node.name, port) for port in range(len(node.dtypes))]
-            made.append(
+            plan_nodes.append(
                 _plan_node(
                     layout.index[node.name],
                     node,
@@ -191,11 +191,13 @@ class _Builder:
                 )
             )
         enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
-        executed = len({m.name for n in made[1:] for m in n.members} | (self._constants if frame == ROOT else set()))
+        executed = len(
+            {m.name for n in plan_nodes[1:] for m in n.members} | (self._constants if frame == ROOT else set())
+        )
         used = {e: (tuple(self._data.get(e, ())), tuple(self._merges.get(e, ()))) for e in graph.feeds}
         return Plan(
             device=self._device,
-            nodes=tuple(made),
+            nodes=tuple(plan_nodes),
             pending=layout.pending,
             slots=layout.slots,
             roots=tuple(self._roots(layout)) if frame == ROOT else (),
@@ -203,8 +205,8 @@ class _Builder:
             fetches=graph.fetches if frame == ROOT else (),
             executed=executed + sum(plan.executed for plan in inner.values()),
             loops=inner,
-            controlled=any(n.primitive is not None for n in made),
-            urgent=_urgent(made),
+            controlled=any(n.primitive is not None for n in plan_nodes),
+            urgent=_urgent(plan_nodes),
             enters=len(enters),
             parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
             seen=self._seen,
@@ -218,13 +220,13 @@ def _rank_of(node: Node, ranks: Mapping[str, float]) -> float:
 
 
 def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
-    found: set[int] = set()
+    urgent: set[int] = set()
     # Consumers first, but for those of a loop's end, which are urgent by themselves.
     for node in yielding(reversed(nodes)):
         itself = node.asynchronous or node.takes_step or node.primitive is not None or bool(node.merges)
-        if itself or any(c in found for some in node.edges for _, c in some) or not found.isdisjoint(node.controls):
-            found.add(node.index)
-    return frozenset(found)
+        if itself or any(c in urgent for some in node.edges for _, c in some) or not urgent.isdisjoint(node.controls):
+            urgent.add(node.index)
+    return frozenset(urgent)
 
 
 def _constant_value(tensor_id: TensorId, graph: Subgraph) -> Any:

@@ -190,9 +190,9 @@ class Step:
     def asynchronous_nodes(self, executor: ExecutorState) -> list[tuple[PlanNode, Wait | None]]:
         """The nodes of `executor` that wait in asynchronous kernels, and for what, as far as these tell."""
         reasons = dict(self._reasons.values())  # of a kernel that waits within a wait, the inner one
-        found = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is executor]
-        told = [(node, None if reason is None else reason()) for node, reason in found]
-        return [*told, *((node, None) for owner, node in self.continuing.values() if owner is executor)]
+        pairs = [(node, reasons.get(task)) for task, (owner, node) in self._tasks.items() if owner is executor]
+        waits = [(node, None if reason is None else reason()) for node, reason in pairs]
+        return [*waits, *((node, None) for owner, node in self.continuing.values() if owner is executor)]
 
     def kernel_tasks(self) -> list[tuple[asyncio.Task[None], tuple[ExecutorState, PlanNode]]]:
         """The tasks of asynchronous kernels, and whose they are."""

@@ -106,10 +106,10 @@ unlocked = _ActiveWrites()
 
 def states(node: PlanNode, inputs: list[Any]) -> list[Any]:
     """The variables that a node touches: those whose references enter it, and those of a region's own handles."""
-    found = [value for value in inputs if hasattr(value, "writer")]
+    variables = [value for value in inputs if hasattr(value, "writer")]
     if node.region is not None:
-        found.extend(node.region.states())
-    return found
+        variables.extend(node.region.states())
+    return variables
 
 
 def _call_soon(step: Step, callback: Callable[[], None]) -> None:
@@ -242,10 +242,10 @@ class _Work:
         while True:
             chain.bring(node, result)
             result = None
-            found = chain.next(self._waits())
-            if found is None:
+            pair = chain.next(self._waits())
+            if pair is None:
                 return
-            node, inputs = found
+            node, inputs = pair
             self.running = node
             self._executor.step.on_threads[id(self)] = (self._executor, node)
             result = self._kernel(node, inputs, node.cost)

@@ -207,8 +207,8 @@ class Application:
         if root and path.startswith(root):
             path = path[len(root) :] or "/"
         status, kind, body, more = await self.respond(scope["method"], path, dict(scope["headers"]), receive)
-        told = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
-        await send({"type": "http.response.start", "status": status, "headers": told})
+        headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *more]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         body = b"" if scope["method"] == "HEAD" else body
         for at in range(0, len(body) - _PART, _PART):
             await send({"type": "http.response.body", "body": body[at : at + _PART], "more_body": True})
@@ -276,27 +276,27 @@ class Application:
         return question(path, self.served, self.measures, self._batching.max_size)
 
     async def _control_models(
-        self, asked: Route | None, path: str, headers: Mapping[bytes, bytes], given: Body | Receive
+        self, target: Route | None, path: str, headers: Mapping[bytes, bytes], content: Body | Receive
     ) -> Answer:
         """Lists, loads and unloads models."""
-        if asked is None or asked.protocol != "repository":
+        if target is None or target.protocol != "repository":
             raise nothing_at("POST", path)
-        if asked.model and not self._control:
+        if target.model and not self._control:
             raise PermissionDeniedError(
                 "Models are not loaded or unloaded on request here.",
                 hint="Start the server with --allow-unload, or make the application with control=True.",
             )
-        if not isinstance(given, (bytes, list)):
-            await body_of(given, SMALL, lambda size: None)
-        if not asked.model:
+        if not isinstance(content, (bytes, list)):
+            await body_of(content, SMALL, lambda size: None)
+        if not target.model:
             return index(self.served)
-        served = named(self.served, asked.model)
-        if asked.view == "unload":
+        served = named(self.served, target.model)
+        if target.view == "unload":
             await served.unload()
         else:
             await served.load()
             if not served.available():
-                raise InvalidArgumentError(f"failed to load {asked.model!r}: no version of it can be loaded.")
+                raise InvalidArgumentError(f"failed to load {target.model!r}: no version of it can be loaded.")
         return 200, JSON, b"", ()
 
     # ---- inference
@@ -308,10 +308,10 @@ class Application:
             path: the path, decoded.
             headers: the headers; names in lower case.
         """
-        asked = route(path)
-        if asked is None or not asked.is_inference:
+        target = route(path)
+        if target is None or not target.is_inference:
             return None
-        return InferenceHead.of(path, asked, headers, self._timeout)
+        return InferenceHead.of(path, target, headers, self._timeout)
 
     def begin(self, head: InferenceHead, body: Body, done: Callable[[Answer], None]) -> Exchange:
         """Begins to answer a request for inference that has not been refused. There is no task for it.
@@ -341,7 +341,7 @@ class Application:
             whole = unpacked(whole, head.encoding, self.max_body, work.check)
         return inference(head, named(self.served, head.route.model), whole, work)
 
-    async def _infer(self, head: InferenceHead, headers: Mapping[bytes, bytes], given: Body | Receive) -> Answer:
+    async def _infer(self, head: InferenceHead, headers: Mapping[bytes, bytes], content: Body | Receive) -> Answer:
         begun, status, held = time.perf_counter(), 499, 0
 
         def take(size: int) -> None:
@@ -352,25 +352,25 @@ class Application:
         async def answer(body: Body) -> Answer:
             deadline = None if head.seconds is None else begun + head.seconds
             if is_small(head, body):
-                found = self.inference(head, body)
+                request = self.inference(head, body)
             else:
-                found = await self.large.run(partial(self.inference, head, body), deadline)
-                take(sum([array.nbytes for array in found.call.arrays]))
-            timeout = None if found.timeout is None else begun + found.timeout - time.perf_counter()
-            outputs = await found.model.run(found.call, timeout)
+                request = await self.large.run(partial(self.inference, head, body), deadline)
+                take(sum([array.nbytes for array in request.call.arrays]))
+            timeout = None if request.timeout is None else begun + request.timeout - time.perf_counter()
+            outputs = await request.model.run(request.call, timeout)
             if is_large(outputs):
-                return await self.large.run(lambda work: found.answer(outputs))
-            return found.answer(outputs)
+                return await self.large.run(lambda work: request.answer(outputs))
+            return request.answer(outputs)
 
         try:
-            if isinstance(given, (bytes, list)):
-                reply = await answer(given)
+            if isinstance(content, (bytes, list)):
+                reply = await answer(content)
             else:
                 if (error := too_long(headers, self.max_body)) is not None:
                     raise error
-                body = await body_of(given, self.max_body, take)
+                body = await body_of(content, self.max_body, take)
                 assert self._tasks is not None
-                reply = await unless_gone(given, answer(body), self._tasks)
+                reply = await unless_gone(content, answer(body), self._tasks)
             status = reply[0]
             return reply
         except Exception as error:
@@ -409,9 +409,9 @@ class Application:
             status: the status of the answer.
             seconds: from the request's body to the answer.
         """
-        asked = head.route
-        if asked.model in self.served:
-            self.measures.request(asked.model, asked.protocol, status, seconds)
+        target = head.route
+        if target.model in self.served:
+            self.measures.request(target.model, target.protocol, status, seconds)
 
 
 @public("af.serving")

@@ -55,11 +55,11 @@ class Pending:
     done: Done | None
     step: _Step | None = None
 
-    def settle(self, found: Sequence[Any] | None, error: Exception | None) -> None:
+    def settle(self, outputs: Sequence[Any] | None, error: Exception | None) -> None:
         """Calls `done`, unless it was answered or given up."""
         done, self.done = self.done, None
         if done is not None:
-            done(found, error)
+            done(outputs, error)
 
 
 @dataclass(slots=True, eq=False)
@@ -167,13 +167,13 @@ class Batcher:
         """
         answer: asyncio.Future[Sequence[Any]] = self._loop.create_future()
 
-        def done(found: Sequence[Any] | None, error: Exception | None) -> None:
+        def done(outputs: Sequence[Any] | None, error: Exception | None) -> None:
             if answer.done():
                 return  # its task is being cancelled
             if error is not None:
                 answer.set_exception(error)
             else:
-                answer.set_result(found or ())
+                answer.set_result(outputs or ())
 
         request = self.begin(key, arrays, rows, deadline, done)
         try:
@@ -309,8 +309,8 @@ class Batcher:
         """Gives each request its part of the outputs."""
         divided = batch.divided(outputs)
         self._observe(batch.rows)
-        for request, found in zip(step.requests, divided):
-            request.settle(found, None)
+        for request, rows in zip(step.requests, divided):
+            request.settle(rows, None)
 
     async def _waited(self, step: _Step, batch: Batch, outcome: Awaitable[list[Any]]) -> None:
         try:

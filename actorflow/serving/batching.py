@@ -91,15 +91,15 @@ class Batch:
             if not np.ndim(value) or value.shape[0] != self._size:
                 raise InvalidArgumentError("An output has no row for each row of the inputs, so no step can be padded.")
         at = 0
-        found: list[Sequence[Any]] = []
+        parts: list[Sequence[Any]] = []
         for request in self.requests:
             end = at + request.rows
-            found.append([value[at:end] for value in outputs])
+            parts.append([value[at:end] for value in outputs])
             at = end
-        return found
+        return parts
 
 
 def _joined(several: Sequence[Any], size: int) -> Any:
-    made = np.concatenate(several) if len(several) > 1 else several[0]
-    missing = size - made.shape[0]
-    return np.concatenate([made, np.repeat(made[-1:], missing, axis=0)]) if missing > 0 else made
+    stacked = np.concatenate(several) if len(several) > 1 else several[0]
+    missing = size - stacked.shape[0]
+    return np.concatenate([stacked, np.repeat(stacked[-1:], missing, axis=0)]) if missing > 0 else stacked

@@ -96,26 +96,26 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens: who comes while models are loaded waits for them."""
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(2048)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
     except OSError as error:
-        made.close()
+        listener.close()
         raise UnavailableError(f"The address {host}:{port} can't be listened on: {error.strerror}.") from None
-    return made
+    return listener
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
     if certificate is None:
         return None
-    made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        made.load_cert_chain(certificate, key)
+        context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
         raise InvalidArgumentError(f"The certificate {certificate!r} or its key can't be used: {error}.") from None
-    return made
+    return context
 
 
 def _models(words: list[str]) -> Any:

@@ -37,8 +37,8 @@ class Exchange:
     def begin(self, body: bytes | list[bytes]) -> None:
         """Puts it into the queue of its model, or answers with the reason why not."""
         try:
-            found = self._inference = self._application.inference(self._head, body)
-            self._pending = found.model.begin(found.call, found.timeout, self._ended)
+            request = self._inference = self._application.inference(self._head, body)
+            self._pending = request.model.begin(request.call, request.timeout, self._ended)
         except Exception as error:
             self._ended(None, error)
 

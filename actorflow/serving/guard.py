@@ -59,7 +59,7 @@ class Guard:
         ):
             return PermissionDeniedError("Other sites may not use this server.")
         if self._token is not None:
-            kind, _, given = headers.get(b"authorization", b"").partition(b" ")
-            if kind.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
+            kind, _, credentials = headers.get(b"authorization", b"").partition(b" ")
+            if kind.lower() != b"bearer" or not hmac.compare_digest(credentials.strip(), self._token):
                 return UnauthenticatedError("A token is needed: Authorization: Bearer TOKEN.")
         return None

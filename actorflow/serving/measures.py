@@ -94,10 +94,10 @@ class Measures:
         lines += _head("actorflow_serving_step_rows", "histogram", "Rows of each step.")
         for model, histogram in sorted(self._rows.items()):
             lines += histogram.lines("actorflow_serving_step_rows", f'model="{_quoted(model)}"')
-        told = set()
+        families = set()
         for name, text, model, value in gauges:
-            if name not in told:
-                told.add(name)
+            if name not in families:
+                families.add(name)
                 lines += _head(name, "gauge", text)
             lines.append(f'{name}{{model="{_quoted(model)}"}} {value:g}')
         return "\n".join([*lines, ""])

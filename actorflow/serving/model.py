@@ -46,10 +46,10 @@ class Call(NamedTuple):
         """The places of the outputs that were asked for among those of the step; None where they are the same."""
         return None if self.names == self.wanted else tuple([self.names.index(name) for name in self.wanted])
 
-    def named(self, found: Sequence[Any]) -> dict[str, Any]:
+    def named(self, values: Sequence[Any]) -> dict[str, Any]:
         """The outputs of a step by the names that were asked for."""
         order = self.order
-        return dict(zip(self.wanted, found if order is None else [found[place] for place in order]))
+        return dict(zip(self.wanted, values if order is None else [values[place] for place in order]))
 
 
 @public("af.serving")
@@ -188,14 +188,14 @@ class Model:
             DeadlineExceededError: there was no answer in time.
             Overloaded: too many requests wait.
         """
-        found = self.signature(signature)
-        values = inputs if isinstance(inputs, Mapping) else {name: inputs for name in found.inputs}
-        if not isinstance(inputs, Mapping) and len(found.inputs) != 1:
+        definition = self.signature(signature)
+        values = inputs if isinstance(inputs, Mapping) else {name: inputs for name in definition.inputs}
+        if not isinstance(inputs, Mapping) and len(definition.inputs) != 1:
             raise InvalidArgumentError(
-                f"The signature {signature!r} has several inputs: {sorted(found.inputs)}; give a dict."
+                f"The signature {signature!r} has several inputs: {sorted(definition.inputs)}; give a dict."
             )
-        answers = await self.infer(found, values, outputs, timeout)
-        return next(iter(answers.values())) if len(found.outputs) == 1 else answers
+        answers = await self.infer(definition, values, outputs, timeout)
+        return next(iter(answers.values())) if len(definition.outputs) == 1 else answers
 
     def signature(self, name: str) -> Signature:
         """A signature by its name. Raises NotFoundError.
@@ -207,11 +207,11 @@ class Model:
             ...     print(model.signature("serving_default").name)
             serving_default
         """
-        found = self.signatures.get(name)
-        if found is None:
+        signature = self.signatures.get(name)
+        if signature is None:
             there = ", ".join(map(repr, self.signatures)) or "none"
             raise NotFoundError(f"Serving signature name: {name!r} not found in signature def; there is {there}.")
-        return found
+        return signature
 
     @property
     def default(self) -> Signature:
@@ -258,14 +258,14 @@ class Model:
         Raises:
             OpError: see `predict`.
         """
-        wanted = signature.chosen(outputs)
+        chosen = signature.chosen(outputs)
         # Requests for the same outputs in other orders go together.
-        names = wanted if not outputs else tuple(name for name in signature.outputs if name in wanted)
+        names = chosen if not outputs else tuple(name for name in signature.outputs if name in chosen)
         arrays = signature.arrays(values)
         key: tuple[Any, ...] = (signature.name, names)
         if not signature.is_batched:
-            return Call(key, arrays, None, names, wanted)
-        return Call((*key, *[array.shape[1:] for array in arrays]), arrays, arrays[0].shape[0], names, wanted)
+            return Call(key, arrays, None, names, chosen)
+        return Call((*key, *[array.shape[1:] for array in arrays]), arrays, arrays[0].shape[0], names, chosen)
 
     def begin(self, call: Call, timeout: float | None, done: Done) -> Pending:
         """Puts a call into the queue. `done` is called with its outputs, or with an error.
@@ -297,8 +297,8 @@ class Model:
         if call is None:
             return self._first_step(key[:2], arrays, timeout)
         self._calls.move_to_end(key[:2])
-        found = call.begin(*arrays)
-        return found if timeout is None or type(found) is list else _within(timeout, found)
+        outcome = call.begin(*arrays)
+        return outcome if timeout is None or type(outcome) is list else _within(timeout, outcome)
 
     async def _first_step(self, name: tuple[Any, ...], arrays: list[Any], timeout: float | None) -> list[Any]:
         """The same where there is no plan yet."""
@@ -324,9 +324,9 @@ class Model:
         for rows in self._batching.sizes or (1, self._batching.max_size):
             arrays = [_zeros(port.dtype, port.shape or (), rows) for port in signature.inputs.values()]
             try:
-                found = self._step((signature.name, tuple(signature.outputs)), arrays, None)
-                if type(found) is not list:
-                    await found  # type: ignore[misc]
+                outcome = self._step((signature.name, tuple(signature.outputs)), arrays, None)
+                if type(outcome) is not list:
+                    await outcome  # type: ignore[misc]
             except FailedPreconditionError:
                 raise
             except Exception as error:  # such as text that is no example

@@ -41,37 +41,37 @@ class Port:
             array = _converted(name, array, self.dtype)
         sizes = array.shape
         if self.shape is not None:
-            wanted = self.shape
-            if len(sizes) != len(wanted) or any(w is not None and w != s for w, s in zip(wanted, sizes)):
+            expected = self.shape
+            if len(sizes) != len(expected) or any(w is not None and w != s for w, s in zip(expected, sizes)):
                 raise InvalidArgumentError(
-                    f"The input {name!r} has the shape {_shown(sizes)}, but {_shown(wanted)} is expected."
+                    f"The input {name!r} has the shape {_shown(sizes)}, but {_shown(expected)} is expected."
                 )
         return array
 
 
 def _converted(name: str, array: Any, dtype: DType) -> Any:
-    kind, wanted = array.dtype.kind, dtype.numpy_dtype.kind
+    kind, target = array.dtype.kind, dtype.numpy_dtype.kind
     if dtype is dtypes.string:
         if kind in "SU":
-            made = np.empty(array.shape, object)
-            made[...] = array.astype("S") if kind == "S" else np.char.encode(array, "utf-8")
-            return made
+            texts = np.empty(array.shape, object)
+            texts[...] = array.astype("S") if kind == "S" else np.char.encode(array, "utf-8")
+            return texts
         if kind == "O" and all(isinstance(item, (bytes, str)) for item in array.flat):
-            made = np.empty(array.size, object)
-            made[:] = [item.encode() if isinstance(item, str) else item for item in array.flat]
-            return made.reshape(array.shape)
+            texts = np.empty(array.size, object)
+            texts[:] = [item.encode() if isinstance(item, str) else item for item in array.flat]
+            return texts.reshape(array.shape)
     elif not array.size and kind == "f":  # an empty list has no type of its own
         return array.astype(dtype.numpy_dtype)
-    elif kind in "iu" and wanted in "iu":
+    elif kind in "iu" and target in "iu":
         limits = np.iinfo(dtype.numpy_dtype)
         if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
             raise InvalidArgumentError(f"The input {name!r} has numbers that are no {dtype.name}.")
         return array.astype(dtype.numpy_dtype)
-    elif kind in "iuf" and wanted in "fV" or kind in "iufc" and wanted == "c":
+    elif kind in "iuf" and target in "fV" or kind in "iufc" and target == "c":
         with np.errstate(over="ignore"):
             return array.astype(dtype.numpy_dtype)
-    given = "text" if kind in "SUO" else array.dtype.name
-    raise InvalidArgumentError(f"The input {name!r} has values of the type {given}, but {dtype.name} is expected.")
+    actual = "text" if kind in "SUO" else array.dtype.name
+    raise InvalidArgumentError(f"The input {name!r} has values of the type {actual}, but {dtype.name} is expected.")
 
 
 def _shown(shape: Sequence[int | None]) -> str:
@@ -120,10 +120,10 @@ class Signature:
         inputs = self.inputs
         if values.keys() != inputs.keys():
             missing, unknown = sorted(inputs.keys() - values.keys()), sorted(values.keys() - inputs.keys())
-            told = [f"lacks {missing}"] * bool(missing) + [f"has no inputs {unknown}"] * bool(unknown)
+            faults = [f"lacks {missing}"] * bool(missing) + [f"has no inputs {unknown}"] * bool(unknown)
             raise InvalidArgumentError(
                 f"input size does not match signature {self.name!r}: it takes {sorted(inputs)}; the request "
-                + ", and the signature ".join(told)
+                + ", and the signature ".join(faults)
                 + "."
                 if missing
                 else f"The signature {self.name!r} has no inputs {unknown}; it takes {sorted(inputs)}."

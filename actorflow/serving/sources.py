@@ -79,12 +79,12 @@ async def _nothing(session: Session) -> None:
 
 def _given(graph: Graph, signatures: Signatures) -> dict[str, Signature]:
     def ports(tensors: Mapping[str, Any]) -> dict[str, Port]:
-        found = {}
+        by_key = {}
         for key, value in tensors.items():
             text = value if isinstance(value, str) else value.name
             tensor = graph.get_tensor_by_name(text if ":" in text else f"{text}:0")
-            found[key] = _port(tensor)
-        return found
+            by_key[key] = _port(tensor)
+        return by_key
 
     return {
         name: Signature.make(name, PREDICT, ports(inputs), ports(outputs))
@@ -94,15 +94,15 @@ def _given(graph: Graph, signatures: Signatures) -> dict[str, Signature]:
 
 def _told(graph: Graph, messages: Mapping[str, SignatureDef]) -> dict[str, Signature]:
     """The signatures of messages. The graph knows shapes that they leave open."""
-    made = {}
+    signatures = {}
     for name, message in messages.items():
-        found = Signature.of_message(name, message)
+        definition = Signature.of_message(name, message)
         several = [
             {k: p if p.shape is not None else _port(graph.get_tensor_by_name(p.tensor)) for k, p in ports.items()}
-            for ports in (found.inputs, found.outputs)
+            for ports in (definition.inputs, definition.outputs)
         ]
-        made[name] = Signature.make(name, found.method, *several)
-    return made
+        signatures[name] = Signature.make(name, definition.method, *several)
+    return signatures
 
 
 def _port(tensor: Tensor) -> Port:
@@ -110,17 +110,17 @@ def _port(tensor: Tensor) -> Port:
 
 
 def _saved_model(path: str, tags: Collection[str], signatures: Signatures | None) -> Source:
-    found = folders.read(path)
-    message = found.meta_graph(tags)
+    folder = folders.read(path)
+    message = folder.meta_graph(tags)
     graph = Graph()
     saver = loader.add_to(graph, message)
-    made = _told(graph, {k: v for k, v in message.signature_def.items() if not k.startswith("__saved_model")})
+    described = _told(graph, {k: v for k, v in message.signature_def.items() if not k.startswith("__saved_model")})
     extra = os.path.join(path, "assets.extra")
 
     async def start(session: Session) -> None:
-        await loader.start(session, found, message, saver)
+        await loader.start(session, folder, message, saver)
 
-    return Source(graph, _given(graph, signatures) if signatures else made, start, extra)
+    return Source(graph, _given(graph, signatures) if signatures else described, start, extra)
 
 
 def _onnx(path: str, signatures: Signatures | None) -> Source:
@@ -132,8 +132,8 @@ def _onnx(path: str, signatures: Signatures | None) -> Source:
     for name, tensor in (*model.inputs.items(), *model.outputs.items()):
         if not isinstance(tensor, Tensor):
             raise InvalidArgumentError(f"{name!r} of {path!r} is no single dense tensor, and so it can't be served.")
-    made = {DEFAULT: (model.inputs, model.outputs)}
-    return Source(graph, _given(graph, signatures or made), _nothing)
+    ports = {DEFAULT: (model.inputs, model.outputs)}
+    return Source(graph, _given(graph, signatures or ports), _nothing)
 
 
 def _frozen(path: str, signatures: Signatures | None) -> Source:
@@ -159,10 +159,10 @@ def _checkpoint(path: str, signatures: Signatures | None) -> Source:
     graph = Graph()
     with graph.as_default():
         saver = import_meta_graph(message)
-    made = _given(graph, signatures) if signatures else None
-    if made is None:
-        made = _told(graph, dict(message.signature_def.items()))
-    if not made:
+    declared = _given(graph, signatures) if signatures else None
+    if declared is None:
+        declared = _told(graph, dict(message.signature_def.items()))
+    if not declared:
         raise InvalidArgumentError(
             f"The checkpoint {path!r} has no signatures.",
             hint="Name them: signatures={'serving_default': ({'x': 'x:0'}, {'y': 'y:0'})}, or write a saved model.",
@@ -174,4 +174,4 @@ def _checkpoint(path: str, signatures: Signatures | None) -> Source:
         if saver is not None:
             await saver.restore(session, path)
 
-    return Source(graph, made, start)
+    return Source(graph, declared, start)

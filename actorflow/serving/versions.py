@@ -117,14 +117,14 @@ class Served:
                 if self.versions[number].state == "AVAILABLE":
                     version = number
                     break
-        found = None if version is None else self.versions.get(version)
-        if found is None or found.model is None or found.state != "AVAILABLE":
-            if found is not None and found.state in ("START", "LOADING"):
-                raise UnavailableError(f"The version {found.number} of {self.name!r} is being loaded.")
+        state = None if version is None else self.versions.get(version)
+        if state is None or state.model is None or state.state != "AVAILABLE":
+            if state is not None and state.state in ("START", "LOADING"):
+                raise UnavailableError(f"The version {state.number} of {self.name!r} is being loaded.")
             what = f"Latest({self.name})" if version is None else f"Specific({self.name}, {version})"
             raise NotFoundError(f"Servable not found for request: {what}")
         assert version is not None
-        return version, found.model
+        return version, state.model
 
     async def refresh(self) -> None:
         """Looks at the folder: loads versions that are new, and then drains those that are wanted no more."""
@@ -132,32 +132,32 @@ class Served:
             if self.is_unloaded:
                 return
             there = await machine.on_thread(lambda: _numbered(self.path))
-            wanted = self.policy.wanted(sorted(there))
-            for number in wanted:
+            numbers = self.policy.wanted(sorted(there))
+            for number in numbers:
                 version = self.versions.get(number)
                 if version is None or version.state == "END":
                     await self._load(number, there[number], version)
             if not self.available():
-                await self._load_older(there, wanted)
+                await self._load_older(there, numbers)
             loaded = set(self.available())
-            if not (loaded & set(wanted)) and not wanted:
+            if not (loaded & set(numbers)) and not numbers:
                 return  # an empty folder is more often a mistake than a wish: what answers goes on
-            for number in sorted(loaded - set(wanted)):
-                if loaded & set(wanted):
+            for number in sorted(loaded - set(numbers)):
+                if loaded & set(numbers):
                     self._end(self.versions[number])
             gone = [n for n, version in self.versions.items() if version.state == "END" and n not in there]
             for number in sorted(gone)[:-_MOST_GONE]:
                 del self.versions[number]
 
-    async def _load_older(self, there: dict[int, str], wanted: list[int]) -> None:
+    async def _load_older(self, there: dict[int, str], numbers: list[int]) -> None:
         """Loads the highest version below those that can't be loaded, where the latest ones are wanted: an old answer is better
         than none, and a restart must not change what answers."""
-        if not wanted or self.policy.specific:
+        if not numbers or self.policy.specific:
             return
-        for number in sorted(number for number in there if number < min(wanted))[::-1]:
+        for number in sorted(number for number in there if number < min(numbers))[::-1]:
             await self._load(number, there[number], self.versions.get(number))
             if self.available():
-                _LOG.warning("an older version answers", model=self.name, version=number, instead_of=max(wanted))
+                _LOG.warning("an older version answers", model=self.name, version=number, instead_of=max(numbers))
                 return
 
     async def _load(self, number: int, path: str, before: Version | None) -> None:
@@ -171,10 +171,10 @@ class Served:
                 await model.__aenter__()
         except Exception as error:  # damaged files raise errors of all kinds; other models are loaded all the same
             version.state = "END"
-            known = isinstance(error, OpError)
+            is_op_error = isinstance(error, OpError)
             version.error = error if isinstance(error, OpError) else InternalError(f"{type(error).__name__}: {error}")
             _LOG.error(
-                "a version can't be loaded", model=self.name, version=number, error=str(error), exc_info=not known
+                "a version can't be loaded", model=self.name, version=number, error=str(error), exc_info=not is_op_error
             )
             return
         except BaseException:
@@ -225,7 +225,7 @@ def _numbered(path: str) -> dict[int, str]:
     """The versions at a path: the number and the path of each."""
     if is_model(path):
         return {1: path}
-    found = {}
+    folders = {}
     try:
         names = os.listdir(path)
     except OSError:
@@ -242,8 +242,8 @@ def _numbered(path: str) -> dict[int, str]:
                 files = [os.path.join(whole, file) for file in inner if file.endswith((".onnx", ".pb"))]
                 whole = files[0] if len(files) == 1 else whole
             if is_model(whole):
-                found[int(stem)] = whole
-    return found
+                folders[int(stem)] = whole
+    return folders
 
 
 def _stem(path: str) -> str:
@@ -261,10 +261,10 @@ def _times(path: str) -> list[Any]:
 
 def _time(path: str) -> Any:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return path, 0, 0
-    return path, found.st_size, found.st_mtime_ns
+    return path, status.st_size, status.st_mtime_ns
 
 
 def models_in(folder: str) -> dict[str, str]:
@@ -279,7 +279,7 @@ def models_in(folder: str) -> dict[str, str]:
     folder = os.path.abspath(folder)
     if is_model(folder) or _numbered(folder):
         return {_stem(folder): folder}
-    found = {}
+    folders = {}
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -291,7 +291,7 @@ def models_in(folder: str) -> dict[str, str]:
             continue
         if os.path.isdir(whole):
             if is_model(whole) or _numbered(whole):
-                found[name] = whole
+                folders[name] = whole
         elif is_model(whole):
-            found[_stem(whole)] = whole
-    return found
+            folders[_stem(whole)] = whole
+    return folders

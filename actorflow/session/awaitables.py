@@ -180,14 +180,14 @@ class Callable_:
         what waits for it."""
         try:
             fed = self._fed(values)
-            found = self._engine.begin(self._plan(fed), fed)
-            if isinstance(found, list):
-                made: list[Any] = self._build(found)
-                return made
+            outcome = self._engine.begin(self._plan(fed), fed)
+            if isinstance(outcome, list):
+                built: list[Any] = self._build(outcome)
+                return built
         except BaseException as error:
             report_failure(error)
             raise
-        return DeferredCall(lambda: self._ended(found))
+        return DeferredCall(lambda: self._ended(outcome))
 
     async def _ended(self, step: DeferredCall) -> Any:
         try:
@@ -203,9 +203,9 @@ class Callable_:
         return self._plans.get(given(self._predicates, fed), self._compiled)
 
     def _fed(self, values: Sequence[Any]) -> dict[TensorId, Any]:
-        wanted = len(self._feeds if self._names is None else self._names)
-        if len(values) != wanted:
-            raise TypeError(f"The callable takes {wanted} values, but {len(values)} were given.")
+        count = len(self._feeds if self._names is None else self._names)
+        if len(values) != count:
+            raise TypeError(f"The callable takes {count} values, but {len(values)} were given.")
         if self._names is not None:
             values = tuple(spread_values(self._names, values))
         return {feed.tensor_id: feed(value) for feed, value in zip(self._feeds, values)}

@@ -33,7 +33,7 @@ _HERE = DeviceSpec("localhost", 0, 0)
 
 
 def open_devices(
-    wanted: Mapping[str, int] | Sequence[Device] | None,
+    request: Mapping[str, int] | Sequence[Device] | None,
     memory_budget: int | None,
     task: DeviceSpec = _HERE,
     source: BlockSource | None = None,
@@ -47,10 +47,10 @@ def open_devices(
         ValueError: no device at all is asked for.
     """
     plugins.load_kernels()
-    if wanted is None:
-        wanted = {"CPU": 1}
-    if not isinstance(wanted, Mapping):
-        devices = list(wanted)
+    if request is None:
+        request = {"CPU": 1}
+    if not isinstance(request, Mapping):
+        devices = list(request)
     else:
         devices = [
             find(kind)(
@@ -58,7 +58,7 @@ def open_devices(
                 memory_budget=memory_budget,
                 **({"source": source} if source is not None and kind.upper() == "CPU" else {}),
             )
-            for kind, count in wanted.items()
+            for kind, count in request.items()
             for index in range(count)
         ]
     if not devices:

@@ -46,14 +46,14 @@ class Inspection:
             >>> session.placement(double)
             '/job:localhost/replica:0/task:0/device:CPU:0'
         """
-        found = self.graph.as_graph_element(element)
-        name = found.op.name if isinstance(found, Tensor) else found.name
+        target = self.graph.as_graph_element(element)
+        name = target.op.name if isinstance(target, Tensor) else target.name
         device = self._engine.placements().get(name)
         if device is None:
             raise FailedPreconditionError(
                 f"{name} has no device: it was added since the last plan was made, or no device can take it.",
                 node=name,
-                where=found.where,
+                where=target.where,
                 hint="A run places the whole graph, and so does await session.warmup(fetches).",
             )
         return device
@@ -136,8 +136,8 @@ class Inspection:
             The devices:
               /job:localhost/replica:0/task:0/device:CPU:0: chosen
         """
-        found = self.graph.as_graph_element(element)
-        return await self._engine.explain(found.op.name if isinstance(found, Tensor) else found.name)
+        target = self.graph.as_graph_element(element)
+        return await self._engine.explain(target.op.name if isinstance(target, Tensor) else target.name)
 
     async def study_placement(self) -> PlacementStudy:
         """The steps that run most as placement sees them, with their costs so far and the placement in force. The study answers
@@ -157,12 +157,12 @@ class Inspection:
         from actorflow.placement.study.study import PlacementStudy
 
         self._engine.open()
-        found = await self._engine.posed()
-        if found is None:
+        problem = await self._engine.posed()
+        if problem is None:
             raise FailedPreconditionError(
                 "There is no step to study.", hint="Run a step first, or call await session.warmup(fetches)."
             )
-        return PlacementStudy(found)
+        return PlacementStudy(problem)
 
     async def measured(self) -> list[NodeMeasurement]:
         """The measurements of runs so far, for each node or for several that run as one.
@@ -203,8 +203,8 @@ class Inspection:
         placements = self._engine.placements()
         placed = {name: placements[name] for name in sorted({*trace.names()}) if name in nodes and name in placements}
         costs = measurements(await self.measured(), nodes)
-        found = makespan(nodes, placed, self._engine.devices(), measured=costs)
-        times = zip(placed, found.begun, found.ended)
+        schedule = makespan(nodes, placed, self._engine.devices(), measured=costs)
+        times = zip(placed, schedule.begun, schedule.ended)
         trace.predicted = [
             Prediction(n, placed[n], round(begun * 1e9), round(ended * 1e9)) for n, begun, ended in times
         ]
@@ -241,18 +241,23 @@ class Inspection:
     def _repr_html_(self) -> str:
         """For notebooks: what it counts, its devices, and what its steps wait for."""
         closed = self._engine.closed
-        found = self.statistics()
+        figures = self.statistics()
         where = f"Session on {target}" if (target := str(getattr(self._engine, "target", ""))) else "Session"
-        facts: dict[str, object] = {"state": "closed" if closed else "open", "steps": f"{found.steps:,}"}
-        facts |= {"running": found.inflight, "waiting": found.waiting, "failed": found.failed, "plans": found.plans}
+        facts: dict[str, object] = {"state": "closed" if closed else "open", "steps": f"{figures.steps:,}"}
+        facts |= {
+            "running": figures.inflight,
+            "waiting": figures.waiting,
+            "failed": figures.failed,
+            "plans": figures.plans,
+        }
         heads = ["device", "kernels on the loop", "on threads", "live memory", "peak"]
         rows = [
             (name, d.inline, d.threaded, markup.size(d.memory.live_bytes), markup.size(d.memory.peak_bytes))
-            for name, d in found.devices.items()
+            for name, d in figures.devices.items()
         ]
         waits = (
             ""
-            if closed or not found.inflight + found.waiting
+            if closed or not figures.inflight + figures.waiting
             else markup.fold("steps in flight", markup.text(self.pending()), opened=True)
         )
         return markup.card(where, facts, markup.table(heads, rows), waits)

@@ -69,20 +69,20 @@ async def measure_links(target: str, *, rounds: int = 21, credentials: Any = Non
         pairs = [(devices[0], other) for other in devices[1:]]
     steps = await _steps(target, credentials, [device.name for device in devices], rounds)
     between: dict[tuple[str, str], LinkCost] = {}
-    for one, other in pairs:
-        found = await _measured(target, credentials, one.name, other.name, rounds)
-        between[one.name, other.name] = between[other.name, one.name] = found
+    for source, other in pairs:
+        cost = await _measured(target, credentials, source.name, other.name, rounds)
+        between[source.name, other.name] = between[other.name, source.name] = cost
     if not between:
         return LinkCosts(steps=steps)
     usual = _typical(list(between.values()))
     return LinkCosts(host=usual, network=usual, between=between, steps=steps)
 
 
-async def _measured(target: str, credentials: Any, one: str, other: str, rounds: int) -> LinkCost:
+async def _measured(target: str, credentials: Any, source: str, other: str, rounds: int) -> LinkCost:
     graph = Graph()
     with graph.as_default():
-        small, large = (_chain(one, other, elements) for elements in (1, _LARGE))
-        fan = _fan(one, other)
+        small, large = (_chain(source, other, elements) for elements in (1, _LARGE))
+        fan = _fan(source, other)
     steps = [step for chain in (small, large, fan) for step in chain]
     took = await _timed(target, graph, credentials, steps, rounds)
     # differences within a round: what slows the machine for a while slows both
@@ -99,11 +99,11 @@ async def _steps(target: str, credentials: Any, devices: Sequence[str], rounds: 
     """The seconds of steps that do nothing: on the first device, and on all, which each of the others is taken to need."""
     graph = Graph()
     with graph.as_default():
-        made: list[Operation] = []
+        operations: list[Operation] = []
         for name in devices:
             with device_scope(name):
-                made.append(group(random_uniform([1])))
-    took = await _timed(target, graph, credentials, [made[:1], made], rounds)
+                operations.append(group(random_uniform([1])))
+    took = await _timed(target, graph, credentials, [operations[:1], operations], rounds)
     first, others = (statistics.median(some) for some in took)
     return {name: others if k else first for k, name in enumerate(devices)}
 
@@ -124,27 +124,27 @@ async def _timed(
     return took
 
 
-def _chain(one: str, other: str, elements: int) -> tuple[list[Operation], list[Operation]]:
+def _chain(source: str, other: str, elements: int) -> tuple[list[Operation], list[Operation]]:
     """A step that makes a tensor, and one whose tensor also goes to and fro. Both tasks have a part in either."""
     with device_scope(other):
         beside = group(random_uniform([1]))
     ends: list[list[Operation]] = []
     for hops in (0, _HOPS):
-        with device_scope(one):
+        with device_scope(source):
             value = random_uniform([elements])
         for k in range(hops):
-            with device_scope(one if k % 2 else other):
+            with device_scope(source if k % 2 else other):
                 value = identity(value)
-        with device_scope(one):
+        with device_scope(source):
             ends.append([group(value), beside])
     return ends[0], ends[1]
 
 
-def _fan(one: str, other: str) -> tuple[list[Operation], list[Operation]]:
+def _fan(source: str, other: str) -> tuple[list[Operation], list[Operation]]:
     """Steps in which one tensor goes to the other device, and in which many do, all at one time."""
     ends: list[list[Operation]] = []
     for count in (1, _FAN):
-        with device_scope(one):
+        with device_scope(source):
             values = [random_uniform([1]) for _ in range(count)]
         with device_scope(other):
             ends.append([group(*[identity(value) for value in values])])
@@ -152,10 +152,10 @@ def _fan(one: str, other: str) -> tuple[list[Operation], list[Operation]]:
 
 
 def _first_of_tasks(devices: Sequence[Device]) -> list[Device]:
-    found: dict[Any, Device] = {}
+    devices_by_task: dict[Any, Device] = {}
     for device in devices:
-        found.setdefault(task_of(device.spec), device)
-    return list(found.values())
+        devices_by_task.setdefault(task_of(device.spec), device)
+    return list(devices_by_task.values())
 
 
 def _typical(links: Sequence[LinkCost]) -> LinkCost:

@@ -145,7 +145,12 @@ class LocalEngine:
         return self.planner.placer.explain(name)
 
     async def observed(self) -> list[NodeMeasurement]:
-        return [one for compiled in self.planner.plans() for plan in compiled.plans for one in node_measurements(plan)]
+        return [
+            measurement
+            for compiled in self.planner.plans()
+            for plan in compiled.plans
+            for measurement in node_measurements(plan)
+        ]
 
     async def learn(self, costs: CostModel) -> None:
         self.planner.learn(costs.predicted(self.planner.graph, self._devices[0].type), costs.links)

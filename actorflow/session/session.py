@@ -154,12 +154,12 @@ class Session(Inspection):
             "file_roots": limits.file_roots,
         }
         own |= {"threads": limits.threads, "recording": recording}
-        if given := [name for name, value in own.items() if value is not None]:
-            found = f"its target is that of the environment's {source}" if source else "it has a target"
+        if switches := [name for name, value in own.items() if value is not None]:
+            reason = f"its target is that of the environment's {source}" if source else "it has a target"
             way = f", or unset {source} to run in this process" if source else ""
             raise ValueError(
-                f"Session({str(target)!r}) takes no {given[0]}: {found}, and the servers of the cluster have their own. Leave "
-                f"{given[0]} out{way}."
+                f"Session({str(target)!r}) takes no {switches[0]}: {reason}, and the servers of the cluster have their own. "
+                f"Leave {switches[0]} out{way}."
             )
         from actorflow.cluster.client.engine import RemoteEngine
 
@@ -272,14 +272,14 @@ class Session(Inspection):
     async def _prepare(self, key: Any, fetches: Any, feeds: Iterable[Any], trace: Trace | None = None) -> Prepared:
         """Parses a signature and finds its plan."""
         structure = Fetches(self.graph, fetches, self._values.writable, self._handle)
-        given = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
+        values = list(feeds.values()) if isinstance(feeds, Mapping) and not any(map(is_spread, feeds)) else []
         feeds = list(feeds)
         converters = feeds_of(self.graph, feeds, self._values.exact_feeds)
         signature = Signature(
             feeds={f.tensor_id: (f.tensor.dtype, f.tensor.static_shape) for f in converters},
             fetches=structure.tensor_ids,
             targets=structure.targets,
-            sizes=fed_sizes(converters, given),
+            sizes=fed_sizes(converters, values),
         )
         warn_of_left_behind(self.graph, {e.node for e in structure.tensor_ids} | set(structure.targets))
         coalesce = trace is None or trace.detail == "plan"

@@ -63,13 +63,13 @@ class SessionStatistics:
         Raises:
             UnimplementedError: pandas is not installed.
         """
-        found = list(self.devices.values())
+        device_rows = list(self.devices.values())
         columns: dict[str, list[Any]] = {"device": list(self.devices)}
         columns |= {
-            name: [getattr(each, name) for each in found]
+            name: [getattr(each, name) for each in device_rows]
             for name in ("launches", "inline", "threaded", "swapped_out", "swapped_in", "shared_out", "shared_in")
         }
-        columns |= {name: [getattr(each.memory, name) for each in found] for name in ("live_bytes", "peak_bytes")}
+        columns |= {name: [getattr(each.memory, name) for each in device_rows] for name in ("live_bytes", "peak_bytes")}
         return data_frame(columns)
 
 

@@ -354,7 +354,7 @@ class StepRunner(StepCounts):
     def pending(self) -> str:
         """For each step in flight, the nodes that wait, the channels that are empty, and who should fill them; and the kernels
         that go on after their steps."""
-        lines = [line for one in self.look() for line in (f"step {one.step}:", *one.lines)]
+        lines = [line for report in self.look() for line in (f"step {report.step}:", *report.lines)]
         for step in self._left_behind:
             if left := starvation.left_behind(step):
                 lines += (f"step {step.id} is over, but not all that it began:", *left)
@@ -368,8 +368,8 @@ class StepRunner(StepCounts):
         """The waits of each step in flight, or of each of those that are `wanted`."""
         reports = [starvation.look(step) for step in self.running.values()]
         users = self.users() if reports else {}
-        shown = reports if wanted is None else [one for one in reports if one.step in wanted]
-        return [WaitingStep(one.step, one.idle, explained(one, reports, users)) for one in shown]
+        shown = reports if wanted is None else [report for report in reports if report.step in wanted]
+        return [WaitingStep(report.step, report.idle, explained(report, reports, users)) for report in shown]
 
     def report(self, step: Step) -> list[str]:
         """The lines of `pending` for one step. If many end at once, they see the same state of the others."""

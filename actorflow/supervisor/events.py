@@ -61,17 +61,17 @@ class DeathReport:
             >>> report.lines()
             ['killed by signal 9 (epoch 1, incarnation 1)']
         """
-        found = [f"{self.how} (epoch {self.epoch}, incarnation {self.incarnation:x})"]
+        rows = [f"{self.how} (epoch {self.epoch}, incarnation {self.incarnation:x})"]
         if self.resident_bytes is not None:
-            found.append(f"its memory, when last seen: {self.resident_bytes:,} bytes")
+            rows.append(f"its memory, when last seen: {self.resident_bytes:,} bytes")
         if self.tensor_bytes is not None:
-            found.append(f"its tensors, when last seen: {self.tensor_bytes:,} bytes")
+            rows.append(f"its tensors, when last seen: {self.tensor_bytes:,} bytes")
         if self.last_node is not None:
-            found.append(f"its last node: {self.last_node}")
+            rows.append(f"its last node: {self.last_node}")
         if self.log_lines:
-            found.append("what it wrote last:")
-            found += (f"  | {line}" for line in self.log_lines[-_SHOWN_LINES:])
-        return found
+            rows.append("what it wrote last:")
+            rows += (f"  | {line}" for line in self.log_lines[-_SHOWN_LINES:])
+        return rows
 
 
 @public("af.supervisor")

@@ -80,8 +80,8 @@ class ModelState:
             if ready_for_local_init_op is not None:
                 self._missing_first = ready_for_local_init_op
             elif graph.get_collection(GraphKeys.LOCAL_VARIABLES):
-                found = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-                self._missing_first = report_uninitialized_variables(found)
+                variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+                self._missing_first = report_uninitialized_variables(variables)
             else:
                 self._missing_first = self._missing
             counter = get_global_step(graph)

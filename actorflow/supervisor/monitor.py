@@ -135,11 +135,11 @@ class Monitor:
             UnavailableError: that takes more than `seconds`; names those that are absent.
         """
         begun = anyio.current_time()
-        told = begun + _REPORT_SECONDS
+        next_report = begun + _REPORT_SECONDS
         while missing := self.missing:
             if self._refused is not None:
                 raise self._refused
-            with anyio.move_on_after(max(0.0, min(told, begun + seconds) - anyio.current_time())) as scope:
+            with anyio.move_on_after(max(0.0, min(next_report, begun + seconds) - anyio.current_time())) as scope:
                 await self._changed.wait()
             if scope.cancelled_caught and anyio.current_time() >= begun + seconds:
                 raise UnavailableError(
@@ -148,7 +148,7 @@ class Monitor:
                     "Supervisor(start_seconds=...) waits longer.",
                 )
             if scope.cancelled_caught:
-                told += 10 * _REPORT_SECONDS
+                next_report += 10 * _REPORT_SECONDS
                 _LOG.warning("the supervisor waits for tasks", tasks=missing)
 
     def _described(self, tasks: Collection[str]) -> list[str]:
@@ -183,8 +183,8 @@ class Monitor:
 
     async def ask_status(self, task: str) -> dict[str, Any]:
         """The status that a task reports."""
-        found: dict[str, Any] = await self.call(task, Status())
-        return found
+        status: dict[str, Any] = await self.call(task, Status())
+        return status
 
     # ---- evidence
 

@@ -92,8 +92,8 @@ class SharedFolder:
         try:
             for pause in _PAUSES:
                 await anyio.sleep(pause)
-                found = await self._ask(session, f"{folder.rstrip('/')}/{name}")
-                wrong = [seen for seen in found if seen.value != nonce]
+                reports = await self._ask(session, f"{folder.rstrip('/')}/{name}")
+                wrong = [seen for seen in reports if seen.value != nonce]
                 if not wrong:
                     return
         finally:
@@ -107,10 +107,10 @@ class SharedFolder:
     async def _ask(self, session: Session, path: str) -> list[FolderReport]:
         """The view that each task has, by its name."""
         said = await session.run(dict(self._looks), {self._path: path})
-        found = [
+        reports = [
             FolderReport.parse(task_of(session.placement(look.op)), said[name]) for name, look in self._looks.items()
         ]
-        return sorted({seen.task: seen for seen in found}.values(), key=lambda seen: seen.task)
+        return sorted({seen.task: seen for seen in reports}.values(), key=lambda seen: seen.task)
 
 
 def _refusal(folder: str, wrong: Sequence[FolderReport]) -> OpError:

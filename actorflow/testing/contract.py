@@ -52,10 +52,10 @@ class Rule(Generic[S]):
 def rule(applies: Callable[[Any], bool] = lambda subject: True) -> Callable[[Callable[[S], Awaitable[None]]], Rule[S]]:
     """Makes a rule of a function, whose docstring is the promise."""
 
-    def made(run: Callable[[S], Awaitable[None]]) -> Rule[S]:
+    def decorate(run: Callable[[S], Awaitable[None]]) -> Rule[S]:
         return Rule(run.__name__, " ".join((run.__doc__ or "").split()), run, applies)
 
-    return made
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class Contract(Generic[S]):
 
     async def check(self, *things: Any) -> int:
         """Tries all rules in order, and gives how many were kept. Raises Broken for the first one that is not."""
-        found = self.cases(*things)
-        for subject, rule in found:
+        cases = self.cases(*things)
+        for subject, rule in cases:
             await self.try_rule(subject, rule)
-        return len(found)
+        return len(cases)
 
     def run(self, subject: S, rule: Rule[S]) -> None:
         """`try_rule` on an event loop of its own, for tests without `async`."""
@@ -145,7 +145,7 @@ async def until(condition: Callable[[], object], what: str) -> None:
 @contextmanager
 def raises(kind: type[E] | tuple[type[E], ...], pattern: str = "") -> Iterator[None]:
     """The block raises an error of `kind` whose text has `pattern`."""
-    expected = kind.__name__ if isinstance(kind, type) else " or ".join(one.__name__ for one in kind)
+    expected = kind.__name__ if isinstance(kind, type) else " or ".join(error_type.__name__ for error_type in kind)
     try:
         yield
     except kind as error:
@@ -157,10 +157,10 @@ def raises(kind: type[E] | tuple[type[E], ...], pattern: str = "") -> Iterator[N
     raise Broken(f"{expected} was expected, but nothing was raised")
 
 
-def same(found: object, expected: object, what: str) -> None:
+def same(actual: object, expected: object, what: str) -> None:
     """Raises Broken unless the two are equal."""
-    if found != expected:
-        raise Broken(f"{what}: {_short(found)} was found, but {_short(expected)} expected")
+    if actual != expected:
+        raise Broken(f"{what}: {_short(actual)} was found, but {_short(expected)} expected")
 
 
 def _short(value: object) -> str:

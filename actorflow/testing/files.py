@@ -98,11 +98,11 @@ class SimulatedFiles:
         """The machine is up again. With `lose`, chance decides what is left of what was not flushed: of the names any of
         the changes, of each file any prefix, of whose last part any sectors were never written."""
         chance = self._chance
-        found = dict(self._flushed_names)
+        names = dict(self._flushed_names)
         for change in self._changes if lose else ():
             if chance.random() < 0.5:
-                _apply(found, change)
-        self._names = found if lose else self._names
+                _apply(names, change)
+        self._names = names if lose else self._names
         for file in {id(file): file for file in self._names.values()}.values():
             if lose and bytes(file.content) != file.flushed:
                 file.content = bytearray(self._torn(file))
@@ -136,10 +136,10 @@ class SimulatedFiles:
         after = SimulatedFiles()
         changes = [(entry,) for change in self._changes for entry in change]
         kept = {"all": changes, "none": [], "last": changes[-1:]}[names]
-        found = dict(self._flushed_names)
+        by_path = dict(self._flushed_names)
         for change in kept:
-            _apply(found, change)
-        for path, file in found.items():
+            _apply(by_path, change)
+        for path, file in by_path.items():
             content = bytes(file.content)
             if content != file.flushed and contents != "all":
                 content = content[: len(content) // 2] if contents == "half" else file.flushed

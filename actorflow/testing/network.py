@@ -143,8 +143,8 @@ class Network:
         """A new machine. Raises ValueError where there is one of that name."""
         if name in self.stations:
             raise ValueError(f"There is a machine {name!r} already.")
-        found = self.stations[name] = Station(self, name, deliver, clocks, random_bytes)
-        return found
+        station = self.stations[name] = Station(self, name, deliver, clocks, random_bytes)
+        return station
 
     def say(self, what: str) -> None:
         """Adds to the trace."""

@@ -225,7 +225,7 @@ def dial(
     """
     network, life = station.network, station.life
     there = network.stations.get(target)
-    made: list[End] = []
+    ends: list[End] = []
     given_up = False
 
     def answer(result: End | str | None) -> None:
@@ -235,7 +235,7 @@ def dial(
 
         def tell() -> None:
             if not given_up and station.life == life:
-                made.clear()
+                ends.clear()
                 done(result)
 
         network.carry((target, station.name), come)
@@ -257,14 +257,14 @@ def dial(
         theirs = End(there, station.name, number, listener.heartbeat)
         mine.peer, theirs.peer = theirs, mine
         network.say(f"connect #{number} {station.name}>{target}:{port}")
-        made.append(mine)
+        ends.append(mine)
         there.deliver(lambda: listener.accept(theirs, key) if theirs.is_open else None)
         answer(mine)
 
     def give_up() -> None:
         nonlocal given_up
         given_up = True
-        for end in made:
+        for end in ends:
             end.close()
 
     network.carry((station.name, target), arrive)

@@ -89,9 +89,9 @@ class World:
     def add(self, name: str) -> Host:
         """A new machine."""
         files = SimulatedFiles(faults=self._file_faults, chance=random.Random(f"{self.seed}/files {name}"))
-        found = self.hosts[name] = Host(self, name, files)
+        host = self.hosts[name] = Host(self, name, files)
         self.call_the_roll()
-        return found
+        return host
 
     def call_the_roll(self) -> None:
         """Looks whose process runs; called when one begins, ends, freezes or thaws."""
@@ -300,11 +300,11 @@ class World:
 
     def _check(self) -> None:
         """Raises what no one has caught."""
-        found = self._faults + [error for host in self.hosts.values() for error in host.failures()]
-        if len(found) == 1:
-            raise found[0]
-        if found:
-            raise BaseExceptionGroup("several programs failed", found)
+        faults = self._faults + [error for host in self.hosts.values() for error in host.failures()]
+        if len(faults) == 1:
+            raise faults[0]
+        if faults:
+            raise BaseExceptionGroup("several programs failed", faults)
 
     def _end(self) -> None:
         for host in self.hosts.values():

@@ -60,17 +60,22 @@ compdef _actorflow actorflow
 def bash(every: Sequence[Section]) -> str:
     """The script for bash: words of the command so far, values of options that have few, else files."""
     values = [
-        f'        "{one.name} {option}") COMPREPLY=($(compgen -W "{" ".join(follows)}" -- "$cur")); return ;;'
-        for one in every
-        for option, follows in one.options.items()
+        f'        "{section.name} {option}") COMPREPLY=($(compgen -W "{" ".join(follows)}" -- "$cur")); return ;;'
+        for section in every
+        for option, follows in section.options.items()
         if follows
     ]
-    free = [f'"{one.name} {option}"' for one in every for option, follows in one.options.items() if follows == ()]
+    free = [
+        f'"{section.name} {option}"'
+        for section in every
+        for option, follows in section.options.items()
+        if follows == ()
+    ]
     if free:
         values.append(f"        {'|'.join(free)}) return ;;")
     words = [
-        f'        "{one.name}") COMPREPLY=($(compgen -W "{" ".join([*one.below, *one.words, *one.options])}" -- "$cur")) ;;'
-        for one in every
+        f'        "{page.name}") COMPREPLY=($(compgen -W "{" ".join([*page.below, *page.words, *page.options])}" -- "$cur")) ;;'
+        for page in every
     ]
     return _BASH % {"paths": _paths(every), "values": "\n".join(values), "words": "\n".join(words)}
 
@@ -78,42 +83,42 @@ def bash(every: Sequence[Section]) -> str:
 def zsh(every: Sequence[Section]) -> str:
     """The script for zsh: the same words, with what they mean beside them."""
     values = [
-        f'        "{one.name} {option}") compadd -- {" ".join(map(shlex.quote, follows))}; return ;;'
-        for one in every
-        for option, follows in one.options.items()
+        f'        "{page.name} {option}") compadd -- {" ".join(map(shlex.quote, follows))}; return ;;'
+        for page in every
+        for option, follows in page.options.items()
         if follows
     ]
-    free = [f'"{one.name} {option}"' for one in every for option, follows in one.options.items() if follows == ()]
+    free = [f'"{page.name} {option}"' for page in every for option, follows in page.options.items() if follows == ()]
     if free:
         values.append(f"        {'|'.join(free)}) _files; return ;;")
     words = []
-    for one in every:
-        pairs = [*one.below.items(), *((word, "") for word in one.words), *_meanings(one)]
+    for section in every:
+        pairs = [*section.below.items(), *((word, "") for word in section.words), *_meanings(section)]
         listed = " ".join(shlex.quote(f"{word}:{text}" if text else word) for word, text in pairs)
-        words.append(f'        "{one.name}") found=({listed}) ;;')
+        words.append(f'        "{section.name}") found=({listed}) ;;')
     return _ZSH % {"paths": _paths(every), "values": "\n".join(values), "words": "\n".join(words)}
 
 
 def fish(every: Sequence[Section]) -> str:
     """The script for fish: a line for each command and each option."""
     lines = ["# actorflow completion for fish. In config.fish: actorflow completion fish | source"]
-    for one in every:
-        _, *path = one.name.split()
+    for section in every:
+        _, *path = section.name.split()
         seen = " && ".join(f"__fish_seen_subcommand_from {word}" for word in path)
-        if one.below:
-            none = f"not __fish_seen_subcommand_from {' '.join(one.below)}"
+        if section.below:
+            none = f"not __fish_seen_subcommand_from {' '.join(section.below)}"
             here = f"{seen} && {none}" if seen else none
             lines += [
                 f"complete -c actorflow -f -n {shlex.quote(here)} -a {word} -d {shlex.quote(text)}"
-                for word, text in one.below.items()
+                for word, text in section.below.items()
             ]
         else:
             here = seen
-        if one.words:
-            lines.append(f"complete -c actorflow -f -n {shlex.quote(here)} -a {shlex.quote(' '.join(one.words))}")
-        for option, text in _meanings(one):
+        if section.words:
+            lines.append(f"complete -c actorflow -f -n {shlex.quote(here)} -a {shlex.quote(' '.join(section.words))}")
+        for option, text in _meanings(section):
             kind = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-            follows = one.options[option]
+            follows = section.options[option]
             rest = "" if follows is None else f" -x -a {shlex.quote(' '.join(follows))}" if follows else " -r"
             condition = f" -n {shlex.quote(here)}" if here else ""
             lines.append(f"complete -c actorflow{condition} {kind} -d {shlex.quote(text)}{rest}")
@@ -121,18 +126,18 @@ def fish(every: Sequence[Section]) -> str:
 
 
 def _paths(every: Sequence[Section]) -> str:
-    return "|".join(f'"{one.name}"' for one in every if " " in one.name)
+    return "|".join(f'"{section.name}"' for section in every if " " in section.name)
 
 
-def _meanings(one: Section) -> list[tuple[str, str]]:
+def _meanings(section: Section) -> list[tuple[str, str]]:
     """The options of a command, each with the first clause of its help."""
-    told = {}
-    for _, rows in one.groups:
+    meanings = {}
+    for _, rows in section.groups:
         for head, text in rows:
-            for option in one.options:
+            for option in section.options:
                 if option in head.replace(",", " ").split():
-                    told[option] = text.split(";")[0].replace("\n", " ")
-    return list(told.items())
+                    meanings[option] = text.split(";")[0].replace("\n", " ")
+    return list(meanings.items())
 
 
 SCRIPTS: dict[str, Callable[[Sequence[Section]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
@@ -152,9 +157,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return 0
     folder: Path = arguments.into or Path("man1")
     folder.mkdir(parents=True, exist_ok=True)
-    names = tuple(one.name.replace(" ", "-") for one in every)
-    for one, name in zip(every, names, strict=True):
-        (folder / f"{name}.1").write_text(man_page(one, _related(name, names)), encoding="utf-8")
+    names = tuple(page.name.replace(" ", "-") for page in every)
+    for section, name in zip(every, names, strict=True):
+        (folder / f"{name}.1").write_text(man_page(section, _related(name, names)), encoding="utf-8")
     print(f"{len(names)} pages in {folder}; read one with: man -l {folder / names[0]}.1")
     return 0
 

@@ -20,12 +20,12 @@ def topics() -> dict[str, str]:
     """The entries of the page, by the names that the texts of errors refer to."""
     page = files("actorflow").joinpath("errors.md").read_text(encoding="utf-8")
     _, *parts = re.split(r"^## ", page, flags=re.MULTILINE)
-    found = {}
+    codes = {}
     for part in parts:
         heading, _, body = part.partition("\n")
         code = _FENCE.sub(lambda fence: re.sub("^(?=.)", "    ", fence[1], flags=re.MULTILINE), _COMMENT.sub("", body))
-        found[heading.strip("`")] = code.strip()
-    return found
+        codes[heading.strip("`")] = code.strip()
+    return codes
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,19 +35,19 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    known = topics()
+    texts = topics()
     topic = arguments.topic
     if topic is None:
-        print(*known, sep="\n")
+        print(*texts, sep="\n")
         return 0
-    if topic in known:
-        print(known[topic])
+    if topic in texts:
+        print(texts[topic])
         return 0
     kind = getattr(errors, topic.rpartition(".")[2], None)
     if inspect.isclass(kind) and issubclass(kind, Exception):
         print(inspect.getdoc(kind))
         return 0
-    near = difflib.get_close_matches(topic, known, 3)
+    near = difflib.get_close_matches(topic, texts, 3)
     print(f"There is no topic {topic!r}." + (f" Similar: {', '.join(near)}." if near else ""), file=sys.stderr)
     return 2
 

@@ -173,7 +173,7 @@ class RemoteEngine(StepCounts):
         entry = self.in_flight.begin(step, plan.signature)
         try:
             self.count += 1
-            asked = 0 if trace is None else perf_counter_ns()
+            begun = 0 if trace is None else perf_counter_ns()
             clock = asyncio.get_running_loop().time
             start = entry.since
             link = plan.connection
@@ -189,7 +189,7 @@ class RemoteEngine(StepCounts):
             request = RunPlan(
                 self.remote.number, plan.number, step, left, trace is not None, link.tokens.epoch, encode_inline(values)
             )
-            results = await call_step(link, request, values, len(plan.signature.fetches), trace, entry, asked)
+            results = await call_step(link, request, values, len(plan.signature.fetches), trace, entry, begun)
             self._durations.append(clock() - start)
             return [value[()] if getattr(value, "ndim", None) == 0 else value for value in results]
         except Exception as error:
@@ -334,7 +334,7 @@ class RemoteEngine(StepCounts):
             return {step: [f"{self.target.address} does not tell: {error.message}"] for step in flying}
         seen = [WaitingStep(step, idle, lines) for step, idle, lines in rows if step in flying]
         self._deadlock.look(seen)
-        return {one.step: one.lines for one in seen}
+        return {report.step: report.lines for report in seen}
 
     async def close(self) -> None:
         """Closes the master's session. Its steps are stopped."""

@@ -80,11 +80,11 @@ class InFlightSteps:
     def begin(self, step: int, signature: Signature, scope: anyio.CancelScope | None = None) -> InFlightStep:
         """A step that has a place is about to be asked for, or a part of one, which `scope` ends."""
         loop = asyncio.get_running_loop()
-        made = InFlightStep(step, signature, loop, loop.time(), scope)
-        self._flights[made] = None
+        flight = InFlightStep(step, signature, loop, loop.time(), scope)
+        self._flights[flight] = None
         if self.on_begun is not None:
             self.on_begun()
-        return made
+        return flight
 
     def end(self, entry: InFlightStep) -> None:
         """It is over; its place has to be given back yet."""
@@ -109,13 +109,13 @@ class InFlightSteps:
         pause = _FIRST_PAUSE
         try:
             while self._admission.queued:
-                found: Iterable[int] = ()
+                steps: Iterable[int] = ()
                 with anyio.move_on_after(_ASK_SECONDS):
                     try:
-                        found = await self._ask()
+                        steps = await self._ask()
                     except OpError:
                         pass  # its steps end by the same, and give their places back
-                pause = _FIRST_PAUSE if self._note(set(found)) else min(2 * pause, _LONGEST_PAUSE)
+                pause = _FIRST_PAUSE if self._note(set(steps)) else min(2 * pause, _LONGEST_PAUSE)
                 await anyio.sleep(pause)
         finally:
             self._asking = False
@@ -183,9 +183,9 @@ class WaitReports:
         signature = entry.signature
         names = dict.fromkeys([*(tensor_id.node for tensor_id in signature.fetches), *signature.targets])
         nodes = [self._nodes[name] for name in names]
-        wanted = ", ".join(f"{node.name} ({node.op}, {node.where})" for node in nodes[:_MOST_WANTED])
+        listed = ", ".join(f"{node.name} ({node.op}, {node.where})" for node in nodes[:_MOST_WANTED])
         more = f" and {len(nodes) - _MOST_WANTED} more" if len(nodes) > _MOST_WANTED else ""
-        return [f"{wanted}{more} wanted for {entry.age():.1f} s; its tasks have not been asked yet"]
+        return [f"{listed}{more} wanted for {entry.age():.1f} s; its tasks have not been asked yet"]
 
     def _look_later(self) -> None:
         if self._timer is None and not self._closed:

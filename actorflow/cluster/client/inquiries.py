@@ -38,8 +38,8 @@ async def query_status(
 ) -> dict[str, Any]:
     """The status that the server at `target` reports (`Server.status`); `progress` hears how far the connection is. Raises
     UnavailableError, HandshakeRejected."""
-    found: dict[str, Any] = await _ask(target, credentials, timeout, Status(), progress=progress)
-    return found
+    status: dict[str, Any] = await _ask(target, credentials, timeout, Status(), progress=progress)
+    return status
 
 
 async def query_pending(
@@ -84,12 +84,12 @@ async def _ask(
     progress: Callable[[str], object] | None = None,
 ) -> Any:
     """The server's answer. With `replies` False the server keeps the time, as it asks others first."""
-    found = resolve(target, credentials)
-    links = connect(found)
+    target_task = resolve(target, credentials)
+    links = connect(target_task)
     try:
-        keys = found.credentials
+        keys = target_task.credentials
         key = None if keys is None else keys.peer_key()
-        link = await links.to("", found.address, key=key, timeout=timeout, progress=progress)
+        link = await links.to("", target_task.address, key=key, timeout=timeout, progress=progress)
         return await link.call(request, timeout=timeout if replies else None)
     finally:
         with anyio.CancelScope(shield=True):

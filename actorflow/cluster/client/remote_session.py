@@ -180,9 +180,9 @@ class RemoteSession:
         """The master's plan for `signature`. The new nodes of the graph go there first."""
         link = await self.connected()
         key = (signature.key, coalesce, trial)
-        found = self._known.get(key)
-        if found is not None:
-            return found
+        plan = self._known.get(key)
+        if plan is not None:
+            return plan
         generation = self._generation
         self._states.check(_MASTER, behind(self._graph.nodes, signature.wanted))
         await self.extend()
@@ -191,8 +191,8 @@ class RemoteSession:
             number, placed = await link.call(request)
         self.placements = {**self.placements, **msgpack.unpackb(placed)}
         self.plans += 1
-        made = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)
-        return made
+        new_plan = self._known[key] = RemotePlan(number, signature, coalesce, link, generation)
+        return new_plan
 
     def forget_plans(self) -> None:
         """No plan of before is in force any more."""

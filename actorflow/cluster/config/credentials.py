@@ -193,7 +193,7 @@ def read_allowed(path: str | os.PathLike[str]) -> frozenset[str]:
         PermissionDeniedError: others than its owner may write it.
         InvalidArgumentError: a line has no key.
     """
-    found = set()
+    names = set()
     for number, line in enumerate(_read(path, secret=False).splitlines(), 1):
         words = line.split()
         if not words or words[0] == "#":
@@ -203,8 +203,8 @@ def read_allowed(path: str | os.PathLike[str]) -> frozenset[str]:
                 f"{os.fspath(path)}:{number}: {words[0][:60]!r} is not a public key: a key is text of 40 characters (Z85).",
                 hint="A line is a public key and, after a space, a name. Remarks begin with '# '.",
             )
-        found.add(words[0])
-    return frozenset(found)
+        names.add(words[0])
+    return frozenset(names)
 
 
 _INIT = "`actorflow keys init PATH` makes a good one."

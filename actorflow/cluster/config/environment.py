@@ -118,18 +118,18 @@ def own_number(text: str) -> int:
             return int(text)
         raise InvalidArgumentError(f"{text!r} is not the number of a task: give a number from 0 on, or `hostname`.")
     host = socket.gethostname().partition(".")[0]
-    found = re.search(r"(\d{1,9})$", host)
-    if found is None:
+    digits = re.search(r"(\d{1,9})$", host)
+    if digits is None:
         raise InvalidArgumentError(f"The name of this host, {host!r}, does not end in a number.")
-    return int(found[1])
+    return int(digits[1])
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is there twice")
-    return found
+    return entries
 
 
 def _numbered(job: str, tasks: Any) -> Any:

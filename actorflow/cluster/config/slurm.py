@@ -53,16 +53,16 @@ def from_slurm(
             f"Slurm names {len(hosts)} hosts, but says for {len(counts)} how many tasks they run."
         )
     addresses = [f"{host}:{first_port + k}" for host, count in zip(hosts, counts) for k in range(count)]
-    wanted = dict(jobs) if jobs else {"worker": len(addresses)}
-    if sum(wanted.values()) != len(addresses):
-        said = ", ".join(f"{job}={count}" for job, count in wanted.items())
+    sizes = dict(jobs) if jobs else {"worker": len(addresses)}
+    if sum(sizes.values()) != len(addresses):
+        said = ", ".join(f"{job}={count}" for job, count in sizes.items())
         raise InvalidArgumentError(
-            f"The jobs {said} have {sum(wanted.values())} tasks, but this Slurm step has {len(addresses)} processes.",
-            hint=f"Start it with `srun --ntasks={sum(wanted.values())}`, or change the jobs.",
+            f"The jobs {said} have {sum(sizes.values())} tasks, but this Slurm step has {len(addresses)} processes.",
+            hint=f"Start it with `srun --ntasks={sum(sizes.values())}`, or change the jobs.",
         )
     cluster: dict[str, list[str]] = {}
     places: list[tuple[str, int]] = []
-    for job, count in wanted.items():
+    for job, count in sizes.items():
         cluster[job] = addresses[len(places) : len(places) + count]
         places += ((job, index) for index in range(count))
     rank = int(rank_text)
@@ -76,26 +76,26 @@ def expand_hosts(text: str) -> list[str]:
 
     Several brackets in one name multiply, the last one runs fastest. Raises InvalidArgumentError.
     """
-    found: list[str] = []
+    hosts: list[str] = []
     for pattern in _split(text):
         names = [""]
         for literal, ranges in _pieces(pattern, text):
-            if len(names) * len(ranges) + len(found) > _MOST_HOSTS:
+            if len(names) * len(ranges) + len(hosts) > _MOST_HOSTS:
                 raise InvalidArgumentError(f"{text[:80]!r} stands for more than {_MOST_HOSTS:,} hosts.")
             names = [name + literal + number for name in names for number in ranges]
-        found += names
-    return found
+        hosts += names
+    return hosts
 
 
 def expand_counts(text: str) -> list[int]:
     """`2(x3),1` as [2, 2, 2, 1]. Raises InvalidArgumentError."""
-    found: list[int] = []
+    counts: list[int] = []
     for part in text.split(","):
         match = _REPEATED.fullmatch(part)
         if match is None or int(match[2] or 1) > _MOST_HOSTS:
             raise InvalidArgumentError(f"{text[:80]!r} is not a list of counts such as 2(x3),1.")
-        found += [int(match[1])] * int(match[2] or 1)
-    return found
+        counts += [int(match[1])] * int(match[2] or 1)
+    return counts
 
 
 def _split(text: str) -> Iterator[str]:

@@ -238,10 +238,10 @@ def task_name(job: str, index: int) -> str:
 
 def parse_task(name: str) -> tuple[str, int]:
     """Job and number of `/job:ps/task:0`; `ps:0` is short for it. Raises InvalidArgumentError."""
-    found = _TASK.fullmatch(name) or _TASK.fullmatch("/job:{}/task:{}".format(*name.partition(":")[::2]))
-    if found is None:
+    match = _TASK.fullmatch(name) or _TASK.fullmatch("/job:{}/task:{}".format(*name.partition(":")[::2]))
+    if match is None:
         raise InvalidArgumentError(f"{name!r} names no task; it looks like /job:worker/task:0, or worker:0.")
-    return found[1], int(found[2])
+    return match[1], int(match[2])
 
 
 def canonical(address: str, where: str = "An address") -> str:
@@ -255,7 +255,7 @@ def canonical(address: str, where: str = "An address") -> str:
         if transport is None or transport.reach is Reach.HOST:
             raise InvalidArgumentError(
                 f"{where}: {address!r} begins with {scheme}://, but the transports that are installed reach tasks by "
-                f"{', '.join(f'{one}://' for one in installed.schemes())} only.",
+                f"{', '.join(f'{installed_scheme}://' for installed_scheme in installed.schemes())} only.",
                 hint="A package that brings a transport for it has to be installed on each host.",
             )
         if transport.reach is Reach.PROCESS:  # the address is a name

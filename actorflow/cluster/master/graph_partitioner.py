@@ -93,19 +93,19 @@ def by_task(divided: Divided) -> PartitionedGraph:
     tasks = list(dict.fromkeys(map(task_of, devices)))
     members = {task: [d for d in devices if task_of(d) == task] for task in tasks}
     outputs: dict[str, list[tuple[int, int]]] = {task: [] for task in tasks}
-    found: list[tuple[int, int]] = []
+    outputs_at: list[tuple[int, int]] = []
     for part, position in divided.places:
         device = devices[part]
         task = task_of(device)
-        found.append((tasks.index(task), len(outputs[task])))
+        outputs_at.append((tasks.index(task), len(outputs[task])))
         outputs[task].append((members[task].index(device), position))
     shares = []
     for task in tasks:
         graphs = {device: parts[device] for device in members[task]}
         used = {tensor_id for graph in graphs.values() for tensor_id in _used_feeds(graph)}
-        wanted = tuple(i for i, tensor_id in enumerate(feeds) if tensor_id in used)
-        shares.append(TaskShare(task, graphs, wanted, tuple(outputs[task])))
-    return PartitionedGraph(tuple(shares), tuple(found), tuple(_edges(parts)), feeds, divided.options)
+        own_feeds = tuple(i for i, tensor_id in enumerate(feeds) if tensor_id in used)
+        shares.append(TaskShare(task, graphs, own_feeds, tuple(outputs[task])))
+    return PartitionedGraph(tuple(shares), tuple(outputs_at), tuple(_edges(parts)), feeds, divided.options)
 
 
 def _used_feeds(graph: Subgraph) -> Iterator[TensorId]:

@@ -20,15 +20,15 @@ def keeps_state(node: Node) -> bool:
 
 def behind(nodes: Mapping[str, Node], wanted: Iterable[str]) -> list[Node]:
     """The nodes that `wanted` need, themselves among them."""
-    found: dict[str, Node] = {}
+    ancestors: dict[str, Node] = {}
     waiting = list(wanted)
     while waiting:
         name = waiting.pop()
-        if name not in found and name in nodes:
-            node = found[name] = nodes[name]
+        if name not in ancestors and name in nodes:
+            node = ancestors[name] = nodes[name]
             waiting.extend(tensor_id.node for tensor_id in node.inputs)
             waiting.extend(node.controls)
-    return list(found.values())
+    return list(ancestors.values())
 
 
 class NodeStates:

@@ -160,8 +160,8 @@ class MasterService:
             return packed
 
         async def waits(request: Waits) -> bytes:
-            found = await self._session(request.session, link).steps.waits(request.lines)
-            packed: bytes = msgpack.packb([[one.step, one.idle, one.lines] for one in found])
+            waiting = await self._session(request.session, link).steps.waits(request.lines)
+            packed: bytes = msgpack.packb([[report.step, report.idle, report.lines] for report in waiting])
             return packed
 
         async def replan(request: Replan) -> None:
@@ -171,14 +171,14 @@ class MasterService:
             session = self._session(request.session, link)
             try:
                 rows, links = msgpack.unpackb(request.costs)
-                observed, found = decode_observed(rows), None if links is None else links_from_rows(links)
+                observed, costs = decode_observed(rows), None if links is None else links_from_rows(links)
             except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
                 raise InvalidArgumentError(f"The costs can't be read: {error}") from None
-            session.learn(observed, found)
+            session.learn(observed, costs)
 
         async def pose_placement(request: PosePlacement) -> bytes:
-            found = await self._session(request.session, link).posed()
-            return b"" if found is None else encode_problem(found)
+            problem = await self._session(request.session, link).posed()
+            return b"" if problem is None else encode_problem(problem)
 
         async def search_placement(request: SearchPlacement) -> bytes:
             session = self._session(request.session, link)

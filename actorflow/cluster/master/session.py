@@ -105,10 +105,10 @@ class MasterSession:
 
     def _without_known(self, since: int, nodes: bytes) -> bytes:
         """Those of the nodes behind the first `since` that the graph here lacks."""
-        known, sent = list(self.graph.nodes.values())[since:], decode_nodes(nodes)
-        if since > len(self.graph) or encode_nodes(sent[: len(known)]) != encode_nodes(known):
+        nodes_here, sent = list(self.graph.nodes.values())[since:], decode_nodes(nodes)
+        if since > len(self.graph) or encode_nodes(sent[: len(nodes_here)]) != encode_nodes(nodes_here):
             raise InvalidArgumentError(f"The graph here has {len(self.graph)} nodes, not {since}.")
-        return encode_nodes(sent[len(known) :])
+        return encode_nodes(sent[len(nodes_here) :])
 
     async def prepare(
         self,
@@ -120,9 +120,9 @@ class MasterSession:
         assert self._planner is not None
         async with self._lock:
             partitioned = await self._planner.plan(signature, coalesce=coalesce, ordered=True, trial=trial)
-            found = self._known.get(partitioned)
-            if found is not None:
-                return found
+            number = self._known.get(partitioned)
+            if number is not None:
+                return number
             plan = MasterPlan(partitioned, tuple(signature.feeds.values()), signature.partial)
             await self._registrar.register(plan)
             self.plans.append(plan)
@@ -156,13 +156,13 @@ class MasterSession:
     async def edges(self) -> list[list[Any]]:
         """For each edge between tasks that has carried something: [tensor, source, destination, transport, tokens, bytes, waits,
         seconds of waiting]."""
-        found: dict[tuple[str, str, str, str], list[Any]] = {}
+        totals: dict[tuple[str, str, str, str], list[Any]] = {}
 
         def add(number: int, source: str, destination: str, transport: str, at: int, counted: Sequence[Any]) -> None:
             edge = self._registrar.edges.get(number)
             if edge is not None and task_of(edge.source) == source and task_of(edge.destination) == destination:
                 name = edge.key.split(";", 2)[2], edge.source, edge.destination, transport
-                total = found.setdefault(name, [0, 0, 0, 0.0])
+                total = totals.setdefault(name, [0, 0, 0, 0.0])
                 for offset, value in enumerate(counted):
                     total[at + offset] += value
 
@@ -176,15 +176,15 @@ class MasterSession:
                 add(number, task, peer, transport, 0, counted)
             for peer, transport, number, *counted in awaited:
                 add(number, peer, task, transport, 2, counted)
-        return [[*edge, *total] for edge, total in found.items()]
+        return [[*edge, *total] for edge, total in totals.items()]
 
     async def observed(self) -> list[NodeMeasurement]:
         """The measurements that runs have made of the session's nodes, on all tasks that are there."""
-        found = self._worker.observed(self.number, self)
+        measurements = self._worker.observed(self.number, self)
         for link in list(self._registrar.lent):
             if link.alive:
-                found += decode_observed(msgpack.unpackb(await link.call(Costs(self.number))))
-        return found
+                measurements += decode_observed(msgpack.unpackb(await link.call(Costs(self.number))))
+        return measurements
 
     def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
         """Takes costs that other runs have taught."""
@@ -195,9 +195,9 @@ class MasterSession:
         """Forgets the plans, so that new ones are made, and placed by what runs have shown. Steps that are under way, and those
         that still ask for a former plan, go on with that."""
         assert self._planner is not None
-        found = await self.observed()
+        measurements = await self.observed()
         async with self._lock:
-            self._planner.forget(found)
+            self._planner.forget(measurements)
             self._known.clear()
             self._told = 0
 

@@ -83,19 +83,25 @@ class MasterSteps:
         self._worker.finish(step)
         return plan.fetches([outcome])
 
-    async def _run_here(self, plan: MasterPlan, step: int, outcome: DeferredCall, asked: int) -> list[Any]:
+    async def _run_here(self, plan: MasterPlan, step: int, outcome: DeferredCall, caller_step: int) -> list[Any]:
         try:
-            with self._under_way(step, asked, plan):
+            with self._under_way(step, caller_step, plan):
                 return plan.fetches([await outcome])
         finally:
             self._worker.finish(step)
 
     async def _run_members(
-        self, plan: MasterPlan, step: int, feeds: Sequence[Any], timeout: float | None, trace: Trace | None, asked: int
+        self,
+        plan: MasterPlan,
+        step: int,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        trace: Trace | None,
+        caller_step: int,
     ) -> list[Any]:
         begun = 0 if trace is None else perf_counter_ns()
         await self._ready(plan)
-        with self._under_way(step, asked, plan):
+        with self._under_way(step, caller_step, plan):
             results = await self._all(
                 plan, step, lambda member: self._run_member(member, step, feeds, timeout, trace, begun)
             )
@@ -104,7 +110,7 @@ class MasterSteps:
             trace.keep_causality()
         return plan.fetches(results)
 
-    async def run_partial(self, plan: MasterPlan, step: int, caller: StepCaller, asked: int = 0) -> None:
+    async def run_partial(self, plan: MasterPlan, step: int, caller: StepCaller, caller_step: int = 0) -> None:
         """Runs a step that `caller` feeds and fetches meanwhile. Raises as `run`."""
         await self._ready(plan)
         ways = {id(member): self._way(member, index, step, plan, caller) for index, member in enumerate(plan.members)}
@@ -116,13 +122,13 @@ class MasterSteps:
 
         for index in range(len(plan.partitioned.feeds)):
             caller.expect(index, partial(hand_on, index))
-        with self._under_way(step, asked, plan):
+        with self._under_way(step, caller_step, plan):
             await self._all(plan, step, lambda member: ways[id(member)].run())
 
     @contextmanager
-    def _under_way(self, step: int, asked: int, plan: MasterPlan) -> Iterator[None]:
+    def _under_way(self, step: int, caller_step: int, plan: MasterPlan) -> Iterator[None]:
         """While a step runs. An error that ends it too early names steps by the client's numbers."""
-        self._flying[step] = asked, plan
+        self._flying[step] = caller_step, plan
         try:
             yield
         except DeadlineExceededError as error:
@@ -246,29 +252,29 @@ class MasterSteps:
         """The things that the steps in flight wait for, on all tasks, by the client's numbers. Without `lines`, only
         for how long they do."""
         flying = dict(self._flying)
-        asked: dict[Link | None, list[int]] = {}
+        by_link: dict[Link | None, list[int]] = {}
         for step, (_, plan) in flying.items():
             for member in plan.members:
-                asked.setdefault(member.link, []).append(step)
-        found: dict[int, list[WaitingStep]] = {step: [] for step in flying}
+                by_link.setdefault(member.link, []).append(step)
+        reports: dict[int, list[WaitingStep]] = {step: [] for step in flying}
         async with anyio.create_task_group() as group:
-            for link, steps in asked.items():
+            for link, steps in by_link.items():
                 for begin in range(0, len(steps), _MOST_ASKED):
-                    group.start_soon(self._look, link, steps[begin : begin + _MOST_ASKED], found, lines)
+                    group.start_soon(self._look, link, steps[begin : begin + _MOST_ASKED], reports, lines)
         result = []
-        for step, seen in found.items():
-            idle = [one.idle for one in seen if one.idle is not None]
+        for step, seen in reports.items():
+            idle = [report.idle for report in seen if report.idle is not None]
             only_waits = min(idle) if idle and len(idle) == len(seen) else None
-            told = [self._renumbered(line) for line in joined(one.lines for one in seen)]
-            result.append(WaitingStep(flying[step][0], only_waits, told))
+            texts = [self._renumbered(line) for line in joined(report.lines for report in seen)]
+            result.append(WaitingStep(flying[step][0], only_waits, texts))
         return result
 
     def _renumbered(self, text: str) -> str:
         """A text with the client's numbers of steps instead of those that tasks know."""
 
         def number(match: re.Match[str]) -> str:
-            found = self._flying.get(int(match[0]))
-            return match[0] if found is None else str(found[0])
+            flight = self._flying.get(int(match[0]))
+            return match[0] if flight is None else str(flight[0])
 
         return _LONG_NUMBER.sub(number, text)
 
@@ -277,18 +283,18 @@ class MasterSteps:
         return DeadlineExceededError(self._renumbered(error.message), details=details, hint=error.hint)
 
     async def _look(
-        self, link: Link | None, steps: list[int], found: dict[int, list[WaitingStep]], lines: bool
+        self, link: Link | None, steps: list[int], reports: dict[int, list[WaitingStep]], lines: bool
     ) -> None:
         if link is None:
             seen = self._worker.look(steps, self._owner, lines)
         else:
             try:
                 rows = msgpack.unpackb(await link.call(StepWaits(steps, lines), timeout=_LOOK_SECONDS))
-                seen = [WaitingStep(step, idle, told) for step, idle, told in rows]
+                seen = [WaitingStep(step, idle, texts) for step, idle, texts in rows]
             except OpError as error:
                 seen = [WaitingStep(step, None, [f"{link.task} does not tell: {error.message}"]) for step in steps]
-        for one in seen:
-            found[one.step].append(one)
+        for report in seen:
+            reports[report.step].append(report)
 
 
 def _with_all_waits(failures: Sequence[Exception], waited: Sequence[Sequence[str]]) -> Exception:

@@ -39,22 +39,22 @@ def listen_address(address: str, listen: str | None = None) -> str:
     if listen is None:
         numeric = host == "localhost" or is_number(host)
         return f"{scheme}://{host if numeric else '0.0.0.0'}:{port}"
-    given = listen.removeprefix(f"{scheme}://")
-    if is_number(given) or ":" not in given:
-        wanted, wanted_port = given, str(port)
+    text = listen.removeprefix(f"{scheme}://")
+    if is_number(text) or ":" not in text:
+        interface, wanted_port = text, str(port)
     else:
-        wanted, _, wanted_port = given.rpartition(":")
-    wanted = "0.0.0.0" if wanted in ("", "*") else wanted.strip("[]")
+        interface, _, wanted_port = text.rpartition(":")
+    interface = "0.0.0.0" if interface in ("", "*") else interface.strip("[]")
     if not (wanted_port.isascii() and wanted_port.isdigit() and int(wanted_port) < 65536):
         raise InvalidArgumentError(f"--listen {listen}: {wanted_port!r} is not a port.")
-    if not is_number(wanted) and wanted != "localhost":
-        wanted = address_of_interface(wanted)
-    return f"{scheme}://{f'[{wanted}]' if ':' in wanted else wanted}:{wanted_port}"
+    if not is_number(interface) and interface != "localhost":
+        interface = address_of_interface(interface)
+    return f"{scheme}://{f'[{interface}]' if ':' in interface else interface}:{wanted_port}"
 
 
 def address_of_interface(name: str) -> str:
     """The IPv4 address of a network interface. Raises InvalidArgumentError where there is none."""
-    names = [found for _, found in socket.if_nameindex()]
+    names = [interface for _, interface in socket.if_nameindex()]
     if name in names and sys.platform == "linux":
         import fcntl
 
@@ -132,10 +132,10 @@ def holder(port: int) -> str | None:
         except OSError:
             continue
         inodes |= {row[9] for row in rows if row[3] == _LISTENING and int(row[1].rpartition(":")[2], 16) == port}
-    wanted = {f"socket:[{inode}]" for inode in inodes}
-    for pid in filter(str.isdigit, os.listdir("/proc") if wanted else []):
+    sockets = {f"socket:[{inode}]" for inode in inodes}
+    for pid in filter(str.isdigit, os.listdir("/proc") if sockets else []):
         try:
-            if not wanted.isdisjoint(open_descriptors(int(pid))):
+            if not sockets.isdisjoint(open_descriptors(int(pid))):
                 with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
                     return f"{file.read().strip()} (pid {pid})"
         except OSError:  # somebody else's, or gone
@@ -149,11 +149,11 @@ def open_descriptors(pid: int) -> set[str]:
     Raises:
         OSError: The process is gone, or it is somebody else's.
     """
-    found = set()
+    targets = set()
     for descriptor in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):  # the process goes on: it closed this one since
-            found.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-    return found
+            targets.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    return targets
 
 
 def _parts(address: str) -> tuple[str, int]:

@@ -371,10 +371,10 @@ class LocalCluster:
             here.server.allow_files(path)
 
     async def _end_here(self, task: str) -> None:
-        found = self._here.pop(task, None)
-        if found is not None:
-            found.stop.set()
-            await found.ended.wait()
+        server = self._here.pop(task, None)
+        if server is not None:
+            server.stop.set()
+            await server.ended.wait()
 
     def _check(self, task: str) -> None:
         if task not in self._config:

@@ -26,12 +26,12 @@ class Family:
 
 
 def _one(field: str) -> Callable[[Mapping[str, Any]], Samples]:
-    return lambda told: [({}, told.get(field))]
+    return lambda status: [({}, status.get(field))]
 
 
 def _each(rows: str, labels: tuple[str, ...], field: str) -> Callable[[Mapping[str, Any]], Samples]:
-    return lambda told: [
-        ({label: row.get(label, "") for label in labels}, row.get(field)) for row in told.get(rows, ())
+    return lambda status: [
+        ({label: row.get(label, "") for label in labels}, row.get(field)) for row in status.get(rows, ())
     ]
 
 
@@ -45,14 +45,16 @@ FAMILIES: tuple[Family, ...] = (
         "info",
         "",
         "The release, the address and the incarnation of a task.",
-        lambda told: [({key: told.get(key, "") for key in _ABOUT}, 1)],
+        lambda status: [({key: status.get(key, "") for key in _ABOUT}, 1)],
     ),
     Family(
         "actorflow_task_state",
         "gauge",
         "",
         "1 for the state that a task is in: live, draining or lost.",
-        lambda told: [({"state": state}, int(told.get("state") == state)) for state in ("live", "draining", "lost")],
+        lambda status: [
+            ({"state": state}, int(status.get("state") == state)) for state in ("live", "draining", "lost")
+        ],
     ),
     Family("actorflow_task_epoch", "gauge", "", "The epoch of the cluster that a task is in.", _one("epoch")),
     Family("actorflow_task_uptime_seconds", "gauge", _S, "For how long a task has run.", _one("uptime")),
@@ -211,11 +213,11 @@ def render(tasks: Mapping[str, Mapping[str, Any]]) -> str:
         lines += [f"# UNIT {family.name} {family.unit}"] if family.unit else []
         lines += [f"# HELP {family.name} {family.help}"]
         suffix = {"counter": "_total", "info": "_info", "gauge": ""}[family.kind]
-        for task, told in tasks.items():
-            if told.get("state") == "lost" and family.name != "actorflow_task_state":
+        for task, status in tasks.items():
+            if status.get("state") == "lost" and family.name != "actorflow_task_state":
                 continue
             seen = set()
-            for labels, value in family.samples(told):
+            for labels, value in family.samples(status):
                 shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in {"task": task, **labels}.items())
                 if value is not None and shown not in seen:
                     seen.add(shown)

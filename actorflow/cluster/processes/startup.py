@@ -51,8 +51,8 @@ class TaskReachability:
         """The state after a word of progress: a step of `ConnectProgress`, or "version ..."; other words change nothing."""
         if progress.startswith("version "):
             return replace(self, version=progress.removeprefix("version "))
-        known = ConnectProgress.__members__.get(progress.upper())
-        return self if known is None else replace(self, reached=max(self.reached, known))
+        step = ConnectProgress.__members__.get(progress.upper())
+        return self if step is None else replace(self, reached=max(self.reached, step))
 
     def failed(self, error: BaseException | str) -> TaskReachability:
         """The state after something failed."""

@@ -72,15 +72,15 @@ def to_message(config: TaskConfig) -> dict[str, Any]:
 
 def from_message(message: Mapping[str, Any]) -> TaskConfig:
     """The way back."""
-    given = {name: message[name] for name in TaskConfig.__dataclass_fields__}
+    fields = {name: message[name] for name in TaskConfig.__dataclass_fields__}
     config = TaskConfig(
-        **{**given, "cluster": ClusterSpec({job: dict(map(tuple, tasks)) for job, tasks in given["cluster"]})}
+        **{**fields, "cluster": ClusterSpec({job: dict(map(tuple, tasks)) for job, tasks in fields["cluster"]})}
     )
     return replace(
         config,
-        credentials=None if config.credentials is None else Credentials(**given["credentials"]),
+        credentials=None if config.credentials is None else Credentials(**fields["credentials"]),
         allowed=frozenset(config.allowed),
-        recording=None if config.recording is None else Recording(**given["recording"]),
+        recording=None if config.recording is None else Recording(**fields["recording"]),
         file_roots=None if config.file_roots is None else tuple(config.file_roots),
         imports=tuple(config.imports),
     )
@@ -105,16 +105,16 @@ class MessageAssembler:
     def feed(self, data: bytes) -> list[dict[str, Any]]:
         """The messages that are complete after `data`. Raises ValueError for what is no message."""
         self._data += data
-        found: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
         while len(self._data) >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(self._data)
             if size > _MOST_BYTES:
                 raise ValueError(f"a message of {size:,} bytes")
             if len(self._data) < _LENGTH.size + size:
                 break
-            found.append(json.loads(self._data[_LENGTH.size : _LENGTH.size + size]))
+            messages.append(json.loads(self._data[_LENGTH.size : _LENGTH.size + size]))
             self._data = self._data[_LENGTH.size + size :]
-        return found
+        return messages
 
 
 def receive(wire: socket.socket) -> dict[str, Any]:

@@ -42,9 +42,9 @@ def banner(config: TaskConfig, server: Server) -> str:
                 f"python {platform.python_version()}",
                 f"numpy {numpy.__version__}",
                 *(
-                    made.versions()
-                    for made in chosen(for_target(config.transport, config.address))
-                    if made is not None and made.versions is not None
+                    implementation.versions()
+                    for implementation in chosen(for_target(config.transport, config.address))
+                    if implementation is not None and implementation.versions is not None
                 ),
                 f"{platform.system()} {platform.machine()}",
             ]

@@ -32,7 +32,7 @@ _CHECKS: dict[tuple[Any, ...], tuple[_Check, ...]] = {}
 """The checks of a method and the types of its fields, of those that have come and fit."""
 _BOUNDS = {"epoch": 1 << 32, "step": 1 << 64}
 """The values that a record can carry."""
-REQUESTS: dict[str, type[Request]] = {found.method: found for found in Request.__subclasses__()}
+REQUESTS: dict[str, type[Request]] = {kind.method: kind for kind in Request.__subclasses__()}
 
 
 def decode(method: Any, values: Any) -> Request:
@@ -42,11 +42,11 @@ def decode(method: Any, values: Any) -> Request:
         raise InvalidArgumentError(f"There is no request {str(method)[:60]!r} in this version.")
     if not isinstance(values, list):
         raise _misfit(kind)
-    found = (method, *map(type, values))
-    checks = _CHECKS.get(found)
+    key = (method, *map(type, values))
+    checks = _CHECKS.get(key)
     if checks is None:
-        checks = _checks_of(kind, found[1:])
-        _CHECKS[found] = checks
+        checks = _checks_of(kind, key[1:])
+        _CHECKS[key] = checks
     for index, name, within, least, most in checks:
         value = values[index]
         if within:
@@ -61,16 +61,18 @@ def decode(method: Any, values: Any) -> Request:
 
 def _checks_of(kind: type[Request], types: Sequence[type]) -> tuple[_Check, ...]:
     """How values of these types are checked further. Raises InvalidArgumentError where the fields have other types."""
-    wanted = _fields_of(kind.method)
-    if len(types) != len(wanted):
+    declared = _fields_of(kind.method)
+    if len(types) != len(declared):
         raise _misfit(kind)
     checks: list[_Check] = []
-    for index, (found, (name, allowed, within, bound)) in enumerate(zip(types, wanted)):
-        if found not in allowed:
-            raise InvalidArgumentError(f"The field {name!r} of the request {kind.method!r} is a {found.__name__}.")
-        if found is int:
+    for index, (kind_of_value, (name, allowed, within, bound)) in enumerate(zip(types, declared)):
+        if kind_of_value not in allowed:
+            raise InvalidArgumentError(
+                f"The field {name!r} of the request {kind.method!r} is a {kind_of_value.__name__}."
+            )
+        if kind_of_value is int:
             checks.append((index, name, (), 0, bound - 1))
-        elif found is float:
+        elif kind_of_value is float:
             checks.append((index, name, (), -inf, inf))
         elif within:
             checks.append((index, name, within, 0, 0))
@@ -84,7 +86,7 @@ def _misfit(kind: type[Request]) -> InvalidArgumentError:
 
 def _fit(value: Any, within: tuple[Any, ...]) -> bool:
     rows = zip(*value.items()) if isinstance(value, dict) else (value,)
-    return all(kind is Any or all(type(one) is kind for one in row) for row, kind in zip(rows, within))
+    return all(kind is Any or all(type(entry) is kind for entry in row) for row, kind in zip(rows, within))
 
 
 @cache
@@ -107,5 +109,5 @@ def _allowed(hint: Any) -> tuple[type, ...]:
 
 
 def _within(hint: Any) -> tuple[Any, ...]:
-    found = typing.get_args(hint) if typing.get_origin(hint) in (list, dict) else ()
-    return () if all(kind is Any for kind in found) else found
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (list, dict) else ()
+    return () if all(kind is Any for kind in kinds) else kinds

@@ -88,23 +88,23 @@ def open_endpoints(
             f"The transport {control.name!r} has no keys, so it can't prove who is at the other end; but keys are given.",
             hint="Take a transport that has keys, or none: unset ACTORFLOW_KEYS, give no `credentials`.",
         )
-    known = {name: value for name, value in (options or {}).items() if name in control.options}
+    control_options = {name: value for name, value in (options or {}).items() if name in control.options}
 
     def opened(me: Identity, accept: Callable[[Channel], object]) -> Endpoints:
-        given: dict[str, Any] = {"listen": listen, "accept": accept, "epoch": epoch, **known}
+        arguments: dict[str, Any] = {"listen": listen, "accept": accept, "epoch": epoch, **control_options}
         if control.reach is Reach.ANY:
-            given["advertise"] = advertise
+            arguments["advertise"] = advertise
         if control.make_keys is not None:
-            given |= {"keys": credentials, "allowed": allowed}
-        first = control.open(me, **given)
+            arguments |= {"keys": credentials, "allowed": allowed}
+        first = control.open(me, **arguments)
         if data is None:
             return Endpoints(first)
         arena = None
         try:
-            given = {"listen": None if listen is None else "", "accept": accept, "epoch": epoch}
+            arguments = {"listen": None if listen is None else "", "accept": accept, "epoch": epoch}
             if data.make_arena is not None:
-                arena = given["arena"] = None if arena_bytes == 0 else data.make_arena(arena_bytes)
-            return Endpoints(first, data.open(me, **given), arena, insist)
+                arena = arguments["arena"] = None if arena_bytes == 0 else data.make_arena(arena_bytes)
+            return Endpoints(first, data.open(me, **arguments), arena, insist)
         except BaseException:
             first.close()
             if arena is not None:

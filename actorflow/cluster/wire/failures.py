@@ -27,23 +27,23 @@ def first_of(error: BaseException) -> BaseException:
 
 def encode_error(error: BaseException) -> dict[str, Any]:
     """`error` as a map of msgpack's types."""
-    found: dict[str, Any] = {"class": _class_of(error), "message": _text(error)}
+    record: dict[str, Any] = {"class": _class_of(error), "message": _text(error)}
     if isinstance(error, OpError):
-        found["message"] = _text(error.message)
+        record["message"] = _text(error.message)
         for name in ("node", "op", "device", "hint"):
             if (value := getattr(error, name)) is not None:
-                found[name] = _text(value)
+                record[name] = _text(value)
         if error.where is not None:
-            found["where"] = [_text(error.where.file), error.where.line]
+            record["where"] = [_text(error.where.file), error.where.line]
         if error.details:
-            found["details"] = [_text(line) for line in error.details[:100]]
+            record["details"] = [_text(line) for line in error.details[:100]]
         if isinstance(error, errors.Overloaded):
-            found["retry_after"] = error.retry_after
+            record["retry_after"] = error.retry_after
     cause = error.__cause__ if isinstance(error, OpError) else error
     if cause is not None and (cause is error or not says_all(error, cause)):
         lines = traceback.format_exception(type(cause), cause, theirs(cause))
-        found["traceback"] = _text("".join(lines)[-_MOST_TEXT:])
-    return found
+        record["traceback"] = _text("".join(lines)[-_MOST_TEXT:])
+    return record
 
 
 def _class_of(error: BaseException) -> str:
@@ -61,14 +61,14 @@ def _text(value: Any) -> str:
     return str(value)[:_MOST_TEXT].encode("utf-8", "backslashreplace").decode()
 
 
-def decode_error(found: Any, task: str) -> Exception:
+def decode_error(record: Any, task: str) -> Exception:
     """The error that `task` has sent. An error that can't be read becomes an UnknownError that says so; nothing is
     raised."""
-    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
-        return UnknownError(f"{task} reported a failure that can't be read: {reprlib.repr(found)}")
+    if not isinstance(record, dict) or not isinstance(record.get("message"), str):
+        return UnknownError(f"{task} reported a failure that can't be read: {reprlib.repr(record)}")
 
     def text(name: str) -> str | None:
-        value = found.get(name)
+        value = record.get(name)
         return value if isinstance(value, str) else None
 
     name, message = text("class") or "", text("message") or ""
@@ -77,22 +77,22 @@ def decode_error(found: Any, task: str) -> Exception:
         error = (getattr(errors, name, None) or getattr(builtins, name))(message)
     else:
         kind = getattr(errors, name, None)
-        known = isinstance(kind, type) and issubclass(kind, OpError)
+        is_ours = isinstance(kind, type) and issubclass(kind, OpError)
         facts: dict[str, Any] = {key: text(key) for key in ("node", "op", "device", "hint")}
-        details = found.get("details")
+        details = record.get("details")
         facts["details"] = [str(line) for line in details] if isinstance(details, list) else []
-        facts["where"] = _where(found.get("where"))
+        facts["where"] = _where(record.get("where"))
         if kind is errors.Overloaded:
-            after = found.get("retry_after")
+            after = record.get("retry_after")
             facts["retry_after"] = float(after) if isinstance(after, (int, float)) else 0.1
-        made: type[OpError] = kind if known else UnknownError  # type: ignore[assignment]
-        error = made(message if known else f"{name}: {message}", **facts)
+        error_class: type[OpError] = kind if is_ours else UnknownError  # type: ignore[assignment]
+        error = error_class(message if is_ours else f"{name}: {message}", **facts)
     if trace := text("traceback"):
         error.add_note(f"Raised in {task}:\n{trace}")
     return error
 
 
-def _where(found: Any) -> Where | None:
-    if isinstance(found, list) and len(found) == 2 and isinstance(found[0], str) and isinstance(found[1], int):
-        return Where(*found)
+def _where(place: Any) -> Where | None:
+    if isinstance(place, list) and len(place) == 2 and isinstance(place[0], str) and isinstance(place[1], int):
+        return Where(*place)
     return None

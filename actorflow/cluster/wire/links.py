@@ -192,9 +192,9 @@ class Links:
         opening: _Opening | None = None
         try:
             while True:
-                found = self.outbound.get(task)
-                if found is not None and found.alive:
-                    return found
+                link = self.outbound.get(task)
+                if link is not None and link.alive:
+                    return link
                 opening = self._opening.get(task)
                 if opening is None:
                     break
@@ -206,9 +206,9 @@ class Links:
             opening.listen(progress)
             failure = None
             try:
-                made = await self._open(task, address, key, timeout, opening.tell)
-                self.outbound[task] = made
-                return made
+                opened = await self._open(task, address, key, timeout, opening.tell)
+                self.outbound[task] = opened
+                return opened
             except OpError as error:
                 failure = error
                 raise
@@ -280,18 +280,18 @@ class Links:
         """Finds out which devices of the peer can read memory of devices here. If none can, tokens go by the host."""
         peer_memory, offers = (
             link.tokens.peer_memory,
-            [(d, made) for d in self.sharing if (made := d.offer()) is not None],
+            [(d, description) for d in self.sharing if (description := d.offer()) is not None],
         )
         if peer_memory is None or not offers:
             return
         here = {device.name: device for device, _ in offers}
         try:
-            found = await link.call(OfferMemory([[d.name, made] for d, made in offers]), timeout=_ATTACH_SECONDS)
+            replies = await link.call(OfferMemory([[d.name, text] for d, text in offers]), timeout=_ATTACH_SECONDS)
         except OpError as error:
             for device in here.values():
                 device.refused(link.task, error.message)
             return
-        for mine, theirs, reason in found:
+        for mine, theirs, reason in replies:
             if mine not in here:
                 continue
             if reason:
@@ -325,10 +325,12 @@ class Links:
         async def share(request: OfferMemory) -> list[Any]:
             if not all(type(o) is list and [type(v) for v in o] == [str, bytes] for o in request.offers):
                 raise InvalidArgumentError("Each offer is the name of a device and the description of some memory.")
-            found = [[name, d.name, d.opens(description)] for name, description in request.offers for d in self.sharing]
+            answers = [
+                [name, d.name, d.opens(description)] for name, description in request.offers for d in self.sharing
+            ]
             if link.tokens.peer_memory is not None:
-                link.tokens.peer_memory.inward = any(not reason for _, _, reason in found)
-            return found
+                link.tokens.peer_memory.inward = any(not reason for _, _, reason in answers)
+            return answers
 
         self._accepted[link] = None
         self.inbound[identity] = link

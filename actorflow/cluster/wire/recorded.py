@@ -50,9 +50,9 @@ async def recorded_by(
         timeout: seconds that a task may take to be reached.
         only: the number of the one step that is wanted; all unless given.
     """
-    found = Recorded()
+    recording = Recorded()
 
-    async def one(name: str, target: Target) -> None:
+    async def ask_task(name: str, target: Target) -> None:
         links = connect(target)
         try:
             key = None if target.credentials is None else target.credentials.peer_key()
@@ -62,19 +62,19 @@ async def recorded_by(
             ahead = SAME_CLOCK
             if beats.clock_offset is not None and beats.clock_error is not None:
                 ahead = ClockOffset(round(beats.clock_offset * 1e9), math.ceil(beats.clock_error * 1e9))
-            found.steps.update(take(found.trace, steps, name, ahead, only))
-            found.dropped += dropped
+            recording.steps.update(take(recording.trace, steps, name, ahead, only))
+            recording.dropped += dropped
         except OpError as error:
-            found.failures[name] = error
+            recording.failures[name] = error
         finally:
             with anyio.CancelScope(shield=True):
                 await links.aclose()
 
     async with anyio.create_task_group() as group:
         for name, target in tasks.items():
-            group.start_soon(one, name, target)
-    found.trace.keep_causality()
-    return found
+            group.start_soon(ask_task, name, target)
+    recording.trace.keep_causality()
+    return recording
 
 
 def of_the_last(seconds: float, timeout: float) -> Callable[[Link], Awaitable[bytes]]:

@@ -223,8 +223,8 @@ class Rpc:
         handler = self._handlers.get(method) if isinstance(method, str) else None
         try:
             if handler is None or self._root is None:
-                asked = repr(method[:60]) if isinstance(method, str) else f"a {type(method).__name__}"
-                raise UnimplementedError(f"This task does not answer {asked}.")
+                what = repr(method[:60]) if isinstance(method, str) else f"a {type(method).__name__}"
+                raise UnimplementedError(f"This task does not answer {what}.")
             if number in self._serving:
                 raise InvalidArgumentError(f"The request {number} is being answered; another one needs another number.")
             if len(self._serving) >= MOST_CALLS:

@@ -51,15 +51,15 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
     try:
         feeds, fetches, targets, *more = msgpack.unpackb(data, strict_map_key=True)
         partial: Any = more[0] if more else False
-        given: Any = more[1] if len(more) > 1 else []
-        if type(partial) is not bool or (partial and given) or len(more) > 2:
+        values: Any = more[1] if len(more) > 1 else []
+        if type(partial) is not bool or (partial and values) or len(more) > 2:
             raise ValueError("its fourth entry is no boolean, or goes with no fifth one")
         signature = Signature(
             dict(map(decode_feed, feeds)),
             tuple(map(decode_tensor_id, fetches)),
             tuple(map(_text, targets)),
             partial,
-            dict(map(_given, given)),
+            dict(map(_given, values)),
         )
         if not signature.given.keys() <= signature.feeds.keys():
             raise ValueError("a value is given for what is not fed")
@@ -74,10 +74,10 @@ def decode_signature(data: bytes, nodes: Mapping[str, Node]) -> Signature:
             raise InvalidArgumentError(f"The graph has no node {target[:200]!r}.")
     for tensor_id, (dtype, shape) in signature.feeds.items():
         node = nodes[tensor_id.node]
-        known, static = node.dtypes[tensor_id.port], node.shapes[tensor_id.port]
-        if dtype is not known or dtype.is_ref or not compatible(static, shape):
+        declared, static = node.dtypes[tensor_id.port], node.shapes[tensor_id.port]
+        if dtype is not declared or dtype.is_ref or not compatible(static, shape):
             raise InvalidArgumentError(
-                f"{tensor_id} can't be fed as {dtype.name} of shape {show(shape)}: it is {known.name} of {show(static)}."
+                f"{tensor_id} can't be fed as {dtype.name} of shape {show(shape)}: it is {declared.name} of {show(static)}."
             )
         if tensor_id in signature.given and (dtype is not dtypes.bool or len(node.dtypes) != 1):
             raise InvalidArgumentError(f"{tensor_id} is no predicate for which a value can be given.")
@@ -98,40 +98,40 @@ def check_feeds(values: Sequence[Any], forms: Sequence[Form], names: Sequence[Te
             raise InvalidArgumentError(f"{name} was fed with shape {value.shape}, but it has {show(shape)}.")
 
 
-def decode_tensor_id(found: Any) -> TensorId:
+def decode_tensor_id(pair: Any) -> TensorId:
     """[node, port]. Raises ValueError."""
-    node, port = found
+    node, port = pair
     if type(port) is not int or port < 0:
         raise ValueError("a port is no number")
     return TensorId(_text(node), port)
 
 
-def decode_feed(found: Any) -> tuple[TensorId, Form]:
+def decode_feed(entry: Any) -> tuple[TensorId, Form]:
     """[node, port, type, shape]. Raises ValueError, TypeError."""
-    node, port, dtype, shape = found
+    node, port, dtype, shape = entry
     if shape is not None and not all(size is None or (type(size) is int and size >= 0) for size in shape):
         raise ValueError("a shape has something other than sizes")
     return decode_tensor_id((node, port)), (as_dtype(_text(dtype)), None if shape is None else tuple(shape))
 
 
-def _given(found: Any) -> tuple[TensorId, bool]:
+def _given(entry: Any) -> tuple[TensorId, bool]:
     """[node, port, value]. Raises ValueError."""
-    node, port, value = found
+    node, port, value = entry
     if type(value) is not bool:
         raise ValueError("a value that is given is no boolean")
     return decode_tensor_id((node, port)), value
 
 
-def _text(found: Any) -> str:
-    if not isinstance(found, str):
+def _text(text: Any) -> str:
+    if not isinstance(text, str):
         raise ValueError("a name is no text")
-    return found
+    return text
 
 
 def encode_inline(values: Sequence[Any], enclosed: Callable[[Any], Any] | None = None) -> list[Any]:
     """The forms of small tensors, and of those to which `enclosed` gives one, in the order of `values`; nil for what has to go as
     a token."""
-    found: list[Any] = []
+    forms: list[Any] = []
     space = _LARGEST
     for value in values[:_MOST]:
         form = None
@@ -142,8 +142,8 @@ def encode_inline(values: Sequence[Any], enclosed: Callable[[Any], Any] | None =
                 form = [name, value.shape, value.tobytes()]
         elif enclosed is not None:
             form = enclosed(value)
-        found.append(form)
-    return found
+        forms.append(form)
+    return forms
 
 
 def decode_inline(form: Any) -> Any:

@@ -51,8 +51,8 @@ class WorkerService:
             self._worker.check_open()
             link.check_epoch(request.epoch)
             number, step = request.part, request.step
-            found = self._worker.find(number, link)
-            if found.part.partial:
+            partition = self._worker.find(number, link)
+            if partition.part.partial:
                 return serve_partial_step(
                     link.tokens, request, lambda caller: self._worker.run_partial(number, step, caller, link)
                 )
@@ -61,7 +61,7 @@ class WorkerService:
                 return self._worker.run(number, step, feeds, request.timeout, trace, link)
 
             spanned = in_span(link, step, "actorflow.run_part", self._worker.links.me.task, run)
-            return serve_step(link, request, found.part.feeds, found.forms, spanned)
+            return serve_step(link, request, partition.part.feeds, partition.forms, spanned)
 
         def run_part(request: RunPart) -> Any:
             if self._worker.is_under_way(request.step):
@@ -82,7 +82,10 @@ class WorkerService:
 
         async def look(request: StepWaits) -> bytes:
             packed: bytes = msgpack.packb(
-                [[one.step, one.idle, one.lines] for one in self._worker.look(request.steps, link, request.lines)]
+                [
+                    [report.step, report.idle, report.lines]
+                    for report in self._worker.look(request.steps, link, request.lines)
+                ]
             )
             return packed
 

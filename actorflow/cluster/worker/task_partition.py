@@ -49,8 +49,8 @@ class TaskPartition:
 
     def forms(self) -> tuple[Form, ...]:
         """The types and shapes of its feeds."""
-        known = {tensor_id: form for graph in self.graphs.values() for tensor_id, form in graph.feeds.items()}
-        return tuple(known[tensor_id] for tensor_id in self.feeds)
+        known_forms = {tensor_id: form for graph in self.graphs.values() for tensor_id, form in graph.feeds.items()}
+        return tuple(known_forms[tensor_id] for tensor_id in self.feeds)
 
 
 def encode_partition(part: TaskPartition) -> bytes:
@@ -74,20 +74,20 @@ def encode_partition(part: TaskPartition) -> bytes:
 def decode_partition(content: bytes) -> TaskPartition:
     """The part of `encode_partition`. Raises DataLossError where it is none."""
     try:
-        found = msgpack.unpackb(content, strict_map_key=True)
+        record = msgpack.unpackb(content, strict_map_key=True)
         return TaskPartition(
-            session=int(found["session"]),
-            number=int(found["number"]),
-            graphs={str(device): _decode_graph(graph) for device, graph in found["graphs"]},
-            feeds=tuple(map(decode_tensor_id, found["feeds"])),
-            places=tuple((int(part), int(position)) for part, position in found["places"]),
+            session=int(record["session"]),
+            number=int(record["number"]),
+            graphs={str(device): _decode_graph(graph) for device, graph in record["graphs"]},
+            feeds=tuple(map(decode_tensor_id, record["feeds"])),
+            places=tuple((int(part), int(position)) for part, position in record["places"]),
             crossings=tuple(
                 CrossTaskEdge(str(key), int(edge), bool(out), str(peer), str(address), int(incarnation))
-                for key, edge, out, peer, address, incarnation in found["crossings"]
+                for key, edge, out, peer, address, incarnation in record["crossings"]
             ),
-            options=PlanOptions(**{str(name): bool(value) for name, value in found["options"].items()}),
-            partial=bool(found.get("partial", False)),
-            users={str(name): tuple(map(_decode_user, users)) for name, users in found.get("users", ())},
+            options=PlanOptions(**{str(name): bool(value) for name, value in record["options"].items()}),
+            partial=bool(record.get("partial", False)),
+            users={str(name): tuple(map(_decode_user, users)) for name, users in record.get("users", ())},
         )
     except Exception as error:
         raise DataLossError(f"What was to be registered is no part of a plan: {error}") from error
@@ -100,8 +100,8 @@ def _encode_user(user: Node) -> list[Any]:
     return [user.name, user.op, *where]
 
 
-def _decode_user(found: Any) -> Node:
-    name, op, file, line = found
+def _decode_user(record: Any) -> Node:
+    name, op, file, line = record
     return Node(str(name), str(op), where=Where(str(file), int(line)) if file else None)
 
 
@@ -115,8 +115,8 @@ def check_partition(part: TaskPartition, devices: Sequence[str]) -> None:
     try:
         _check(part.graphs.keys() <= set(devices), "it is for devices that are not here")
         feeds = frozenset(part.feeds)
-        known = {tensor_id for graph in part.graphs.values() for tensor_id in graph.feeds}
-        _check(len(feeds) == len(part.feeds) and feeds <= known, "its feeds are not those of its graphs")
+        feeds_of_graphs = {tensor_id for graph in part.graphs.values() for tensor_id in graph.feeds}
+        _check(len(feeds) == len(part.feeds) and feeds <= feeds_of_graphs, "its feeds are not those of its graphs")
         graphs = list(part.graphs.values())
         for index, position in part.places:
             _check(0 <= index < len(graphs) and 0 <= position < len(graphs[index].fetches), "a place is nowhere")
@@ -179,12 +179,12 @@ def _encode_graph(graph: Subgraph) -> dict[str, Any]:
     }
 
 
-def _decode_graph(found: Mapping[str, Any]) -> Subgraph:
+def _decode_graph(record: Mapping[str, Any]) -> Subgraph:
     return Subgraph(
-        {node.name: node for node in decode_nodes(found["nodes"])},
-        dict(map(decode_feed, found["feeds"])),
-        tuple(map(decode_tensor_id, found["fetches"])),
-        tuple(map(str, found["targets"])),
-        {str(name): tuple(map(str, enters)) for name, enters in found["entered"].items()},
-        ranks={str(name): float(rank) for name, rank in found.get("ranks", {}).items()},
+        {node.name: node for node in decode_nodes(record["nodes"])},
+        dict(map(decode_feed, record["feeds"])),
+        tuple(map(decode_tensor_id, record["fetches"])),
+        tuple(map(str, record["targets"])),
+        {str(name): tuple(map(str, enters)) for name, enters in record["entered"].items()},
+        ranks={str(name): float(rank) for name, rank in record.get("ranks", {}).items()},
     )

@@ -177,47 +177,47 @@ class Worker:
             UnavailableError: a task that it needs is not connected any more.
             OpError: what a kernel raised, or what the step was aborted with.
         """
-        found = self.find(number, owner)
-        routes = found.standing_routes()
+        partition = self.find(number, owner)
+        routes = partition.standing_routes()
         if routes is None:
-            return DeferredCall(lambda: self._run_when_linked(found, step, feeds, timeout, trace, owner))
-        values = dict(zip(found.part.feeds, feeds, strict=True))
+            return DeferredCall(lambda: self._run_when_linked(partition, step, feeds, timeout, trace, owner))
+        values = dict(zip(partition.part.feeds, feeds, strict=True))
         rendezvous = self._meet(routes, step, owner)
-        return self.steps.run_now(found.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)
+        return self.steps.run_now(partition.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)
 
     async def _run_when_linked(
         self,
-        found: RunnablePartition,
+        partition: RunnablePartition,
         step: int,
         feeds: Sequence[Any],
         timeout: float | None,
         trace: Trace | None,
         owner: object,
     ) -> list[Any]:
-        values = dict(zip(found.part.feeds, feeds, strict=True))
-        rendezvous = self._meet(await self._linked(found), step, owner)
-        return await self.steps.run(found.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)
+        values = dict(zip(partition.part.feeds, feeds, strict=True))
+        rendezvous = self._meet(await self._linked(partition), step, owner)
+        return await self.steps.run(partition.compiled, values, timeout, trace, rendezvous=rendezvous, number=step)
 
     async def run_partial(self, number: int, step: int, caller: StepCaller, owner: object) -> None:
         """Runs a part that is fed and fetched meanwhile, and returns when it has ended. Raises as `run`."""
-        found = self.find(number, owner)
-        rendezvous = self._meet(await self._linked(found), step, owner)
-        feeds, forms = found.part.feeds, found.forms
+        partition = self.find(number, owner)
+        rendezvous = self._meet(await self._linked(partition), step, owner)
+        feeds, forms = partition.part.feeds, partition.forms
 
         def check(index: int, value: Any) -> None:
             check_feeds([value], [forms[index]], [feeds[index]])
 
         running = PartialExecution(
-            self.steps, found.compiled, feeds, caller, check=check, rendezvous=rendezvous, number=step
+            self.steps, partition.compiled, feeds, caller, check=check, rendezvous=rendezvous, number=step
         )
         await running.wait()
 
-    async def _linked(self, found: RunnablePartition) -> dict[str, Route]:
+    async def _linked(self, partition: RunnablePartition) -> dict[str, Route]:
         """The ways that the edges of a part take. Raises UnavailableError."""
-        if (routes := found.standing_routes()) is None:
-            links = {crossing.key: await self._link_of(crossing) for crossing in found.part.crossings}
-            routes = found.routes = {c.key: Route(links[c.key].tokens, c.edge) for c in found.part.crossings}
-            found.links = frozenset(links.values())
+        if (routes := partition.standing_routes()) is None:
+            links = {crossing.key: await self._link_of(crossing) for crossing in partition.part.crossings}
+            routes = partition.routes = {c.key: Route(links[c.key].tokens, c.edge) for c in partition.part.crossings}
+            partition.links = frozenset(links.values())
         return routes
 
     def _meet(self, routes: dict[str, Route], step: int, owner: object) -> RemoteRendezvous:
@@ -269,11 +269,11 @@ class Worker:
 
     def _users(self) -> dict[str, list[Node]]:
         """The nodes that use each resource, as far as the masters of the parts here have told."""
-        found: dict[str, dict[str, Node]] = {}
+        by_resource: dict[str, dict[str, Node]] = {}
         for registered in self._parts.values():
             for resource, users in registered.part.users.items():
-                found.setdefault(resource, {}).update({user.name: user for user in users})
-        return {resource: list(users.values()) for resource, users in found.items()}
+                by_resource.setdefault(resource, {}).update({user.name: user for user in users})
+        return {resource: list(users.values()) for resource, users in by_resource.items()}
 
     def drop_tokens(self, step: int) -> None:
         """No one here will take what other tasks send for a step, which does not begin."""
@@ -283,10 +283,10 @@ class Worker:
     async def drop_unclaimed(self) -> None:
         """A link has ended, and what its master had begun on others may never begin here: no one takes the tokens that these
         have sent. Those that wait now, and still do when a request that was on its way would have come, are dropped."""
-        while found := self._unclaimed():
+        while unclaimed := self._unclaimed():
             await patient_sleep(_UNCLAIMED_SECONDS)
             still = set(self._unclaimed())
-            for link, step in found:
+            for link, step in unclaimed:
                 if (link, step) in still:
                     link.tokens.finish(step)
 
@@ -307,8 +307,8 @@ class Worker:
 
     def release(self, session: int, owner: object) -> None:
         """Forgets the parts of a session, and the states of its nodes. Variables stay."""
-        found = self._sessions.pop((id(owner), session), None)
-        for number in found.parts if found is not None else ():
+        session_parts = self._sessions.pop((id(owner), session), None)
+        for number in session_parts.parts if session_parts is not None else ():
             self._remove((id(owner), number))
 
     def forget(self, owner: Owner) -> None:
@@ -324,15 +324,15 @@ class Worker:
 
     def _remove(self, place: tuple[int, int]) -> None:
         """Forgets a part, and what its edges have carried, which no one asks for any more."""
-        found = self._parts.pop(place, None)
-        for route in (found.routes or {}).values() if found is not None else ():
+        partition = self._parts.pop(place, None)
+        for route in (partition.routes or {}).values() if partition is not None else ():
             route.channel.forget(route.edge)
 
     def reset(self, containers: Sequence[str]) -> None:
         """Drops what these containers hold; all of them where none is named."""
         for manager in self.resources.values():
-            known = {container for container, _, _ in manager.names()}
-            manager.reset(known.intersection(containers) if containers else known)
+            names = {container for container, _, _ in manager.names()}
+            manager.reset(names.intersection(containers) if containers else names)
 
     def kernels(self) -> list[str]:
         """The names of the nodes whose kernels run on a thread now."""
@@ -344,9 +344,11 @@ class Worker:
 
     def observed(self, session: int, owner: object) -> list[NodeMeasurement]:
         """The measurements that runs of a session's parts have made of their nodes."""
-        found = self._sessions.get((id(owner), session))
-        parts = [self._parts[id(owner), number] for number in (found.parts if found is not None else ())]
-        return [one for part in parts for plan in part.compiled.plans for one in node_measurements(plan)]
+        registered = self._sessions.get((id(owner), session))
+        parts = [self._parts[id(owner), number] for number in (registered.parts if registered is not None else ())]
+        return [
+            measurement for part in parts for plan in part.compiled.plans for measurement in node_measurements(plan)
+        ]
 
     async def close(self) -> None:
         """Stops all steps, and frees state and devices."""
@@ -363,7 +365,7 @@ class Worker:
             self._parts.clear()
 
     def find(self, number: int, owner: object) -> RunnablePartition:
-        found = self._parts.get((id(owner), number))
-        if found is None:
+        partition = self._parts.get((id(owner), number))
+        if partition is None:
             raise NotFoundError(f"Part {number} of a plan is not registered here.")
-        return found
+        return partition

@@ -103,7 +103,7 @@ class _Batcher:
 
     def _below_each_other(self, node: Node, tensors: Sequence[TensorId], axis: TensorId, rows: int) -> TensorId:
         """The rows of all these matrices as one."""
-        made = Node(
+        rows_node = Node(
             name=self._free(f"{node.name}/rows"),
             op="ConcatV2",
             inputs=(*tensors, axis),
@@ -112,8 +112,8 @@ class _Batcher:
             device=node.device,
             where=node.where,
         )
-        self.nodes[made.name] = made
-        return TensorId(made.name, 0)
+        self.nodes[rows_node.name] = rows_node
+        return TensorId(rows_node.name, 0)
 
     # ---- products of which some columns are taken
 
@@ -170,7 +170,7 @@ class _Batcher:
         array = np.asarray(value)
         array.flags.writeable = False
         dtype = dtypes.as_dtype(array.dtype)
-        made = Node(
+        constant = Node(
             name=self._free(name),
             op="Const",
             attrs=MappingProxyType({"value": array, "dtype": dtype}),
@@ -179,12 +179,12 @@ class _Batcher:
             device=node.device,
             where=node.where,
         )
-        self.nodes[made.name] = made
-        return TensorId(made.name, 0)
+        self.nodes[constant.name] = constant
+        return TensorId(constant.name, 0)
 
     def _free(self, name: str) -> str:
-        found, number = name, 0
-        while found in self._graph.nodes or found in self.nodes:
+        candidate, number = name, 0
+        while candidate in self._graph.nodes or candidate in self.nodes:
             number += 1
-            found = f"{name}_{number}"
-        return found
+            candidate = f"{name}_{number}"
+        return candidate

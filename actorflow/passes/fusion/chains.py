@@ -55,47 +55,47 @@ def _replace_sharing(
 ) -> None:
     """Replaces the chains whose nodes in between have no users but those of such chains, together."""
     search = Search(graph, nodes)
-    found: dict[str, tuple[str, Occurrence]] = {}
+    matches: dict[str, tuple[str, Occurrence]] = {}
     for chain, patterns in rows:
         lasts = {pattern.op for pattern in patterns}
         ends = [n for n in graph.nodes.values() if n.op in lasts and n.dtypes[0] is dtypes.float32]
         for last in yielding(ends):
-            one = next(search.occurrences(chain, patterns, last), None)
-            if one is not None and has_kernel(chain.op, last):
-                found[last.name] = chain.op, one
+            occurrence = next(search.occurrences(chain, patterns, last), None)
+            if occurrence is not None and has_kernel(chain.op, last):
+                matches[last.name] = chain.op, occurrence
     while True:
-        members = {node.name: node for _, one in found.values() for node in one.nodes}
+        members = {node.name: node for _, match in matches.values() for node in match.nodes}
         within = Counter(e.node for node in members.values() for e in node.inputs)
-        inner = {node.name for _, one in found.values() for node in one.nodes[1:]}
+        inner = {node.name for _, match in matches.values() for node in match.nodes[1:]}
         stay = [
             name
-            for name, (_, one) in found.items()
-            if any(e.node in inner for e in one.inputs)
-            or any(uses[n.name] != within[n.name] or n.device != one.nodes[0].device for n in one.nodes[1:])
+            for name, (_, match) in matches.items()
+            if any(e.node in inner for e in match.inputs)
+            or any(uses[n.name] != within[n.name] or n.device != match.nodes[0].device for n in match.nodes[1:])
         ]
         if not stay:
             break
         for name in stay:
-            del found[name]
+            del matches[name]
     for node in members.values():
         uses.subtract(e.node for e in node.inputs)
     for name in inner:
         del nodes[name]
-    for name, (op, one) in found.items():
+    for name, (op, occurrence) in matches.items():
         if name not in inner:
-            uses.update(e.node for e in one.inputs)
-            nodes[name] = _standing_for(op, one)
+            uses.update(e.node for e in occurrence.inputs)
+            nodes[name] = _standing_for(op, occurrence)
 
 
-def _standing_for(op: str, found: Occurrence) -> Node:
+def _standing_for(op: str, occurrence: Occurrence) -> Node:
     """The node that does what a chain does."""
-    last, *gone = found.nodes
+    last, *gone = occurrence.nodes
     return replace(
         last,
         op=op,
-        inputs=found.inputs,
-        controls=tuple(dict.fromkeys(c for node in found.nodes for c in node.controls)),
-        attrs=MappingProxyType({**found.attrs, JOINED: tuple(node.name for node in gone)}),
+        inputs=occurrence.inputs,
+        controls=tuple(dict.fromkeys(c for node in occurrence.nodes for c in node.controls)),
+        attrs=MappingProxyType({**occurrence.attrs, JOINED: tuple(node.name for node in gone)}),
     )
 
 
@@ -104,11 +104,11 @@ def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Uses) -> None:
     search = Search(graph, nodes)
     for node in [node for node in nodes.values() if node.op == "_Attention"]:
         query, key, value, *bias = node.inputs
-        made, turned = search.producer(key), node.attrs["turned"]
-        if turned and made is not None and made.op == "Transpose":
-            order = search.value_of(made.inputs[1])
+        producer, turned = search.producer(key), node.attrs["turned"]
+        if turned and producer is not None and producer.op == "Transpose":
+            order = search.value_of(producer.inputs[1])
             if order is not None and list(order) == [0, 1, 3, 2]:
-                key, turned = made.inputs[0], False
+                key, turned = producer.inputs[0], False
         own = _not_repeated(search, key), _not_repeated(search, value)
         if not turned and own[0] is not None and own[1] is not None and _have_as_many_heads(search, own[0], own[1]):
             attrs = MappingProxyType({**node.attrs, "turned": False})
@@ -119,8 +119,8 @@ def _share_heads(graph: Subgraph, nodes: dict[str, Node], uses: Uses) -> None:
 
 
 def _have_as_many_heads(search: Search, key: TensorId, value: TensorId) -> bool:
-    one, other = search.shape_of(key), search.shape_of(value)
-    return one is not None and other is not None and one[1] == other[1]
+    shape, other = search.shape_of(key), search.shape_of(value)
+    return shape is not None and other is not None and shape[1] == other[1]
 
 
 def _release(nodes: dict[str, Node], uses: Uses, tensor_id: TensorId) -> None:
@@ -155,16 +155,16 @@ def _replace(
     graph: Subgraph, nodes: dict[str, Node], uses: Uses, last: Node, chain: Chain, patterns: Sequence[Call]
 ) -> None:
     """Puts the one node in the place of a chain that ends with `last`, if there is one."""
-    for found in Search(graph, nodes).occurrences(chain, patterns, last):
-        gone = [node for node in found.nodes if node.name != last.name]
-        within = Counter(e.node for node in found.nodes for e in node.inputs)
+    for occurrence in Search(graph, nodes).occurrences(chain, patterns, last):
+        gone = [node for node in occurrence.nodes if node.name != last.name]
+        within = Counter(e.node for node in occurrence.nodes for e in node.inputs)
         apart = any(uses[node.name] != within[node.name] or node.device != last.device for node in gone)
         if apart or not has_kernel(chain.op, last):
             continue
-        for node in found.nodes:
+        for node in occurrence.nodes:
             uses.subtract(e.node for e in node.inputs)
         for node in gone:
             del nodes[node.name]
-        uses.update(e.node for e in found.inputs)
-        nodes[last.name] = _standing_for(chain.op, found)
+        uses.update(e.node for e in occurrence.inputs)
+        nodes[last.name] = _standing_for(chain.op, occurrence)
         return

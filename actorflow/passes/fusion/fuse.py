@@ -40,13 +40,13 @@ def fuse(graph: Subgraph) -> Subgraph:
             match = next(_matches(graph, nodes, uses, node), None)
             if match is None:
                 break
-            rule, found = match
-            made = rule.made(found)
-            if all(one.name != found.first.name for one in made):
-                del nodes[found.first.name]
+            rule, occurrence = match
+            nodes_made = rule.made(occurrence)
+            if all(replacement.name != occurrence.first.name for replacement in nodes_made):
+                del nodes[occurrence.first.name]
             del nodes[node.name]  # new constants come before it
-            nodes.update((one.name, one) for one in made)
-            constants = constants or any(one.op == "Const" for one in made)
+            nodes.update((replacement.name, replacement) for replacement in nodes_made)
+            constants = constants or any(replacement.op == "Const" for replacement in nodes_made)
             node = nodes[node.name]
     fused = graph.with_nodes(nodes.values())
     return _without_unused_constants(fused) if constants else fused

@@ -48,14 +48,14 @@ def scaled_weights(match: Match) -> Sequence[Node]:
     """The scaled weights, the bias, and the convolution with both."""
     first, last = match.first, match.last
     op = _FUSED.get(first.op, first.op)
-    made = [_constant_node(last, name, value) for name, value in zip(_names(last), _scaled(match))]
-    inputs = (first.inputs[0], *(TensorId(node.name, 0) for node in made))
+    constants = [_constant_node(last, name, value) for name, value in zip(_names(last), _scaled(match))]
+    inputs = (first.inputs[0], *(TensorId(node.name, 0) for node in constants))
     convolution = replace(
         joined(match, op, inputs, activation=last.attrs.get("activation", "")),
         dtypes=first.dtypes,
         shapes=last.shapes[:1],
     )
-    return (*made, convolution)
+    return (*constants, convolution)
 
 
 def _names(last: Node) -> tuple[str, str]:

@@ -67,8 +67,8 @@ class _Sinking:
     def result(self) -> Subgraph:
         graph = self._graph
         for node in yielding(graph.nodes.values()):
-            for one in self._changed(node):
-                self._made[one.name] = one
+            for changed in self._changed(node):
+                self._made[changed.name] = changed
         nodes = self._made
         left = uses_of(graph.with_nodes(nodes.values()))
         for node in yielding(reversed(list(nodes.values()))):
@@ -92,8 +92,8 @@ class _Sinking:
             inner = self._inner(node.inputs[0])
             return (self._direct(node),) if inner is None else self._moved(node, (inner, *node.inputs[1:]))
         if node.op in _BINARY:
-            found = self._operands(node)
-            return (self._direct(node),) if found is None else self._moved(node, found)
+            operands = self._operands(node)
+            return (self._direct(node),) if operands is None else self._moved(node, operands)
         return (self._direct(node),)
 
     def _type(self, tensor_id: TensorId) -> Shape:
@@ -127,12 +127,14 @@ class _Sinking:
         sizes = [self._type(e) for e in node.inputs]
         if not before or any(size not in (shape, (), before[-1:]) for size in sizes):
             return None
-        if any(found is not None and size != shape for found, size in zip(inner, sizes)):
+        if any(inner_shape is not None and size != shape for inner_shape, size in zip(inner, sizes)):
             return None
-        reshape = next(n for e, found in zip(node.inputs, inner) if found is not None and (n := self._reshape(e)))
+        reshape = next(
+            n for e, inner_shape in zip(node.inputs, inner) if inner_shape is not None and (n := self._reshape(e))
+        )
         return tuple(
-            found if found is not None else self._in_shape(own, before, reshape) if size == shape else own
-            for own, found, size in zip(node.inputs, inner, sizes)
+            inner_shape if inner_shape is not None else self._in_shape(own, before, reshape) if size == shape else own
+            for own, inner_shape, size in zip(node.inputs, inner, sizes)
         )
 
     def _in_shape(self, tensor_id: TensorId, shape: Shape, like: Node) -> TensorId:
@@ -161,7 +163,7 @@ class _Sinking:
         sizes = np.array(shape, np.int64)
         sizes.flags.writeable = False
         attrs = MappingProxyType({"value": sizes, "dtype": dtypes.int64})
-        made = replace(
+        constant = replace(
             like,
             name=self._free(f"{name}/sizes"),
             op="Const",
@@ -171,8 +173,8 @@ class _Sinking:
             dtypes=(dtypes.int64,),
             shapes=(sizes.shape,),
         )
-        self._made[made.name] = made
-        return TensorId(made.name, 0)
+        self._made[constant.name] = constant
+        return TensorId(constant.name, 0)
 
     def _as_reshape(self, node: Node) -> Node:
         """A node that puts dimensions of 1 in, or takes them out, as a reshape, where sizes are static: it may move then."""
@@ -187,9 +189,9 @@ class _Sinking:
         reshape = next(n for e in node.inputs if self._inner(e) is not None and (n := self._reshape(e)) is not None)
         before = self._type(reshape.inputs[0])
         inner = replace(node, name=self._free(f"{node.name}/before_reshape"), inputs=inputs, shapes=(before,))
-        given = (TensorId(inner.name, 0), reshape.inputs[1])
+        operands = (TensorId(inner.name, 0), reshape.inputs[1])
         self._uses[inner.name] = 1
-        return inner, replace(node, op="Reshape", inputs=given, attrs=reshape.attrs)
+        return inner, replace(node, op="Reshape", inputs=operands, attrs=reshape.attrs)
 
     def _joined(self, node: Node) -> Node:
         """A reshape of a reshape as one, where the sizes are constant."""

@@ -69,26 +69,31 @@ def _pads_images(match: Match) -> tuple[Any, Any] | None:
 
 def _pads_pool(match: Match) -> bool:
     """Whether no window takes what lies around the images for a maximum, as each has elements of an image."""
-    found = _pads_images(match)
-    if found is None or found[1] != -np.inf or match.last.attrs["padding"] != "VALID" or len(match.last.shapes) != 1:
+    padding = _pads_images(match)
+    if (
+        padding is None
+        or padding[1] != -np.inf
+        or match.last.attrs["padding"] != "VALID"
+        or len(match.last.shapes) != 1
+    ):
         return False
     windows = match.last.attrs["ksize"]
-    inside = all(max(pair) < window for pair, window in zip(found[0][1:3], windows[1:3])) and windows[3] == 1
+    inside = all(max(pair) < window for pair, window in zip(padding[0][1:3], windows[1:3])) and windows[3] == 1
     return inside and has_kernel("_PaddedMaxPool", match.last)
 
 
 def _pads_convolution(match: Match) -> bool:
     """Whether the zeros around images may be those of a convolution, which adds nothing for them: not even NaN where a weight is
     infinite."""
-    found = _pads_images(match)
-    return found is not None and found[1] == 0 and match.last.attrs["padding"] in ("VALID", "EXPLICIT")
+    padding = _pads_images(match)
+    return padding is not None and padding[1] == 0 and match.last.attrs["padding"] in ("VALID", "EXPLICIT")
 
 
 def _pooled_with_pads(match: Match) -> tuple[Node, ...]:
     widths, _ = _pads_images(match) or ((), None)
-    given = {name: match.last.attrs[name] for name in ("ksize", "strides")}
+    window = {name: match.last.attrs[name] for name in ("ksize", "strides")}
     pads = tuple(int(width) for pair in widths for width in pair)
-    attrs = MappingProxyType({**given, "pads": pads, JOINED: (match.first.name,)})
+    attrs = MappingProxyType({**window, "pads": pads, JOINED: (match.first.name,)})
     return (replace(joined(match, "_PaddedMaxPool", match.first.inputs[:1]), attrs=attrs),)
 
 
@@ -106,7 +111,7 @@ def _lacks_activation(match: Match) -> bool:
 
 def _steps(match: Match) -> bool:
     """Whether a number times a gradient of the variable's shape is subtracted, and nothing takes the new value."""
-    shapes = [match.graph.type_of(given)[1] for given in match.first.inputs]
+    shapes = [match.graph.type_of(tensor_id)[1] for tensor_id in match.first.inputs]
     whole = match.first.shapes[0]
     unused = not match.uses[TensorId(match.last.name, 0)]
     return unused and is_static(whole) and () in shapes and whole in shapes and whole != ()
@@ -130,9 +135,9 @@ def _activated(match: Match) -> tuple[Node, ...]:
 
 
 def _descended(match: Match) -> tuple[Node, ...]:
-    rate, gradient = sorted(match.first.inputs, key=lambda given: match.graph.type_of(given)[1] != ())
-    made = joined(match, "ApplyGradientDescent", (match.last.inputs[0], rate, gradient))
-    return (replace(made, dtypes=(), shapes=()),)
+    rate, gradient = sorted(match.first.inputs, key=lambda source: match.graph.type_of(source)[1] != ())
+    node = joined(match, "ApplyGradientDescent", (match.last.inputs[0], rate, gradient))
+    return (replace(node, dtypes=(), shapes=()),)
 
 
 def _stepped(match: Match) -> tuple[Node, ...]:
@@ -156,7 +161,7 @@ def _goes_back_through(match: Match) -> bool:
     """Whether the gradient of an activation, and what it had made, have one shape with that of a normalization."""
     shape = match.last.shapes[0]
     types = [match.graph.type_of(e)[1] for e in match.first.inputs]
-    return is_static(shape) and all(one == shape for one in types) and _is_normalized(match)
+    return is_static(shape) and all(size == shape for size in types) and _is_normalized(match)
 
 
 def _normalized_and_activated(match: Match) -> tuple[Node, ...]:

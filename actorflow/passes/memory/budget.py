@@ -72,17 +72,17 @@ def fit(
     room = memory.room(graph)
     if room is None:
         return order_memory(merged, memory.threshold, memory.feeds, partial) if memory.lower else merged
-    made = save_memory(merged, memory, partial)
-    if expected_peak(made, memory) <= room:
-        return made
-    known = Lifetimes(graph, memory.threshold, memory.feeds)
-    small = {node.name for at, node in enumerate(known.nodes) if known.is_light(at)}
-    tried = [made, save_memory(merge(graph, lambda node: node.name in small), memory, partial)]
+    lean = save_memory(merged, memory, partial)
+    if expected_peak(lean, memory) <= room:
+        return lean
+    lifetimes = Lifetimes(graph, memory.threshold, memory.feeds)
+    small = {node.name for at, node in enumerate(lifetimes.nodes) if lifetimes.is_light(at)}
+    tried = [lean, save_memory(merge(graph, lambda node: node.name in small), memory, partial)]
     if expected_peak(tried[-1], memory) > room:
-        again = rematerialize(graph, memory.threshold, room - slack(known, memory), memory.feeds, partial)
+        again = rematerialize(graph, memory.threshold, room - slack(lifetimes, memory), memory.feeds, partial)
         if again is not graph:
             tried.append(save_memory(merge(again, lambda node: node.name in small), memory, partial))
-    return min(reversed(tried), key=lambda one: expected_peak(one, memory))
+    return min(reversed(tried), key=lambda node: expected_peak(node, memory))
 
 
 def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[TensorId] = frozenset()) -> Subgraph:
@@ -90,8 +90,8 @@ def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[TensorId] = 
     for. If all tensors of the step together take less than half of the room, nothing is done."""
     room = memory.room(graph)
     assert room is not None, "only a budget can be too small"
-    known = Lifetimes(graph, memory.threshold, memory.feeds)
-    if not memory.lower and known.total() <= room // 2:
+    lifetimes = Lifetimes(graph, memory.threshold, memory.feeds)
+    if not memory.lower and lifetimes.total() <= room // 2:
         return graph
     ordered = order_memory(graph, memory.threshold, memory.feeds, partial)
     after = Lifetimes(ordered, memory.threshold, memory.feeds)
@@ -102,8 +102,8 @@ def save_memory(graph: Subgraph, memory: Memory, partial: frozenset[TensorId] = 
 
 def expected_peak(graph: Subgraph, memory: Memory) -> int:
     """The most bytes that a part takes beside its variables, in the order in which the runtime runs it."""
-    known = Lifetimes(graph, memory.threshold, memory.feeds)
-    return known.peak(known.fifo())
+    lifetimes = Lifetimes(graph, memory.threshold, memory.feeds)
+    return lifetimes.peak(lifetimes.fifo())
 
 
 def explained(graph: Subgraph, part: Subgraph, memory: Memory) -> list[str]:
@@ -114,9 +114,9 @@ def explained(graph: Subgraph, part: Subgraph, memory: Memory) -> list[str]:
         part: the same before anything was merged.
         memory: that of the device.
     """
-    known = Lifetimes(graph, memory.threshold, memory.feeds)
-    order = known.fifo()
-    profile = known.profile(order)
+    lifetimes = Lifetimes(graph, memory.threshold, memory.feeds)
+    order = lifetimes.fifo()
+    profile = lifetimes.profile(order)
     peak = max(profile, default=0)
     lines = [f"its plan needs {peak:,} bytes beside the variables, in the best order that was found"]
     if (room := memory.room(part)) is not None:
@@ -132,23 +132,23 @@ def explained(graph: Subgraph, part: Subgraph, memory: Memory) -> list[str]:
     if profile:
         place = profile.index(peak)
         at = order[place]
-        last = {piece: i for i, user in enumerate(order) for piece in (*known.makes[user], *known.takes[user])}
-        first = {piece: i for i, user in enumerate(order) for piece in reversed(known.makes[user])}
-        held = [p for p in first if first[p] <= place and (last[p] >= place or p in known.kept)]
-        held.sort(key=lambda piece: -known.size[piece])
-        lines.append(f"the most is in memory while {known.nodes[at].name} runs:")
+        last = {piece: i for i, user in enumerate(order) for piece in (*lifetimes.makes[user], *lifetimes.takes[user])}
+        first = {piece: i for i, user in enumerate(order) for piece in reversed(lifetimes.makes[user])}
+        held = [p for p in first if first[p] <= place and (last[p] >= place or p in lifetimes.kept)]
+        held.sort(key=lambda piece: -lifetimes.size[piece])
+        lines.append(f"the most is in memory while {lifetimes.nodes[at].name} runs:")
         for piece in held[:_MOST_SHOWN]:
-            maker = known.nodes[order[first[piece]]]
+            maker = lifetimes.nodes[order[first[piece]]]
             made_at = f", made at {maker.where}" if maker.where is not None else ""
-            lines.append(f"  {known.size[piece]:,} bytes of {maker.name}{made_at}")
+            lines.append(f"  {lifetimes.size[piece]:,} bytes of {maker.name}{made_at}")
         if len(held) > _MOST_SHOWN:
             lines.append(
-                f"  {sum(known.size[p] for p in held[_MOST_SHOWN:]):,} bytes of {len(held) - _MOST_SHOWN} more"
+                f"  {sum(lifetimes.size[p] for p in held[_MOST_SHOWN:]):,} bytes of {len(held) - _MOST_SHOWN} more"
             )
     return lines
 
 
-def slack(known: Lifetimes, memory: Memory) -> int:
+def slack(lifetimes: Lifetimes, memory: Memory) -> int:
     """The memory that is left free for unknown needs: where kernels take memory from the device for themselves, two of the
     largest tensors."""
-    return 2 * max(known.size, default=0) if memory.feeds == "counted" else 0
+    return 2 * max(lifetimes.size, default=0) if memory.feeds == "counted" else 0

@@ -99,11 +99,11 @@ class Lifetimes:
             self.extra[at] = nbytes if nbytes >= self.threshold else 0
         is_view = node.op in PRIMITIVES or opdef.lookup(node.op).view
         for port, dtype in enumerate(node.dtypes):
-            tensor_id, found = TensorId(node.name, port), taken
+            tensor_id, pieces = TensorId(node.name, port), taken
             if not is_view:
                 shape = self.graph.sizes.get(tensor_id, node.shapes[port])
-                found = () if node.op in _ELSEWHERE else self._piece(dtype, shape)
-            self.held.setdefault(tensor_id, found)  # others take what is fed in its place
+                pieces = () if node.op in _ELSEWHERE else self._piece(dtype, shape)
+            self.held.setdefault(tensor_id, pieces)  # others take what is fed in its place
 
     def _region(self, at: int, node: Node) -> None:
         """A region's outputs, which may be views of its inputs or of each other; what it needs beside them is added while it
@@ -119,8 +119,8 @@ class Lifetimes:
                 if piece not in pieces:
                     self.size.append(inner.size[piece])
                     pieces[piece] = (len(self.size) - 1,)
-            found = dict.fromkeys(mine for piece in held for mine in pieces[piece])
-            self.held.setdefault(TensorId(node.name, port), tuple(found))
+            union = dict.fromkeys(mine for piece in held for mine in pieces[piece])
+            self.held.setdefault(TensorId(node.name, port), tuple(union))
         left = sum(inner.size[piece] for piece in inner.kept)
         self.extra[at] = max(0, inner.peak(range(len(inner.nodes))) - left)
 
@@ -135,8 +135,8 @@ class Lifetimes:
         which the runtime tells them, once for each edge."""
         if self._waiting is None:
             self._waiting = self._count_edges()
-        counts, told = self._waiting
-        return counts.copy(), told
+        counts, users = self._waiting
+        return counts.copy(), users
 
     def _count_edges(self) -> tuple[list[int], list[list[int]]]:
         counts = [0] * len(self.nodes)
@@ -156,17 +156,17 @@ class Lifetimes:
                 if name in self.index:
                     by_control.setdefault(name, []).append(at)
                     counts[at] += 1
-        told: list[list[int]] = []
+        users_of: list[list[int]] = []
         for node in self.nodes:
             users: list[int] = []
             for port in range(len(node.dtypes)):
                 users.extend(by_port.get(TensorId(node.name, port), ()))
-            told.append(users + by_control.get(node.name, []))
-        return counts, told
+            users_of.append(users + by_control.get(node.name, []))
+        return counts, users_of
 
     def fifo(self) -> list[int]:
         """The order in which the runtime runs the nodes where nothing disturbs it."""
-        counts, told = self.waiting()
+        counts, users = self.waiting()
         fed = {at for at, node in enumerate(self.nodes) if any(e in self.graph.feeds for e in node.inputs)}
         roots = [at for at, count in enumerate(counts) if not count]
         queue = deque([at for at in roots if at not in fed] + [at for at in roots if at in fed])
@@ -174,7 +174,7 @@ class Lifetimes:
         while queue:
             at = queue.popleft()
             order.append(at)
-            for user in told[at]:
+            for user in users[at]:
                 counts[user] -= 1
                 if not counts[user]:
                     queue.append(user)
@@ -184,14 +184,14 @@ class Lifetimes:
         """The counted bytes in memory while each node runs, in the order of `order`."""
         left = self.users.copy()
         live = sum(self.size[piece] for piece in self._fed)
-        found: list[int] = []
+        profile: list[int] = []
         for at in order:
             live += sum(self.size[piece] for piece in self.makes[at])
-            found.append(live + self.extra[at])
+            profile.append(live + self.extra[at])
             for piece in self.takes[at]:
                 left[piece] -= 1
             live -= sum(self.size[p] for p in (*self.takes[at], *self.makes[at]) if not left[p] and p not in self.kept)
-        return found
+        return profile
 
     def peak(self, order: Sequence[int]) -> int:
         """The most counted bytes that are in memory at once."""

@@ -40,75 +40,75 @@ def order_memory(
         feeds: whether what is fed takes memory of the device.
         partial: feeds that come while the step runs; nothing waits for one that it needs not.
     """
-    known = Lifetimes(graph, threshold, feeds)
-    if any(known.extra):
+    lifetimes = Lifetimes(graph, threshold, feeds)
+    if any(lifetimes.extra):
         graph = graph.with_nodes(
             [order_members(node, graph, threshold) if node.op == "_Region" else node for node in graph.nodes.values()]
         )
-        known = Lifetimes(graph, threshold, feeds)
-    plain = known.fifo()
-    best = best_order(known, plain)
+        lifetimes = Lifetimes(graph, threshold, feeds)
+    plain = lifetimes.fifo()
+    best = best_order(lifetimes, plain)
     if best is plain:
         return graph
-    made = Line(known, best, partial).laid_down()
-    after = Lifetimes(made, threshold, feeds)
-    return made if after.peak(after.fifo()) < known.peak(plain) else graph
+    ordered = Line(lifetimes, best, partial).laid_down()
+    after = Lifetimes(ordered, threshold, feeds)
+    return ordered if after.peak(after.fifo()) < lifetimes.peak(plain) else graph
 
 
 def order_members(region: Node, graph: Subgraph, threshold: int) -> Node:
     """The region with its members in an order that takes less memory, if there is one. It costs nothing."""
-    known = inside(region, graph, threshold)
-    plain = list(range(len(known.nodes)))
-    best = best_order(known, plain)
+    lifetimes = inside(region, graph, threshold)
+    plain = list(range(len(lifetimes.nodes)))
+    best = best_order(lifetimes, plain)
     if best is plain:
         return region
     names = {node.name: node for node in region.attrs["members"]}
-    constants = [node for node in region.attrs["members"] if node.name not in known.index]
-    members = (*constants, *(names[known.nodes[at].name] for at in best))
+    constants = [node for node in region.attrs["members"] if node.name not in lifetimes.index]
+    members = (*constants, *(names[lifetimes.nodes[at].name] for at in best))
     return replace(region, attrs=MappingProxyType({**region.attrs, "members": members, "ordered": True}))
 
 
-def best_order(known: Lifetimes, plain: list[int]) -> list[int]:
+def best_order(lifetimes: Lifetimes, plain: list[int]) -> list[int]:
     """Of the orders that are tried the one with the lowest peak; `plain`, the runtime's own, if none is better."""
     tried: tuple[Preference, ...] = ("frees", "young")
-    orders = [plain, *(greedy(known, preference) for preference in tried)]
-    return min([*orders, *(delayed(known, order) for order in orders)], key=known.peak)
+    orders = [plain, *(greedy(lifetimes, preference) for preference in tried)]
+    return min([*orders, *(delayed(lifetimes, order) for order in orders)], key=lifetimes.peak)
 
 
-def delayed(known: Lifetimes, order: Sequence[int]) -> list[int]:
+def delayed(lifetimes: Lifetimes, order: Sequence[int]) -> list[int]:
     """An order in which nodes that make more than they free run as late as they can: before the first that waits for them."""
-    _, told = known.waiting()
+    _, users = lifetimes.waiting()
     place = {at: i for i, at in enumerate(order)}
-    last = {piece: i for i, at in enumerate(order) for piece in (*known.makes[at], *known.takes[at])}
+    last = {piece: i for i, at in enumerate(order) for piece in (*lifetimes.makes[at], *lifetimes.takes[at])}
     until: dict[int, int] = {}
     for i, at in enumerate(reversed(order), 1 - len(order)):
-        freed = {p for p in (*known.takes[at], *known.makes[at]) if last[p] == -i and p not in known.kept}
-        adds = sum(known.size[p] for p in known.makes[at]) > sum(known.size[p] for p in freed)
-        until[at] = min((until[user] for user in told[at]), default=-i) if adds else -i
+        freed = {p for p in (*lifetimes.takes[at], *lifetimes.makes[at]) if last[p] == -i and p not in lifetimes.kept}
+        adds = sum(lifetimes.size[p] for p in lifetimes.makes[at]) > sum(lifetimes.size[p] for p in freed)
+        until[at] = min((until[user] for user in users[at]), default=-i) if adds else -i
     return sorted(order, key=lambda at: (until[at], place[at]))
 
 
-def greedy(known: Lifetimes, preference: Preference) -> list[int]:
+def greedy(lifetimes: Lifetimes, preference: Preference) -> list[int]:
     """An order made one node at a time. A node that takes no memory, or may wait for something else, goes first. Of the
     others those that free at least what they make; then the one that adds least, or the one that became ready last."""
-    counts, told = known.waiting()
-    left = known.users.copy()
+    counts, users = lifetimes.waiting()
+    left = lifetimes.users.copy()
     readied = [0] * len(counts)
     done = [False] * len(counts)
-    takers: list[list[int]] = [[] for _ in known.size]
-    for at, pieces in enumerate(known.takes):
+    takers: list[list[int]] = [[] for _ in lifetimes.size]
+    for at, pieces in enumerate(lifetimes.takes):
         for piece in pieces:
             takers[piece].append(at)
     heap: list[tuple[int, int, int, int]] = []
     turn = 0
 
     def push(at: int) -> None:
-        if known.is_light(at) or opdef.lookup(known.nodes[at].op).asynchronous:
+        if lifetimes.is_light(at) or opdef.lookup(lifetimes.nodes[at].op).asynchronous:
             heapq.heappush(heap, (0, 0, readied[at], at))
             return
-        freed = sum(known.size[p] for p in known.takes[at] if left[p] == 1 and p not in known.kept)
-        freed += sum(known.size[p] for p in known.makes[at] if not left[p] and p not in known.kept)
-        added = sum(known.size[p] for p in known.makes[at]) - freed
+        freed = sum(lifetimes.size[p] for p in lifetimes.takes[at] if left[p] == 1 and p not in lifetimes.kept)
+        freed += sum(lifetimes.size[p] for p in lifetimes.makes[at] if not left[p] and p not in lifetimes.kept)
+        added = sum(lifetimes.size[p] for p in lifetimes.makes[at]) - freed
         by = added if preference == "frees" or added <= 0 else 0
         heapq.heappush(heap, (1 if added <= 0 else 2, by, -readied[at], at))
 
@@ -124,13 +124,13 @@ def greedy(known: Lifetimes, preference: Preference) -> list[int]:
         done[at] = True
         order.append(at)
         turn += 1
-        for piece in known.takes[at]:
+        for piece in lifetimes.takes[at]:
             left[piece] -= 1
             if left[piece] == 1:  # whoever takes it last frees it: that one is worth more now
                 for user in takers[piece]:
                     if not done[user] and not counts[user]:
                         push(user)
-        for user in told[at]:
+        for user in users[at]:
             counts[user] -= 1
             if not counts[user]:
                 readied[user] = turn
@@ -145,13 +145,13 @@ class Line:
     kill it: both wait for the same things, or the first one for fewer, none of which gives dead tokens.
     """
 
-    def __init__(self, known: Lifetimes, order: Sequence[int], partial: frozenset[TensorId]) -> None:
-        self.known = known
+    def __init__(self, lifetimes: Lifetimes, order: Sequence[int], partial: frozenset[TensorId]) -> None:
+        self.known = lifetimes
         self.order = order
-        of = frames(known.graph)
-        tokens, self._deadly = waits_and_deaths(known.graph, partial, of)
-        self._tokens: list[Waits] = [tokens[node.name] for node in known.nodes]
-        self.in_root = [of.of[node.name] == ROOT for node in known.nodes]
+        of = frames(lifetimes.graph)
+        tokens, self._deadly = waits_and_deaths(lifetimes.graph, partial, of)
+        self._tokens: list[Waits] = [tokens[node.name] for node in lifetimes.nodes]
+        self.in_root = [of.of[node.name] == ROOT for node in lifetimes.nodes]
 
     def can_be_ordered(self, at: int) -> bool:
         """Whether a node may get and give control edges."""
@@ -168,17 +168,17 @@ class Line:
     def edges(self) -> dict[str, str]:
         """For each node, by name, the one that it is put behind."""
         nodes, graph = self.known.nodes, self.known.graph
-        found: dict[str, str] = {}
+        edges: dict[str, str] = {}
         last: dict[Waits, tuple[int, int]] = {}
         for place, at in enumerate(self.order):
             if not self.can_be_ordered(at):
                 continue
             recent = sorted(last.values(), reverse=True)[:_MOST_CLASSES]
-            before = next((one for _, one in recent if self.may_follow(one, at)), None)
+            before = next((earlier for _, earlier in recent if self.may_follow(earlier, at)), None)
             if before is not None and nodes[before].name not in graph.predecessors(nodes[at]):
-                found[nodes[at].name] = nodes[before].name
+                edges[nodes[at].name] = nodes[before].name
             last[self._tokens[at]] = (place, at)
-        return found
+        return edges
 
     def laid_down(self) -> Subgraph:
         """The graph with the edges."""

@@ -54,16 +54,16 @@ def rematerialize(
     """The graph in an order, and with copies of nodes, that bring the expected peak down to `room` bytes, or as near as they
     can; as it is where that is below already, or nothing helps. `threshold`, `feeds` and `partial` are as in `order_memory`."""
     for _ in range(_ROUNDS):
-        known = Lifetimes(graph, threshold, feeds)
-        plain = known.fifo()
-        order = best_order(known, plain)
-        before = known.peak(plain)
-        if known.peak(order) <= room:
+        lifetimes = Lifetimes(graph, threshold, feeds)
+        plain = lifetimes.fifo()
+        order = best_order(lifetimes, plain)
+        before = lifetimes.peak(plain)
+        if lifetimes.peak(order) <= room:
             break
-        found = _Search(known, order, room, partial).run()
-        if found is None or found.peak >= before:
+        choice = _Search(lifetimes, order, room, partial).run()
+        if choice is None or choice.peak >= before:
             break
-        graph = found.graph
+        graph = choice.graph
     return graph
 
 
@@ -100,17 +100,17 @@ class _Copies:
 class _Search:
     """The choice of what is dropped, for one order of the nodes."""
 
-    def __init__(self, known: Lifetimes, order: Sequence[int], room: int, partial: frozenset[TensorId]) -> None:
-        self.known = known
+    def __init__(self, lifetimes: Lifetimes, order: Sequence[int], room: int, partial: frozenset[TensorId]) -> None:
+        self.known = lifetimes
         self._order = order
         self._room = room
         self._partial = partial
-        self._root = {name for name, frame in frames(known.graph).of.items() if frame == ROOT}
-        self._places: list[list[int]] = [[] for _ in known.size]
+        self._root = {name for name, frame in frames(lifetimes.graph).of.items() if frame == ROOT}
+        self._places: list[list[int]] = [[] for _ in lifetimes.size]
         for place, at in enumerate(order):
-            for piece in dict.fromkeys((*known.makes[at], *known.takes[at])):
+            for piece in dict.fromkeys((*lifetimes.makes[at], *lifetimes.takes[at])):
                 self._places[piece].append(place)
-        self._makers = {piece: at for at, pieces in enumerate(known.makes) for piece in pieces}
+        self._makers = {piece: at for at, pieces in enumerate(lifetimes.makes) for piece in pieces}
         self._writes = self._first_writes()
 
     def run(self) -> _Choice | None:
@@ -119,7 +119,7 @@ class _Search:
         crowded = [place for place, nbytes in enumerate(live) if nbytes > self._room]
         gaps = self._gaps(crowded)
         tried: set[tuple[int, ...]] = set()
-        found: list[_Choice] = []
+        choices: list[_Choice] = []
         cheap = [gap for gap in gaps if self._is_cheap(gap.piece)]
         long = [gap for gap in gaps if gap.length > len(self._order) // _LONG]
         for some in (cheap, long, gaps):
@@ -132,20 +132,20 @@ class _Search:
                 tried.add(tuple(dropped))
                 choice = self._with_copies(dropped)
                 if choice is not None:
-                    found.append(choice)
-            if any(choice.peak <= self._room for choice in found):
+                    choices.append(choice)
+            if any(choice.peak <= self._room for choice in choices):
                 break
-        return min(found, key=lambda choice: (max(0, choice.peak - self._room), choice.cost), default=None)
+        return min(choices, key=lambda choice: (max(0, choice.peak - self._room), choice.cost), default=None)
 
     # The tensors that may be dropped
 
     def _gaps(self, crowded: Sequence[int]) -> list[_Gap]:
         """For each piece of memory that can be made again the longest time in which it lies unused while too much is in memory,
         in the order in which the pieces are made."""
-        known = self.known
-        found: list[tuple[int, _Gap]] = []
+        lifetimes = self.known
+        gaps_found: list[tuple[int, _Gap]] = []
         for piece, at in yielding(self._makers.items()):
-            if piece in known.kept or not self._can_be_copied(known.nodes[at]):
+            if piece in lifetimes.kept or not self._can_be_copied(lifetimes.nodes[at]):
                 continue
             gaps = [
                 _Gap(piece, after, before - after)
@@ -153,22 +153,22 @@ class _Search:
                 if before - after > 1 and bisect_right(crowded, after) != bisect_right(crowded, before - 1)
             ]
             if gaps:
-                found.append((self._places[piece][0], max(gaps, key=lambda gap: gap.length)))
-        return [gap for _, gap in sorted(found, key=lambda one: one[0])]
+                gaps_found.append((self._places[piece][0], max(gaps, key=lambda gap: gap.length)))
+        return [gap for _, gap in sorted(gaps_found, key=lambda pair: pair[0])]
 
     def _dropped(self, gaps: Sequence[_Gap], most: int) -> dict[int, int]:
         """Of the gaps those that are used: up to `most` bytes in a row, behind which one piece stays. For each piece the place
         behind which it is gone."""
         row = 0
-        found: dict[int, int] = {}
+        dropped: dict[int, int] = {}
         for gap in gaps:
             size = self.known.size[gap.piece]
             if row + size > most:
                 row = 0
             else:
                 row += size
-                found[gap.piece] = gap.after
-        return found
+                dropped[gap.piece] = gap.after
+        return dropped
 
     def _can_be_copied(self, node: Node) -> bool:
         if node.op in PRIMITIVES or node.op == "_Region" or node.name not in self._root:
@@ -186,19 +186,19 @@ class _Search:
 
     def _first_writes(self) -> dict[str, int]:
         """For each variable, by its handle, the place at which it is written first."""
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         for place, at in enumerate(self._order):
             node = self.known.nodes[at]
             if opdef.lookup(node.op).writes:
                 for handle in node.inputs:
                     if self.known.graph.type_of(handle)[0].is_ref:
-                        found.setdefault(handle.node, place)
-        return found
+                        places.setdefault(handle.node, place)
+        return places
 
     # Copies
 
     def _with_copies(self, dropped: dict[int, int]) -> _Choice | None:
-        known = self.known
+        lifetimes = self.known
         copies = self._copied(dropped)
         while copies.failed:
             dropped = {piece: after for piece, after in dropped.items() if piece not in copies.failed}
@@ -206,19 +206,19 @@ class _Search:
         if not copies.made:
             return None
         graph = self._laid_down(copies)
-        after = Lifetimes(graph, known.threshold, self.known.feeds)
+        after = Lifetimes(graph, lifetimes.threshold, self.known.feeds)
         cost = sum(node_cost(node, graph) for node in copies.made.values())
         return _Choice(graph, after.peak(after.fifo()), cost)
 
     def _copied(self, dropped: dict[int, int]) -> _Copies:
         """The copies without which those far uses that come behind a gap have no input; up to the first that can't be made."""
-        known = self.known
+        lifetimes = self.known
         copies = _Copies(dropped)
         for place, at in enumerate(self._order):
-            node = known.nodes[at]
+            node = lifetimes.nodes[at]
             inputs: list[TensorId] = []
             for tensor_id in node.inputs:
-                gone = {piece for piece in known.held.get(tensor_id, ()) if dropped.get(piece, place) < place}
+                gone = {piece for piece in lifetimes.held.get(tensor_id, ()) if dropped.get(piece, place) < place}
                 inputs.append(self._again(copies, tensor_id, place) if gone else tensor_id)
                 if copies.failed:
                     copies.failed &= dropped.keys()
@@ -286,15 +286,15 @@ class _Search:
             for port in range(len(graph.nodes[origin].dtypes)):
                 if (size := graph.sizes.get(TensorId(origin, port))) is not None:
                     sizes[TensorId(name, port)] = size
-        made = topological(replace(graph.with_nodes([*nodes, *copies.made.values()]), sizes=sizes))
-        known = Lifetimes(made, self.known.threshold, self.known.feeds)
-        mine = [known.index[name] for name in copies.order]
-        order = min(mine, delayed(known, mine), key=known.peak)
-        return Line(known, order, self._partial).laid_down()
+        subgraph = topological(replace(graph.with_nodes([*nodes, *copies.made.values()]), sizes=sizes))
+        lifetimes = Lifetimes(subgraph, self.known.threshold, self.known.feeds)
+        mine = [lifetimes.index[name] for name in copies.order]
+        order = min(mine, delayed(lifetimes, mine), key=lifetimes.peak)
+        return Line(lifetimes, order, self._partial).laid_down()
 
 
 def _name(name: str, graph: Subgraph) -> str:
     number = 0
-    while (found := f"{name}/again_{number}") in graph.nodes:
+    while (candidate := f"{name}/again_{number}") in graph.nodes:
         number += 1
-    return found
+    return candidate

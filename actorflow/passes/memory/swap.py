@@ -66,32 +66,32 @@ def swap(
 ) -> Subgraph:
     """The graph with swaps that bring the expected peak down to `room` bytes, or as near as they can; as it is where it is below
     already, or nothing can be swapped. `threshold`, `feeds` and `partial` are as in `order_memory`."""
-    known = Lifetimes(graph, threshold, feeds)
-    order = best_order(known, known.fifo())
-    if known.peak(order) <= room:
+    lifetimes = Lifetimes(graph, threshold, feeds)
+    order = best_order(lifetimes, lifetimes.fifo())
+    if lifetimes.peak(order) <= room:
         return graph
-    search = _Search(known, Line(known, order, partial), order, room)
+    search = _Search(lifetimes, Line(lifetimes, order, partial), order, room)
     swaps = search.run()
-    return _rewritten(known, search.line, order, swaps) if swaps else graph
+    return _rewritten(lifetimes, search.line, order, swaps) if swaps else graph
 
 
 class _Search:
     """The choice of swaps for one order of the nodes."""
 
-    def __init__(self, known: Lifetimes, line: Line, order: Sequence[int], room: int) -> None:
-        self.known = known
+    def __init__(self, lifetimes: Lifetimes, line: Line, order: Sequence[int], room: int) -> None:
+        self.known = lifetimes
         self.line = line
         self._order = order
         self._room = room
-        self._live = known.profile(order)
+        self._live = lifetimes.profile(order)
         self._fixed: list[int] = [place for place, at in enumerate(order) if line.can_be_ordered(at)]
-        costs = [_cost(known.nodes[at], known) for at in order]
+        costs = [_cost(lifetimes.nodes[at], lifetimes) for at in order]
         self._ends = list(accumulate(costs))
         self._begins = [end - cost for end, cost in zip(self._ends, costs)]
         self._place = {at: place for place, at in enumerate(order)}
         self._uses: dict[TensorId, list[int]] = {}
         for place, at in enumerate(order):
-            for tensor_id in dict.fromkeys(known.nodes[at].inputs):
+            for tensor_id in dict.fromkeys(lifetimes.nodes[at].inputs):
                 self._uses.setdefault(tensor_id, []).append(place)
 
     def run(self) -> list[Swap]:
@@ -106,8 +106,8 @@ class _Search:
             peak = max((p for p in crowded if p not in given_up), key=lambda place: (live[place], -place), default=None)
             if peak is None:
                 break
-            found = [self._timed(gap, crowded) for gap in gaps if gap.after < peak < gap.before]
-            best = max((one for one in found if one is not None), key=self._worth, default=None)
+            swaps = [self._timed(gap, crowded) for gap in gaps if gap.after < peak < gap.before]
+            best = max((candidate for candidate in swaps if candidate is not None), key=self._worth, default=None)
             if best is None:
                 given_up.add(peak)
                 continue
@@ -119,23 +119,23 @@ class _Search:
 
     def _gaps(self) -> list[Gap]:
         """All times in which the memory of a tensor that can be swapped is held and not used."""
-        known = self.known
+        lifetimes = self.known
         holders: dict[int, list[TensorId]] = {}
-        for tensor_id, pieces in known.held.items():
+        for tensor_id, pieces in lifetimes.held.items():
             for piece in pieces:
                 holders.setdefault(piece, []).append(tensor_id)
-        made = {piece: self._place[at] for at, pieces in enumerate(known.makes) for piece in pieces}
-        found: list[Gap] = []
-        for piece, born in yielding(made.items()):
-            if piece in known.kept:
+        births = {piece: self._place[at] for at, pieces in enumerate(lifetimes.makes) for piece in pieces}
+        gaps: list[Gap] = []
+        for piece, born in yielding(births.items()):
+            if piece in lifetimes.kept:
                 continue
             tensors = [e for e in holders.get(piece, ()) if e in self._uses]
             places = sorted({born, *(place for e in tensors for place in self._uses[e])})
             for after, before in pairwise(places):
                 late = [e for e in tensors if self._made_at(e) <= after and self._uses[e][-1] >= before]
                 if before - after > 1 and len(late) == 1 and self._can_swap(late[0], before):
-                    found.append(Gap(piece, late[0], after, before))
-        return found
+                    gaps.append(Gap(piece, late[0], after, before))
+        return gaps
 
     def _made_at(self, tensor_id: TensorId) -> int:
         return self._place[self.known.index[tensor_id.node]]
@@ -170,14 +170,14 @@ class _Search:
         return self.line.may_follow(first, second)
 
     def _nearest(
-        self, first: int, last: int, wanted: int, fits: Callable[[int], bool], *, later_first: bool = True
+        self, first: int, last: int, target: int, fits: Callable[[int], bool], *, later_first: bool = True
     ) -> int | None:
-        """Of the places from `first` to `last` whose nodes have a fixed order and fit, the one next to `wanted`: behind it where
+        """Of the places from `first` to `last` whose nodes have a fixed order and fit, the one next to `target`: behind it where
         there is one, and else before, or with `later_first` false the other way round."""
         fixed = self._fixed
         low, middle, high = (
             bisect_left(fixed, first),
-            bisect_left(fixed, wanted + (not later_first)),
+            bisect_left(fixed, target + (not later_first)),
             bisect_right(fixed, last),
         )
         middle = min(max(middle, low), high)
@@ -185,35 +185,35 @@ class _Search:
         around = (*behind, *before) if later_first else (*before, *behind)
         return next((fixed[at] for at in around if fits(self._order[fixed[at]])), None)
 
-    def _worth(self, one: Swap) -> tuple[bool, float]:
+    def _worth(self, candidate: Swap) -> tuple[bool, float]:
         """A tensor that is away for so long that its copies take no time goes first, then the one that is away longest
         for its size."""
-        away = self._begins[one.gap.before] - self._ends[one.gap.after]
-        size = self.known.size[one.gap.piece]
+        away = self._begins[candidate.gap.before] - self._ends[candidate.gap.after]
+        size = self.known.size[candidate.gap.piece]
         return away >= 2 * size * _PER_BYTE, away * size
 
 
-def _cost(node: Node, known: Lifetimes) -> float:
+def _cost(node: Node, lifetimes: Lifetimes) -> float:
     """The expected nanoseconds of a node, or of a region's members."""
     if node.op != "_Region":
-        return node_cost(node, known.graph)
-    inner = inside(node, known.graph, known.threshold)
+        return node_cost(node, lifetimes.graph)
+    inner = inside(node, lifetimes.graph, lifetimes.threshold)
     return sum(node_cost(member, inner.graph) for member in inner.nodes)
 
 
-def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequence[Swap]) -> Subgraph:
+def _rewritten(lifetimes: Lifetimes, line: Line, order: Sequence[int], swaps: Sequence[Swap]) -> Subgraph:
     """The graph with the order laid down, and the nodes of the swaps."""
     graph = line.laid_down()
-    names = [known.nodes[at].name for at in order]
+    names = [lifetimes.nodes[at].name for at in order]
     controls: dict[str, list[str]] = {}
     inputs: dict[str, dict[TensorId, TensorId]] = {}
-    made: list[Node] = []
+    copies: list[Node] = []
     released: dict[int, list[str]] = {}
     by_tensor: dict[TensorId, list[Swap]] = {}
-    for one in swaps:
-        by_tensor.setdefault(one.gap.tensor_id, []).append(one)
-        released.setdefault(one.release, []).append(_out(one.gap.tensor_id))
-        controls.setdefault(names[one.release], []).append(_out(one.gap.tensor_id))
+    for exchange in swaps:
+        by_tensor.setdefault(exchange.gap.tensor_id, []).append(exchange)
+        released.setdefault(exchange.release, []).append(_out(exchange.gap.tensor_id))
+        controls.setdefault(names[exchange.release], []).append(_out(exchange.gap.tensor_id))
     fixed = [place for place, at in enumerate(order) if line.can_be_ordered(at)]
     for tensor_id, some in by_tensor.items():
         maker = graph.nodes[tensor_id.node]
@@ -228,23 +228,23 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
             device=maker.device,
             where=maker.where,
         )
-        made.append(out)
-        some.sort(key=lambda one: one.gap.before)
-        for number, one in enumerate(some):
+        copies.append(out)
+        some.sort(key=lambda candidate: candidate.gap.before)
+        for number, exchange in enumerate(some):
             # The next node may be the one that waits for others' memory: so has this one, which runs beside it.
-            following = bisect_left(fixed, one.trigger + 1)
+            following = bisect_left(fixed, exchange.trigger + 1)
             others = released.get(fixed[following], []) if following < len(fixed) else []
             back = replace(
                 out,
                 name=f"{tensor_id.node}/_{tensor_id.port}/swapped_in_{number}",
                 op="_SwapIn",
                 inputs=(TensorId(out.name, 0),),
-                controls=(names[one.trigger], *(other for other in others if other != out.name)),
+                controls=(names[exchange.trigger], *(other for other in others if other != out.name)),
             )
-            made.append(back)
+            copies.append(back)
             until = some[number + 1].gap.before if number + 1 < len(some) else len(order)
-            for place in range(one.gap.before, until):
-                if tensor_id in known.nodes[order[place]].inputs:
+            for place in range(exchange.gap.before, until):
+                if tensor_id in lifetimes.nodes[order[place]].inputs:
                     inputs.setdefault(names[place], {})[tensor_id] = TensorId(back.name, 0)
     nodes = [
         replace(
@@ -254,9 +254,9 @@ def _rewritten(known: Lifetimes, line: Line, order: Sequence[int], swaps: Sequen
         )
         for node in yielding(graph.nodes.values())
     ]
-    sizes = {TensorId(node.name, 0): graph.size_of(node.inputs[0]) for node in made if node.op == "_SwapOut"}
-    sizes |= {TensorId(node.name, 0): sizes[node.inputs[0]] for node in made if node.op == "_SwapIn"}
-    return topological(replace(graph.with_nodes([*nodes, *made]), sizes={**graph.sizes, **sizes}))
+    sizes = {TensorId(node.name, 0): graph.size_of(node.inputs[0]) for node in copies if node.op == "_SwapOut"}
+    sizes |= {TensorId(node.name, 0): sizes[node.inputs[0]] for node in copies if node.op == "_SwapIn"}
+    return topological(replace(graph.with_nodes([*nodes, *copies]), sizes={**graph.sizes, **sizes}))
 
 
 def _out(tensor_id: TensorId) -> str:

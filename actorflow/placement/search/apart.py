@@ -63,12 +63,12 @@ def search_apart(
         return search(problem, 0.0, seed=seed, stop=stop.is_set)
     if child.returncode:
         raise InternalError(f"The process that searched for a placement ended with status {child.returncode}.")
-    found = msgpack.unpackb(answer)
-    if "refused" in found:
-        message, details, hint = found["refused"]
+    answers = msgpack.unpackb(answer)
+    if "refused" in answers:
+        message, details, hint = answers["refused"]
         raise ResourceExhaustedError(message, details=details, hint=hint)
-    improvements = tuple((int(trial), float(seconds)) for trial, seconds in found.pop("improvements"))
-    return SearchResult(**found, improvements=improvements)
+    improvements = tuple((int(trial), float(seconds)) for trial, seconds in answers.pop("improvements"))
+    return SearchResult(**answers, improvements=improvements)
 
 
 def _awaited(child: subprocess.Popen[bytes], stop: threading.Event) -> bytes:
@@ -93,21 +93,21 @@ def encode(problem: SearchProblem, seconds: float, seed: int) -> bytes:
 
 def decode(packed: bytes) -> tuple[SearchProblem, float, int]:
     """The problem, the seconds that are left, and the seed of a question: the process has taken some to start."""
-    problem, seconds, seed, asked = msgpack.unpackb(packed)
-    return decode_problem(problem), max(seconds - (time.monotonic() - asked), 0.0), seed
+    problem, seconds, seed, sent = msgpack.unpackb(packed)
+    return decode_problem(problem), max(seconds - (time.monotonic() - sent), 0.0), seed
 
 
 def main() -> None:
     """Answers the question on the standard input."""
     os.nice(_NICE)
     problem, seconds, seed = decode(sys.stdin.buffer.read())
-    found: dict[str, Any]
+    reply: dict[str, Any]
     try:
         result = search(problem, seconds, seed=seed)
-        found = {field.name: getattr(result, field.name) for field in fields(result)}
+        reply = {field.name: getattr(result, field.name) for field in fields(result)}
     except ResourceExhaustedError as error:
-        found = {"refused": [error.message, list(error.details), error.hint]}
-    sys.stdout.buffer.write(msgpack.packb(found))
+        reply = {"refused": [error.message, list(error.details), error.hint]}
+    sys.stdout.buffer.write(msgpack.packb(reply))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def by_rank(problem: SearchProblem) -> list[int]:
         if at[g] < 0 and work.seconds[i] <= _CHEAP:
             ended[i] = max((ended[edge.source] for edge in work.inputs[i]), default=0.0)
             continue
-        found = True, math.inf, math.inf, -1
+        choice = True, math.inf, math.inf, -1
         for device in options[g] if at[g] < 0 else (at[g],):
             ready = machine.begin[device]
             for source, nbytes, _, _ in work.inputs[i]:
@@ -49,8 +49,8 @@ def by_rank(problem: SearchProblem) -> list[int]:
             seconds = work.seconds[i] / machine.speed[device]
             start = queues[machine.queue(device, seconds)].earliest(ready, seconds)
             crowded = at[g] < 0 and room[device] < held[g] + work.output[i]
-            found = min(found, (crowded, start + seconds, start, device))
-        _, ended[i], start, device = found
+            choice = min(choice, (crowded, start + seconds, start, device))
+        _, ended[i], start, device = choice
         if at[g] < 0:
             at[g] = device
             room[device] -= held[g]

@@ -53,10 +53,10 @@ def device_set(
     end: list[float],
 ) -> DeviceSet:
     """Devices as these columns say."""
-    made = DeviceSet((), DEFAULT_LINKS)
-    made.names, made.speed, made.budget = names, speed, budget
-    made.queues, made.loop, made.threaded, made.host, made.cores = queues, loop, threaded, host, cores
-    made.begin, made.end = begin, end
-    made.links = [[LinkCost(*link) if isinstance(link, list) else link for link in row] for row in links]
-    made.index = {name: i for i, name in enumerate(names)}
-    return made
+    machine = DeviceSet((), DEFAULT_LINKS)
+    machine.names, machine.speed, machine.budget = names, speed, budget
+    machine.queues, machine.loop, machine.threaded, machine.host, machine.cores = queues, loop, threaded, host, cores
+    machine.begin, machine.end = begin, end
+    machine.links = [[LinkCost(*link) if isinstance(link, list) else link for link in row] for row in links]
+    machine.index = {name: i for i, name in enumerate(names)}
+    return machine

@@ -29,7 +29,7 @@ class MemoryRule:
     def needs(self, at: Sequence[int], changes: Mapping[int, int] | None = None) -> list[float]:
         """The bytes that each device has to hold."""
         placed = at if not changes else [changes.get(g, device) for g, device in enumerate(at)]
-        return [one + other for one, other in zip(*self._parts(placed))]
+        return [need + other for need, other in zip(*self._parts(placed))]
 
     def fits(self, at: Sequence[int], changes: Mapping[int, int] | None = None) -> bool:
         """Whether each device has room for what is on it, with the groups in `changes` elsewhere."""

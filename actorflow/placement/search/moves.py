@@ -36,22 +36,22 @@ class CriticalPathMoves:
         self._neighbours: list[list[int]] = [[] for _ in self._options]
         for i, edges in enumerate(problem.work.inputs):
             for edge in edges:
-                one, other = self._group[i], self._group[edge.source]
-                if one != other:
-                    self._neighbours[one].append(other)
-                    self._neighbours[other].append(one)
+                mine, other = self._group[i], self._group[edge.source]
+                if mine != other:
+                    self._neighbours[mine].append(other)
+                    self._neighbours[other].append(mine)
 
     def propose(self, schedule: Timeline, path: list[int], chance: random.Random) -> Mapping[int, int]:
         kind = chance.random()
         if kind < 0.45:
-            found = self._over_an_edge(schedule, path, chance)
+            move = self._over_an_edge(schedule, path, chance)
         elif kind < 0.65:
-            found = self._out_of_a_queue(schedule, path, chance)
+            move = self._out_of_a_queue(schedule, path, chance)
         elif kind < 0.9:
-            found = self._of_the_path(schedule, path, chance)
+            move = self._of_the_path(schedule, path, chance)
         else:
-            found = self._with_neighbours(schedule, chance.choice(self._free), chance)
-        return found or self._with_neighbours(schedule, chance.choice(self._free), chance)
+            move = self._with_neighbours(schedule, chance.choice(self._free), chance)
+        return move or self._with_neighbours(schedule, chance.choice(self._free), chance)
 
     def _stretch(self, schedule: Timeline, path: list[int], begin: int, step: int, chance: random.Random) -> list[int]:
         """Groups on the path from `begin` on, on one device, towards the end of the step (-1) or its beginning (1)."""
@@ -61,13 +61,13 @@ class CriticalPathMoves:
         while length < _LONGEST and chance.random() < 0.7:
             length *= 2
         length = chance.randint(1, length)
-        found: list[int] = []
+        groups: list[int] = []
         place = begin
-        while 0 <= place < len(path) and len(found) < length and at[group[path[place]]] == device:
-            if group[path[place]] not in found:
-                found.append(group[path[place]])
+        while 0 <= place < len(path) and len(groups) < length and at[group[path[place]]] == device:
+            if group[path[place]] not in groups:
+                groups.append(group[path[place]])
             place += step
-        return found
+        return groups
 
     def _moved(self, schedule: Timeline, groups: list[int], device: int) -> dict[int, int]:
         at, options = schedule.at, self._options
@@ -109,13 +109,13 @@ class CriticalPathMoves:
         groups = [g]
         if self._neighbours[g] and chance.random() < 0.4:
             groups += chance.sample(self._neighbours[g], chance.randint(1, min(4, len(self._neighbours[g]))))
-        found = self._moved(schedule, groups, device)
-        if g in found and chance.random() < 0.25:
+        move = self._moved(schedule, groups, device)
+        if g in move and chance.random() < 0.25:
             back = [
                 other for other in chance.sample(self._free, min(8, len(self._free))) if schedule.at[other] == device
             ]
-            found |= {other: schedule.at[g] for other in back[:1] if schedule.at[g] in self._options[other]}
-        return found
+            move |= {other: schedule.at[g] for other in back[:1] if schedule.at[g] in self._options[other]}
+        return move
 
     def _other(self, schedule: Timeline, g: int, chance: random.Random) -> int:
         """Another device for a group, one where a neighbour is if chance will have it."""
@@ -136,5 +136,5 @@ def _drawn(path: Sequence[int], suits: Callable[[int], bool], chance: random.Ran
         k = chance.randrange(count)
         if suits(k):
             return k
-    found = [k for k in range(count) if suits(k)]
-    return chance.choice(found) if found else -1
+    places = [k for k in range(count) if suits(k)]
+    return chance.choice(places) if places else -1

@@ -44,8 +44,10 @@ class _Search:
     ) -> None:
         self.problem = problem
         self.enumerates = problem.placements <= MOST_ENUMERATED
-        made = Simulator if self.enumerates else fast_simulator  # a plug-in takes longer to load than so few steps
-        self.simulator = made(problem.work, problem.machine, problem.grouping.group)
+        simulator_type = (
+            Simulator if self.enumerates else fast_simulator
+        )  # a plug-in takes longer to load than so few steps
+        self.simulator = simulator_type(problem.work, problem.machine, problem.grouping.group)
         self.rule = MemoryRule(problem)
         self.proposer = proposer or CriticalPathMoves(problem)
         self.seconds, self.most, self.stop, self.clock = seconds, trials, stop, clock
@@ -98,11 +100,11 @@ class _Search:
         return self.rule.packed()
 
     def _started(self, name: str, at: list[int]) -> Timeline:
-        found = self.simulator.run(at)
+        timeline = self.simulator.run(at)
         self.trials += 1
-        self.starts[name] = found.seconds
-        self._found(found)
-        return found
+        self.starts[name] = timeline.seconds
+        self._found(timeline)
+        return timeline
 
     def _found(self, timeline: Timeline) -> None:
         if self.best is None or timeline.seconds < self.best.seconds * (1 - 1e-12):
@@ -135,7 +137,9 @@ class _Search:
     def _anneal(self, tried: list[Timeline]) -> None:
         """The best starts for a short time each, then the best of what they gave, in rounds that begin ever colder."""
         tried = sorted(tried, key=lambda timeline: timeline.seconds)
-        distinct = [one for k, one in enumerate(tried) if all(list(one.at) != list(o.at) for o in tried[:k])]
+        distinct = [
+            timeline for k, timeline in enumerate(tried) if all(list(timeline.at) != list(o.at) for o in tried[:k])
+        ]
         for k, start in enumerate(distinct[:_BEST_STARTS]):
             self._way(start, k * _FIRST_PART, (k + 1) * _FIRST_PART, 1.0)
         first = min(len(distinct), _BEST_STARTS) * _FIRST_PART

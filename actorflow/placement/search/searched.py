@@ -29,8 +29,8 @@ class Searched:
 
     def lines(self, name: str) -> list[str]:
         """Says what the search tried and found, and the step's length with the group of node `name` on each other device."""
-        found = self.result
-        lines = [described(found), self.verdict, *self._pictures()]
+        result = self.result
+        lines = [described(result), self.verdict, *self._pictures()]
         if not self.compared(name):
             return [
                 *lines,
@@ -38,14 +38,14 @@ class Searched:
             ]
         g = self.numbers[name]
         simulator = Simulator(self.problem.work, self.problem.machine, self.problem.grouping.group)
-        rule, best = MemoryRule(self.problem), simulator.run(found.at)
+        rule, best = MemoryRule(self.problem), simulator.run(result.at)
         lines.append("With its group on each device, and all else as the search has placed it:")
         for device in self.problem.grouping.options[g]:
             changes = {g: device}
             shown = f"  {self.problem.machine.names[device]}: "
-            if device == found.at[g]:
+            if device == result.at[g]:
                 shown += f"{_ms(best.seconds)}, as found"
-            elif not rule.fits(found.at, changes):
+            elif not rule.fits(result.at, changes):
                 shown += "its memory has no room"
             else:
                 moved = simulator.rerun(best, changes)
@@ -56,9 +56,9 @@ class Searched:
 
     def _pictures(self) -> list[str]:
         """The step before and after, on one scale."""
-        problem, found = self.problem, self.result
+        problem, result = self.problem, self.result
         simulator = Simulator(problem.work, problem.machine, problem.grouping.group)
-        after = simulator.run(found.at, keep=False)
+        after = simulator.run(result.at, keep=False)
         if not problem.present:
             return timelines.lines(problem, after, "The step as found")
         before = simulator.run(problem.present, keep=False)
@@ -66,17 +66,17 @@ class Searched:
         return [*drawn, *timelines.lines(problem, after, "The step as found", scale=before.seconds)]
 
 
-def described(found: SearchResult) -> str:
+def described(result: SearchResult) -> str:
     """The starts, trials and gains of a search, in lines of words."""
-    way = "all placements, " if found.exhaustive else ""
+    way = "all placements, " if result.exhaustive else ""
     last = "; ".join(
-        f"{_ms(seconds)} at trial {trial:,}" for trial, seconds in found.improvements[-_MOST_IMPROVEMENTS:]
+        f"{_ms(seconds)} at trial {trial:,}" for trial, seconds in result.improvements[-_MOST_IMPROVEMENTS:]
     )
     lines = [
-        f"A search simulated {way}{found.trials:,} steps in {found.took:.3g} s (seed {found.seed}). The best takes "
-        f"{_ms(found.seconds)}, and no placement less than {_ms(found.bound)}.",
+        f"A search simulated {way}{result.trials:,} steps in {result.took:.3g} s (seed {result.seed}). The best takes "
+        f"{_ms(result.seconds)}, and no placement less than {_ms(result.bound)}.",
         "It started from:",
-        *(f"  {name}: {_ms(seconds)}" for name, seconds in found.starts.items()),
+        *(f"  {name}: {_ms(seconds)}" for name, seconds in result.starts.items()),
         f"It found: {last}.",
     ]
     return "\n".join(lines)

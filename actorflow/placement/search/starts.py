@@ -26,9 +26,11 @@ def starts(problem: SearchProblem) -> Iterator[tuple[str, list[int]]]:
         yield f"{count} stretches", _with(problem, _split(problem, order, devices[:count]))
 
 
-def _with(problem: SearchProblem, wanted: dict[int, int]) -> list[int]:
+def _with(problem: SearchProblem, devices: dict[int, int]) -> list[int]:
     """Each group where it is wanted, or else on its first device."""
-    return [wanted[g] if wanted.get(g) in options else options[0] for g, options in enumerate(problem.grouping.options)]
+    return [
+        devices[g] if devices.get(g) in options else options[0] for g, options in enumerate(problem.grouping.options)
+    ]
 
 
 def _order(problem: SearchProblem, free: Sequence[int]) -> list[int]:
@@ -47,13 +49,13 @@ def _split(problem: SearchProblem, order: Sequence[int], devices: Sequence[int])
         cost[g] += problem.work.seconds[i]
     speed = problem.machine.speed
     total, fast = sum(cost[g] for g in order), sum(speed[device] for device in devices)
-    found: dict[int, int] = {}
+    assignment: dict[int, int] = {}
     rest = list(devices)
     done, until = 0.0, total * speed[rest[0]] / fast
     for g in order:
         while done + cost[g] / 2 > until and len(rest) > 1:
             rest.pop(0)
             until += total * speed[rest[0]] / fast
-        found[g] = rest[0]
+        assignment[g] = rest[0]
         done += cost[g]
-    return found
+    return assignment

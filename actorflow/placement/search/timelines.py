@@ -36,11 +36,11 @@ def lines(problem: SearchProblem, timeline: Timeline, title: str, width: int = _
         for place in range(int(first), min(int(last) + 1, width)):
             row[place] += max(0.0, min(last, place + 1) - max(first, place))
     label = max((len(name) for name in problem.machine.names), default=0)
-    found = [f"{title}: {timeline.seconds * 1e3:.4g} ms"]
+    rows = [f"{title}: {timeline.seconds * 1e3:.4g} ms"]
     for name, row in zip(problem.machine.names, busy):
         cells = "".join(_SHADES[min(4, round(4 * part + 0.49))] if part > 1e-9 else " " for part in row)
-        found.append(f"  {name:{label}} |{cells}| {sum(row) / width * scale / max(timeline.seconds, 1e-12):.0%}")
-    return found
+        rows.append(f"  {name:{label}} |{cells}| {sum(row) / width * scale / max(timeline.seconds, 1e-12):.0%}")
+    return rows
 
 
 def svg(drawings: Sequence[tuple[str, SearchProblem, Timeline]], width: int = 900) -> str:
@@ -75,10 +75,10 @@ def svg(drawings: Sequence[tuple[str, SearchProblem, Timeline]], width: int = 90
 def _bar(name: str, begun: float, ended: float, unit: float, y: float, critical: bool) -> list[str]:
     left, wide = _LEFT + begun * unit, max(0.4, (ended - begun) * unit)
     edge = 'stroke="white" stroke-width="0.5"' if wide > 2 else ""  # the edge of a thin bar would cover it
-    told = f"{escape(name)}: {(ended - begun) * 1e3:.4g} ms, from {begun * 1e3:.4g} to {ended * 1e3:.4g} ms"
+    caption = f"{escape(name)}: {(ended - begun) * 1e3:.4g} ms, from {begun * 1e3:.4g} to {ended * 1e3:.4g} ms"
     drawn = [
         f'<rect x="{left:.2f}" y="{y}" width="{wide:.2f}" height="{_ROW}" fill="{_CRITICAL if critical else _BAR}" {edge}>'
-        f"<title>{told}</title></rect>"
+        f"<title>{caption}</title></rect>"
     ]
     if wide > _LETTER * len(name) + 4:
         drawn.append(

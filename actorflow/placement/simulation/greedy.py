@@ -259,15 +259,15 @@ class _Simulation:
         self.ended[i] = self._reserved(self.machine.queue(device, seconds), arrival, seconds)
         self.begun[i] = self.ended[i] - seconds
 
-    def _settle(self, g: int, wanted: int) -> None:
-        """Gives group `g` the device `wanted` if it may have it and there is room, else another one."""
+    def _settle(self, g: int, preferred: int) -> None:
+        """Gives group `g` the device `preferred` if it may have it and there is room, else another one."""
         if g not in self.tried:
-            order = [device for device in (wanted, *self.options[g]) if device in self.options[g]]
-            wanted = next((d for d in order if self._fits(d, self.held[g])), self._roomiest(g))
-        self.at[g] = wanted
-        self.used[wanted] += self.held[g]
+            order = [device for device in (preferred, *self.options[g]) if device in self.options[g]]
+            preferred = next((d for d in order if self._fits(d, self.held[g])), self._roomiest(g))
+        self.at[g] = preferred
+        self.used[preferred] += self.held[g]
         for i in self.afloat.pop(g, ()):
-            self.ended[i] = max(self.ended[i], self.starts[wanted])
+            self.ended[i] = max(self.ended[i], self.starts[preferred])
 
     def _fits(self, device: int, nbytes: float) -> bool:
         budget = self.machine.budget[device]

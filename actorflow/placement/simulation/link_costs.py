@@ -51,9 +51,9 @@ class LinkCosts:
 
     def link(self, source: Candidate, destination: Candidate) -> LinkCost:
         """The link from one device to another. Two tasks are on one host if both devices say `host`, and say the same."""
-        given = self.between.get((source.name, destination.name))
-        if given is not None:
-            return given
+        measured = self.between.get((source.name, destination.name))
+        if measured is not None:
+            return measured
         if source.name == destination.name:
             return SAME_DEVICE
         if task_of(source.spec) == task_of(destination.spec):
@@ -77,13 +77,13 @@ def links_to_rows(links: LinkCosts) -> dict[str, Any]:
     def row(link: LinkCost) -> list[float | None]:
         return [link.latency, None if math.isinf(link.bandwidth) else link.bandwidth, link.overhead]
 
-    made: dict[str, Any] = {name: row(getattr(links, name)) for name in _KINDS}
-    made["steps"] = dict(sorted(links.steps.items()))
-    made["between"] = [[source, there, row(link)] for (source, there), link in sorted(links.between.items())]
-    return made
+    rows: dict[str, Any] = {name: row(getattr(links, name)) for name in _KINDS}
+    rows["steps"] = dict(sorted(links.steps.items()))
+    rows["between"] = [[source, there, row(link)] for (source, there), link in sorted(links.between.items())]
+    return rows
 
 
-def links_from_rows(found: Mapping[str, Any]) -> LinkCosts:
+def links_from_rows(rows: Mapping[str, Any]) -> LinkCosts:
     """The way back. Raises ValueError, KeyError, TypeError, AttributeError where it is none."""
 
     def link(row: Any) -> LinkCost:
@@ -91,8 +91,8 @@ def links_from_rows(found: Mapping[str, Any]) -> LinkCosts:
         return LinkCost(float(latency), math.inf if bandwidth is None else float(bandwidth), float(overhead))
 
     def between() -> Iterator[tuple[tuple[str, str], LinkCost]]:
-        for source, there, row in found["between"]:
+        for source, there, row in rows["between"]:
             yield (str(source), str(there)), link(row)
 
-    steps = {str(name): float(seconds) for name, seconds in found["steps"].items()}
-    return LinkCosts(**{name: link(found[name]) for name in _KINDS}, between=dict(between()), steps=steps)
+    steps = {str(name): float(seconds) for name, seconds in rows["steps"].items()}
+    return LinkCosts(**{name: link(rows[name]) for name in _KINDS}, between=dict(between()), steps=steps)

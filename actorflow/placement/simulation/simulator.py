@@ -69,7 +69,7 @@ class Simulator:
         for i, edges in enumerate(work.inputs):
             for source, nbytes, is_data, port in edges:
                 outputs[source].setdefault((is_data, port), (nbytes, []))[1].append(i)
-        self._outputs = [[(nbytes, tuple(users)) for nbytes, users in found.values()] for found in outputs]
+        self._outputs = [[(nbytes, tuple(users)) for nbytes, users in by_size.values()] for by_size in outputs]
         self.members: list[list[int]] = [[] for _ in range(max(group, default=-1) + 1)]
         for i, g in enumerate(group):
             self.members[g].append(i)
@@ -92,17 +92,17 @@ class Simulator:
         work, machine = self.work, self.machine
         fastest = max(machine.speed)
         heavy = sum(s for s in work.seconds if machine.queue(0, s / fastest) < len(machine.names))
-        found = max(max(self._least, default=0.0), heavy / sum(machine.speed))
+        limit = max(max(self._least, default=0.0), heavy / sum(machine.speed))
         if all(machine.cores[host] for host in machine.host):
             cores = sum(machine.cores[host] for host in set(machine.host))
-            found = max(found, sum(self._busy) / fastest / cores)
-        return found
+            limit = max(limit, sum(self._busy) / fastest / cores)
+        return limit
 
     def run(self, at: Sequence[int], *, keep: bool = True) -> Timeline:
         """The step with group g on device `at[g]`. Without `keep` there are no snapshots for `rerun`."""
-        found = self._simulated(list(at), None, (), math.inf, keep)
-        assert found is not None
-        return found
+        timeline = self._simulated(list(at), None, (), math.inf, keep)
+        assert timeline is not None
+        return timeline
 
     def rerun(self, base: Timeline, changes: Mapping[int, int], limit: float = math.inf) -> Timeline | None:
         """The step of `base` with the groups in `changes` on other devices; None where it takes `limit` seconds or more."""
@@ -319,20 +319,20 @@ class Simulator:
 def fast_simulator(work: Workload, machine: DeviceSet, group: Sequence[int]) -> Simulator:
     """A simulator for thousands of steps: one of a plug-in where there is one, else `Simulator` itself."""
     for make in plugins.load_all("simulators").values():
-        found: Simulator | None = make(work, machine, group)
-        if found is not None:
-            return found
+        simulator: Simulator | None = make(work, machine, group)
+        if simulator is not None:
+            return simulator
     return Simulator(work, machine, group)
 
 
 def _core(cores: range, free: Sequence[float], start: float) -> int:
     """The core that is free at `start` for the shortest time, or else the first one to be free."""
-    found, when = cores[0], free[cores[0]]
+    earliest, when = cores[0], free[cores[0]]
     for core in cores[1:]:
         other = free[core]
         if (when < other <= start) if when <= start else other < when:
-            found, when = core, other
-    return found
+            earliest, when = core, other
+    return earliest
 
 
 def ranks(work: Workload, machine: DeviceSet) -> list[float]:

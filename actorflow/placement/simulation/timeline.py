@@ -37,11 +37,11 @@ class Timeline:
         """The nodes that the step's length consists of, from the last to the first: each waited for the next one's output, or
         until that one left the queue."""
         begun, ready, cause, before = self.begun, self.ready, self.cause, self.before
-        found: list[int] = []
+        path: list[int] = []
         node = self.last
         for _ in begun:
             if node < 0:
                 break
-            found.append(node)
+            path.append(node)
             node = before[node] if begun[node] > ready[node] and before[node] >= 0 else cause[node]
-        return found
+        return path

@@ -108,12 +108,12 @@ def _hosts(devices: Sequence[Candidate], loop: Sequence[int]) -> tuple[list[int]
     of_device: list[int] = []
     of_loop: dict[int, int] = {}
     for device, number in zip(devices, loop):
-        known = getattr(device, "cores", None)
+        own_cores = getattr(device, "cores", None)
         host = getattr(device, "host", None)
-        if known and (key := host if host is not None else task_of(device.spec)) not in hosts:
+        if own_cores and (key := host if host is not None else task_of(device.spec)) not in hosts:
             hosts[key] = len(cores)
-            cores.append(known)
-        mine = hosts[key] if known else 0
+            cores.append(own_cores)
+        mine = hosts[key] if own_cores else 0
         of_loop[number] = mine
         of_device.append(0 if getattr(device, "asynchronous", False) else mine)
     host_of = [*of_device, *(of_loop[number] for number in sorted(of_loop))]
@@ -122,10 +122,10 @@ def _hosts(devices: Sequence[Candidate], loop: Sequence[int]) -> tuple[list[int]
 
 def budget_of(device: Candidate) -> float | None:
     """The bytes that a device's tensors may take: what it says itself, or its allocator; None is without bounds."""
-    found: float | None = getattr(device, "budget", None)
-    if found is None and (allocator := getattr(device, "allocator", None)) is not None:
-        found = allocator.statistics().budget
-    return found
+    budget: float | None = getattr(device, "budget", None)
+    if budget is None and (allocator := getattr(device, "allocator", None)) is not None:
+        budget = allocator.statistics().budget
+    return budget
 
 
 def workload(
@@ -190,22 +190,22 @@ class _Estimates:
         attrs = tuple(node.attrs.values()) if callable(opdef.lookup(node.op).work) else ()
         key = (node.op, types, node.shapes, attrs)
         try:
-            found = self._known.get(key)
+            seconds = self._known.get(key)
         except TypeError:  # a list among the attributes
             return node_cost(node, self._whole) * 1e-9
-        if found is None:
-            found = self._known[key] = node_cost(node, self._whole) * 1e-9
-        return found
+        if seconds is None:
+            seconds = self._known[key] = node_cost(node, self._whole) * 1e-9
+        return seconds
 
 
 def _seconds(node: Node, estimate: _Estimates, machine: DeviceSet, measured: Measurements) -> float:
     if node.op == "Placeholder" or opdef.lookup(node.op).asynchronous:
         return 0.0  # it waits, and takes no one's time
-    known = measured.seconds.get(node.name)
-    if known is None:
+    seconds = measured.seconds.get(node.name)
+    if seconds is None:
         return estimate(node)
     device = machine.index.get(measured.devices.get(node.name, ""))
-    return known if device is None else known * machine.speed[device]
+    return seconds if device is None else seconds * machine.speed[device]
 
 
 def _ordered(inputs: Sequence[Sequence[WorkloadEdge]], users: Sequence[Sequence[int]]) -> list[int]:

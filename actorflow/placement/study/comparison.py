@@ -71,7 +71,7 @@ class StepComparison:
         return abs(self.measured - self.predicted) / self.measured
 
     def __str__(self) -> str:
-        found = [
+        texts = [
             f"predicted {_ms(self.predicted)}, measured {_ms(self.measured)}: {self.off:.1%} off. On the way to the end:",
             *(
                 f"  {node.node} on {node.device}: took {_ms(node.took)}, predicted {_ms(node.predicted)}; "
@@ -80,7 +80,7 @@ class StepComparison:
             ),
             f"  the begin of the step and the return of its results: {_signed(self.rest)}",
         ]
-        return "\n".join(found)
+        return "\n".join(texts)
 
 
 class MeasuredSpan(Protocol):
@@ -113,15 +113,15 @@ def compare(problem: SearchProblem, timeline: Timeline, trace: MeasuredStep) -> 
     if not events:
         raise ValueError("The trace has no events: pass it to a run first.")
     whole = [span for span in trace.spans if span.name == "Session.run"] or events
-    begun, ended = min(one.begun for one in whole), max(one.ended for one in whole)
+    begun, ended = min(whole_event.begun for whole_event in whole), max(whole_event.ended for whole_event in whole)
     index = {name: i for i, name in enumerate(problem.work.names)}
     of: dict[int, MeasuredEvent] = {}
     members: dict[int, list[int]] = {}
     for event in events:
-        known = [index[name] for name in (event.members or (event.node,)) if name in index]
-        if known and event.op not in ("_Send", "_Recv"):
-            members[id(event)] = known
-            of.update(dict.fromkeys(known, event))
+        places = [index[name] for name in (event.members or (event.node,)) if name in index]
+        if places and event.op not in ("_Send", "_Recv"):
+            members[id(event)] = places
+            of.update(dict.fromkeys(places, event))
     present: MeasuredEvent | None = max(
         (event for event in events if id(event) in members), key=lambda event: event.ended, default=None
     )
@@ -146,11 +146,11 @@ def compare(problem: SearchProblem, timeline: Timeline, trace: MeasuredStep) -> 
 
 
 def _by_thread(events: Sequence[MeasuredEvent], members: Mapping[int, object]) -> dict[str, list[MeasuredEvent]]:
-    found: dict[str, list[MeasuredEvent]] = {}
+    by_thread: dict[str, list[MeasuredEvent]] = {}
     for event in sorted(events, key=lambda event: event.ended):
         if event.thread and id(event) in members:
-            found.setdefault(event.device, []).append(event)
-    return found
+            by_thread.setdefault(event.device, []).append(event)
+    return by_thread
 
 
 def _cause(

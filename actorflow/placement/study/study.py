@@ -108,10 +108,10 @@ class PlacementStudy:
             ResourceExhaustedError: no placement that it tries fits into the devices' memory.
         """
         if trials is not None:
-            found = search(self.problem, trials=trials, seed=seed)
+            result = search(self.problem, trials=trials, seed=seed)
         else:
-            found = search_apart(self.problem, seconds, seed=seed)
-        return PlacementStudy(replace(self.problem, present=list(found.at)), found)
+            result = search_apart(self.problem, seconds, seed=seed)
+        return PlacementStudy(replace(self.problem, present=list(result.at)), result)
 
     def what_if(
         self, *, workers: int = 0, bandwidth: float | str | None = None, latency: float | None = None
@@ -160,9 +160,9 @@ class PlacementStudy:
         return compare(self.problem, self.timeline, trace)
 
     def __str__(self) -> str:
-        found = lines(self.problem, self.timeline, "the step")
-        found.append(f"No placement takes less than {self.bound * 1e3:.4g} ms.")
-        return "\n".join(found if self.result is None else [*found, described(self.result)])
+        texts = lines(self.problem, self.timeline, "the step")
+        texts.append(f"No placement takes less than {self.bound * 1e3:.4g} ms.")
+        return "\n".join(texts if self.result is None else [*texts, described(self.result)])
 
     def svg(self, *others: PlacementStudy, titles: Sequence[str] = ()) -> str:
         """The timeline as a picture, with those of other studies below it on the same scale. Nodes on the critical path are red.

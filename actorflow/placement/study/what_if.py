@@ -30,10 +30,10 @@ def bandwidth_of(said: float | str) -> float:
         ValueError: it is neither, or not above 0.
     """
     if isinstance(said, str):
-        found = _BANDWIDTH.fullmatch(said)
-        if found is None:
+        match = _BANDWIDTH.fullmatch(said)
+        if match is None:
             raise ValueError(f"{said!r} is no bandwidth; write it as 10Gb/s (bits) or 1.25GB/s (bytes).")
-        number, unit, kind = found.groups()
+        number, unit, kind = match.groups()
         said = float(number) * _UNITS[unit] / (1 if kind == "B" else 8)
     if not said > 0:
         raise ValueError(f"A bandwidth is above 0, but it is {said!r}.")

@@ -117,9 +117,9 @@ class Background:
 
 
 def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
-    found = method()
-    if found is not None:
-        found()
+    region = method()
+    if region is not None:
+        region()
 
 
 def _report(error: Exception) -> None:

@@ -77,16 +77,16 @@ class CoalescedLoop(Region):
         return max(1, min(MOST_ITERATIONS, int(BATCH * 1e9 / max(self._body.cost, 300.0))))
 
     def _generate(self, shapes: Sequence[Shape]) -> Callable[..., Any]:
-        known = self._refined(shapes) if all(is_static(s) for s in shapes) else None
-        if known is None:
+        refined = self._refined(shapes) if all(is_static(s) for s in shapes) else None
+        if refined is None:
             return self._written(self._pieces(self._body.members), shapes)
-        code = self._written(self._pieces(known[0]), shapes)
-        return self._counted(code, shapes) if self._may_improve(known[0], shapes) else code
+        code = self._written(self._pieces(refined[0]), shapes)
+        return self._counted(code, shapes) if self._may_improve(refined[0], shapes) else code
 
     def compile_loops(self, key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
-        known = self._refined(shapes)
-        assert known is not None
-        pieces = self._pieces(*known)
+        refined = self._refined(shapes)
+        assert refined is not None
+        pieces = self._pieces(*refined)
         fused = [p for p in pieces if isinstance(p, FusedLoop)]
         if fused:
             self._versions[key] = self._written(pieces, shapes)
@@ -132,9 +132,9 @@ class CoalescedLoop(Region):
             kept.update(map(body.resolved, (body.condition, *(v.updated for v in body.variables))))
             kept.update(body.resolved(pred) for pred, _, _ in body.chosen.values())
             kept.update(body.resolved(pred) for guards in body.guards.values() for pred, _ in guards)
-            given = {e for m in run for e in m.inputs if e.node not in names}
+            outer_inputs = {e for m in run for e in m.inputs if e.node not in names}
             mine = {m.name: chosen[m.name] for m in run if m.name in chosen}
-            arranged = arrange([*constants, *run], types, kept, given, self._compiler, mine)
+            arranged = arrange([*constants, *run], types, kept, outer_inputs, self._compiler, mine)
             pieces.extend(arranged[len(constants) :])
         return pieces
 

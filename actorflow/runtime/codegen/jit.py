@@ -74,8 +74,8 @@ class LaunchCompiler(LoopCompiler, Protocol):
 
 @functools.cache
 def _installed(device_type: str) -> Any:
-    for made in plugins.load_all("compilers").values():
-        compiler = made()
+    for plugin in plugins.load_all("compilers").values():
+        compiler = plugin()
         if compiler.device_type == device_type and compiler.available():
             return compiler
     return None
@@ -118,9 +118,9 @@ class TierCounter:
 
     __slots__ = ("_left", "_wanted", "function")
 
-    def __init__(self, function: Callable[..., Any], wanted: Callable[[], None]) -> None:
+    def __init__(self, function: Callable[..., Any], callback: Callable[[], None]) -> None:
         self.function = function
-        self._wanted = wanted
+        self._wanted = callback
         self._left = RUNS
 
     def __call__(self, inputs: list[Any]) -> Any:

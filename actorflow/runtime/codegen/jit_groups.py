@@ -109,17 +109,17 @@ def arrange(
     return arranged
 
 
-def _without_detours(members: Sequence[Node], given: AbstractSet[TensorId], chosen: Mapping[str, Loop]) -> list[Node]:
+def _without_detours(members: Sequence[Node], inputs: AbstractSet[TensorId], chosen: Mapping[str, Loop]) -> list[Node]:
     """The members, of which those that may go into loops take what an Identity passes on from its source."""
     source: dict[TensorId, TensorId] = {}
-    found = []
+    members_left = []
     for member in members:
-        if member.op in _PASSING and not member.controls and TensorId(member.name, 0) not in given:
+        if member.op in _PASSING and not member.controls and TensorId(member.name, 0) not in inputs:
             source[TensorId(member.name, 0)] = source.get(member.inputs[0], member.inputs[0])
         elif member.name in chosen and any(e in source for e in member.inputs):
             member = replace(member, inputs=tuple([source.get(e, e) for e in member.inputs]))
-        found.append(member)
-    return found
+        members_left.append(member)
+    return members_left
 
 
 def _elements(shape: Any) -> int:
@@ -148,14 +148,14 @@ class _Arranger:
         self,
         members: Sequence[Node],
         types: Types,
-        given: AbstractSet[TensorId],
+        inputs: AbstractSet[TensorId],
         compiler: LoopCompiler,
         chosen: Mapping[str, Loop],
     ) -> None:
         self._members = members
         self._position = {m.name: position for position, m in enumerate(members)}
         self._types = types
-        self._given = given
+        self._given = inputs
         self._compiler = compiler
         self._chosen = chosen
         self._constants = {m.name: m.attrs["value"] for m in members if m.op == "Const"}
@@ -243,19 +243,19 @@ class _Arranger:
         result: Value | None = self._chosen[member.name].lower(member.attrs, *values)
         return result
 
-    def _join(self, one: int, other: int) -> None:
+    def _join(self, left: int, other: int) -> None:
         """Makes one loop of two where they fit, and no path between them leads through a third unit."""
-        a, b = self._units[one], self._units[other]
-        if one == other or a.shape != b.shape or a.shape is None:
+        a, b = self._units[left], self._units[other]
+        if left == other or a.shape != b.shape or a.shape is None:
             return
         if None not in (a.columns, b.columns) and a.columns != b.columns:
             return
         if len(a.members) + len(b.members) > MOST_MEMBERS or len(a.arrays | b.arrays) > MOST_ARRAYS:
             return
-        for first, then in ((one, b), (other, a)):
+        for first, then in ((left, b), (other, a)):
             if any(self._units[i].above >> first & 1 for i in _bits(then.before & ~(1 << first))):
                 return
-        both = 1 << one | 1 << other
+        both = 1 << left | 1 << other
         a.members.extend(b.members)
         a.before = (a.before | b.before) & ~both
         a.above = (a.above | b.above) & ~both
@@ -263,12 +263,12 @@ class _Arranger:
         a.arrays |= b.arrays
         del self._units[other]
         for member in b.members:
-            self._unit_of[member.name] = one
+            self._unit_of[member.name] = left
         for unit in self._units.values():
             if unit.before >> other & 1:
-                unit.before = unit.before & ~(1 << other) | 1 << one
+                unit.before = unit.before & ~(1 << other) | 1 << left
             if unit.above & both:
-                unit.above = unit.above & ~(1 << other) | 1 << one | a.above
+                unit.above = unit.above & ~(1 << other) | 1 << left | a.above
 
     def fuse(self, unit: _Unit, outside: AbstractSet[TensorId]) -> FusedLoop | None:
         """The loop of a unit; None where it would do no more than one numpy function."""
@@ -308,9 +308,9 @@ class _Arranger:
 
 
 def _bits(mask: int) -> list[int]:
-    found = []
+    positions = []
     while mask:
         lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
+        positions.append(lowest.bit_length() - 1)
         mask ^= lowest
-    return found
+    return positions

@@ -190,7 +190,9 @@ class Block:
             kind, index = value.key  # type: ignore[misc]
             return index if kind == "operand" else index + len(self._operands)  # type: ignore[has-type,no-any-return]
 
-        body = [Instruction(op, tuple(map(number, given)), dtype, data) for op, given, dtype, data in self._body]
+        body = [
+            Instruction(op, tuple(map(number, arguments)), dtype, data) for op, arguments, dtype, data in self._body
+        ]
         written = [(number(v), None if into is None else number(into)) for v, into in outputs]
         return Recipe(tuple(self._operands), tuple(body), tuple(written))
 

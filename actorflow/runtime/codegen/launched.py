@@ -65,8 +65,8 @@ class LaunchedRegion(Region):
             return self._code(shapes, members)
         types = {TensorId(m.name, port): t for m in members for port, t in enumerate(zip(m.dtypes, m.shapes))}
         types.update(self._types(shapes))
-        given, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
-        arranged = arrange(members, types, kept, given, compiler, chosen)
+        inputs, kept = frozenset(self.node.attrs["inputs"]), frozenset(self.node.attrs["outputs"])
+        arranged = arrange(members, types, kept, inputs, compiler, chosen)
         self.loops = sum(isinstance(piece, FusedLoop) for piece in arranged)
         return self._code(shapes, arranged)
 

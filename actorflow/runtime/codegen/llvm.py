@@ -87,10 +87,10 @@ def _machine(llvm: Any) -> Any:
 
 def _load_library() -> None:
     """Loads LLVM's 100 MB by a foreign call, which lets other threads run; Python's own loader would not."""
-    found = importlib.util.find_spec("llvmlite")
-    if os.name != "posix" or found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("llvmlite")
+    if os.name != "posix" or spec is None or not spec.submodule_search_locations:
         return
-    path = os.path.join(next(iter(found.submodule_search_locations)), "binding", "libllvmlite.so")
+    path = os.path.join(next(iter(spec.submodule_search_locations)), "binding", "libllvmlite.so")
     load = ctypes.CDLL(None).dlopen
     load.restype, load.argtypes = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_int)
     load(os.fsencode(path), os.RTLD_NOW)  # where it fails, the import that follows says why

@@ -86,17 +86,17 @@ class Region:
 
     def version(self, key: tuple[Any, ...]) -> Callable[..., Any]:
         """The tape for inputs of these shapes (those that are not static, in order)."""
-        known = self._versions.get(key)
-        if known is None:
+        version = self._versions.get(key)
+        if version is None:
             full = len(self._versions) >= _MOST_VERSIONS
             shapes = [shape for _, shape in self._input_types]
             if not full:
                 for i, shape in zip(self._open, key):
                     shapes[i] = shape
             generic = self._versions.get(("generic",)) if full else None
-            known = generic or self._generate(shapes)
-            self._versions[("generic",) if full else key] = known
-        return known
+            version = generic or self._generate(shapes)
+            self._versions[("generic",) if full else key] = version
+        return version
 
     def _candidates(self, members: Sequence[Node]) -> dict[str, Loop]:
         compiler = self._compiler
@@ -199,21 +199,21 @@ class Region:
             except (TypeError, ValueError):
                 inferred = member.shapes  # wrong shapes were fed: the kernel says so
             shaped = replace(member, shapes=inferred)
-            made = self._folded(shaped, constants, types)
-            if made.op == "Const":
-                constants[made.name] = made
-            leaves = TensorId(made.name, 0) in self._kept  # and so is made in each run
-            made = refined[made.name] = shaped if leaves else made
-            for port, (dtype, shape) in enumerate(zip(made.dtypes, made.shapes)):
-                types[TensorId(made.name, port)] = (dtype, shape)
+            instance = self._folded(shaped, constants, types)
+            if instance.op == "Const":
+                constants[instance.name] = instance
+            leaves = TensorId(instance.name, 0) in self._kept  # and so it is computed in each run
+            instance = refined[instance.name] = shaped if leaves else instance
+            for port, (dtype, shape) in enumerate(zip(instance.dtypes, instance.shapes)):
+                types[TensorId(instance.name, port)] = (dtype, shape)
         return list(refined.values())
 
     def _folded(self, member: Node, constants: Mapping[str, Node], types: Mapping[TensorId, Any]) -> Node:
         """A member; a constant, or an Identity, where that follows from the shapes of one version."""
         if self._device.xp is not np or needs_memory(member, self._device):
             return member
-        known = {e: constants[e.node] for e in member.inputs if e.node in constants and e not in self._given}
-        return folded(member, known, lambda e: types[e][1], self._evaluate, _LARGEST)
+        constants_here = {e: constants[e.node] for e in member.inputs if e.node in constants and e not in self._given}
+        return folded(member, constants_here, lambda e: types[e][1], self._evaluate, _LARGEST)
 
     def _evaluate(self, member: Node, inputs: list[Any]) -> Any:
         """Runs a member's kernel now; None where it can't run outside of a step."""
@@ -226,6 +226,6 @@ class Region:
 
 def _replace(region: weakref.ref[Region], key: tuple[Any, ...], shapes: Sequence[Shape]) -> None:
     """Improves a version of a region, if the region is still there."""
-    known = region()
-    if known is not None:
-        known.compile_loops(key, shapes)
+    target = region()
+    if target is not None:
+        target.compile_loops(key, shapes)

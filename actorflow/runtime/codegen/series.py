@@ -82,37 +82,37 @@ def _joined(
     members, steps = tuple(member for member, _ in run), [step for _, step in run]
     if len(members) < 2:
         return members
-    made = [TensorId(member.name, 0) for member in members]
+    outputs_of = [TensorId(member.name, 0) for member in members]
     read = [[member.inputs[i] for i in step.reads] for member, step in run]
-    inputs = tuple(dict.fromkeys(e for own in read for e in own if e not in made))
-    outputs = tuple(e for e in made if e in used)
+    inputs = tuple(dict.fromkeys(e for own in read for e in own if e not in outputs_of))
+    outputs = tuple(e for e in outputs_of if e in used)
     last = {e: i for i, own in enumerate(read) for e in own}
-    inside = [(e, _elements(shape_of(e)), i, last.get(e, i)) for i, e in enumerate(made) if e not in outputs]
+    inside = [(e, _elements(shape_of(e)), i, last.get(e, i)) for i, e in enumerate(outputs_of) if e not in outputs]
     begins, room = _laid_out(inside)
     places = {e: Place(i, 0) for i, e in enumerate((*inputs, *outputs))}
     places.update({e: Place(len(inputs) + len(outputs), begin) for e, begin in begins.items()})
     sizes = [*(_elements(shape_of(e)) for e in (*inputs, *outputs)), *([room] if room else [])]
-    where = [[places[e] for e in (*own, result)] for own, result in zip(read, made)]
+    where = [[places[e] for e in (*own, result)] for own, result in zip(read, outputs_of)]
     function = steps[0].join(steps, where, len(inputs), sizes)
     return members if function is None else [Series(members, inputs, outputs, room, function)]
 
 
 def _elements(shape: Shape) -> int:
-    found = num_elements(shape)
-    assert found is not None
-    return found
+    count = num_elements(shape)
+    assert count is not None
+    return count
 
 
 def _laid_out(tensors: Sequence[tuple[TensorId, int, int, int]]) -> tuple[dict[TensorId, int], int]:
     """The first element of each tensor in one array, and that array's size. A tensor is told by its elements and by the first and
     the last step that needs it; two that are needed by one step do not overlap."""
     placed: list[tuple[int, int, int]] = []
-    found: dict[TensorId, int] = {}
+    begins: dict[TensorId, int] = {}
     for name, elements, first, last in tensors:
         begin, size = 0, -(-elements // _LINE) * _LINE
         for low, high, until in sorted(placed):
             if until >= first and low < begin + size and begin < high:
                 begin = high
         placed.append((begin, begin + size, last))
-        found[name] = begin
-    return found, max((high for _, high, _ in placed), default=0)
+        begins[name] = begin
+    return begins, max((high for _, high, _ in placed), default=0)

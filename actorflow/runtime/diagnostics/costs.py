@@ -122,9 +122,9 @@ class Costs:
         elements = 0
         for value in inputs:
             elements += getattr(value, "size", 0) or 0
-        found = self._by_size.get(elements)
-        if found is None:
+        cost = self._by_size.get(elements)
+        if cost is None:
             if len(self._by_size) >= _MOST_SIZES:
                 self._by_size.clear()
-            found = self._by_size[elements] = Cost(self.guess * max(1.0, elements / self._guess_elements))
-        return found
+            cost = self._by_size[elements] = Cost(self.guess * max(1.0, elements / self._guess_elements))
+        return cost

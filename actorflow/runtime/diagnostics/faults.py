@@ -63,36 +63,36 @@ def located(
         details.extend(explain())
     facts["details"] = details
     if isinstance(error, OpError):
-        found = error.located(in_brackets(error.message), **facts)
-        found.__cause__ = error.__cause__
-        return found.with_traceback(None)
+        placed = error.located(in_brackets(error.message), **facts)
+        placed.__cause__ = error.__cause__
+        return placed.with_traceback(None)
     if isinstance(error, MemoryError):
         kind: type[OpError] = ResourceExhaustedError
     elif isinstance(error, asyncio.CancelledError):
         kind = CancelledError  # of something inside the kernel: the caller of run() was not cancelled
     else:
         kind = InvalidArgumentError if isinstance(error, _INVALID) else UnknownError
-    if kind is InvalidArgumentError and (told := _told(node, kinds, error)) is not None:
-        refused = InvalidArgumentError(told, **facts)
+    if kind is InvalidArgumentError and (message := _told(node, kinds, error)) is not None:
+        refused = InvalidArgumentError(message, **facts)
         refused.__context__, refused.__suppress_context__ = error, True
         return refused
-    made = kind(f"The kernel of {node.op} failed: {type(error).__name__}: {error}", **facts)
-    made.__cause__ = error
-    return made
+    failure = kind(f"The kernel of {node.op} failed: {type(error).__name__}: {error}", **facts)
+    failure.__cause__ = error
+    return failure
 
 
 def _told(node: Node, kinds: Sequence[Given] | None, error: BaseException) -> str | None:
     """The fault of the inputs, in a sentence of actorflow's; None if only the kernel knows."""
-    found = misfit(node, kinds) if kinds is not None else None
-    message = found or (str(error) if is_told(error) else translated(node.op, str(error)))
+    explanation = misfit(node, kinds) if kinds is not None else None
+    message = explanation or (str(error) if is_told(error) else translated(node.op, str(error)))
     return message and in_brackets(message)
 
 
 def wrong_outputs(plan_node: PlanNode, result: Any) -> InternalError:
     """The error for a kernel that returned another number of outputs than its op has."""
-    wanted = len(plan_node.edges)
-    given = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
+    expected = len(plan_node.edges)
+    actual = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
     return InternalError(
-        f"The kernel of {plan_node.node.op} returned {given}, but the op has {wanted} output{'s' if wanted > 1 else ''}.",
+        f"The kernel of {plan_node.node.op} returned {actual}, but the op has {expected} output{'s' if expected > 1 else ''}.",
         hint="A kernel returns one array, or a tuple with one array for each of several outputs.",
     )

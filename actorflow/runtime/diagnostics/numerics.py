@@ -93,7 +93,7 @@ def _count(value: Any) -> str:
 
 
 def _error(what: str, value: Any, node: Node, inputs: Sequence[Any]) -> NotFiniteError:
-    shown = [_range(str(tensor_id), given) for tensor_id, given in zip(node.inputs, inputs)]
+    shown = [_range(str(tensor_id), operand) for tensor_id, operand in zip(node.inputs, inputs)]
     if len(shown) > _MOST_INPUTS:
         shown[_MOST_INPUTS - 1 :] = [f"... and {len(shown) - _MOST_INPUTS + 1} more inputs"]
     return NotFiniteError(

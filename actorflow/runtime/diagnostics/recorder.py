@@ -155,12 +155,12 @@ class Recorder:
         """Traces each step from now on whose number is a multiple of `every`, keeps `events` of them, and nothing grows old; or
         goes back to what is usual, where `every` is 0. Gives the steps since the last such call."""
         since, self._since = self._since, perf_counter_ns()
-        found = [one for one in self.last(running=running) if one.begun >= since]
+        steps = [step for step in self.last(running=running) if step.begun >= since]
         if every:
             self.every, self._most, self._span, self.kind = every, events, _FOREVER, SampledTrace
         else:
             self._usual()
-        return found
+        return steps
 
     def ended(self, step: Step, running: Iterable[Step]) -> None:
         """Takes a step that is over; `running` are the others that are under way."""
@@ -191,8 +191,11 @@ class Recorder:
         """A step waits for long. `lines` say what for."""
 
         def look() -> list[RecordedStep]:
-            told = "\n".join(lines)[:_MOST_TOLD]
-            return [one._replace(error=told) if one.number == step else one for one in self.last(running=running)]
+            text = "\n".join(lines)[:_MOST_TOLD]
+            return [
+                record._replace(error=text) if record.number == step else record
+                for record in self.last(running=running)
+            ]
 
         if self.post_mortem is not None:
             self.post_mortem.write(look, step, "waits")
@@ -207,17 +210,18 @@ class Recorder:
             raise InvalidArgumentError("The last nan seconds can't be asked for: give a number.")
         now = perf_counter_ns()
         oldest = now - (self._span if seconds is None else int(min(max(seconds, 0.0), _MOST_SECONDS) * 1e9))
-        found = [one for one in self._kept if one.ended >= oldest]
+        steps = [record for record in self._kept if record.ended >= oldest]
         for step in running:
             trace = step.trace if isinstance(step.trace, RecordedTrace) else None
-            found.append(RecordedStep(step.id, now - step.age, now, UNDER_WAY, trace))
-        return found
+            steps.append(RecordedStep(step.id, now - step.age, now, UNDER_WAY, trace))
+        return steps
 
 
 def rows(steps: Iterable[RecordedStep]) -> list[Any]:
     """Steps in plain types, for another process."""
     return [
-        [one.number, one.begun, one.ended, one.error, [] if one.trace is None else one.trace.rows()[0]] for one in steps
+        [step.number, step.begun, step.ended, step.error, [] if step.trace is None else step.trace.rows()[0]]
+        for step in steps
     ]
 
 

@@ -32,10 +32,10 @@ def look(step: Step) -> StepReport:
 
 def report(step: Step) -> str:
     """One line a waiting node, in at most a screenful; what waits for others that wait comes last."""
-    found = look(step)
-    shown = [node.line for node in found.waiting]
-    if found.more:
-        shown.append(f"... and {found.more} more")
+    state = look(step)
+    shown = [node.line for node in state.waiting]
+    if state.more:
+        shown.append(f"... and {state.more} more")
     return "\n".join(shown)
 
 
@@ -65,28 +65,28 @@ def _named(executor: ExecutorState, plan_node: PlanNode) -> str:
 
 def _busy(executor: ExecutorState) -> list[tuple[PlanNode, WaitingNode]]:
     """The nodes whose kernels have begun and not ended."""
-    found = []
+    pairs = []
     for plan_node, wait in executor.step.asynchronous_nodes(executor):
         node = plan_node.node
         if wait is not None:
             line = f"{_named(executor, plan_node)} {wait.what}"
-            found.append((plan_node, WaitingNode(node.name, line, wait.resource, wait.users)))
+            pairs.append((plan_node, WaitingNode(node.name, line, wait.resource, wait.users)))
             continue
         what = "waits in its asynchronous kernel"
         if node.op == "_Recv":
             what = f"waits for {node.attrs['key'].rpartition(';')[2]} from {node.attrs['send_device']}"
-        found.append((plan_node, WaitingNode(node.name, f"{_named(executor, plan_node)} {what}")))
-    found.sort(key=lambda pair: pair[0].index)
+        pairs.append((plan_node, WaitingNode(node.name, f"{_named(executor, plan_node)} {what}")))
+    pairs.sort(key=lambda pair: pair[0].index)
     for owner, plan_node in executor.step.on_threads.values():
         if owner is executor:
             line = f"{_named(executor, plan_node)} runs on the thread of {executor.plan.device.name}"
-            found.append((plan_node, WaitingNode(plan_node.node.name, line)))
+            pairs.append((plan_node, WaitingNode(plan_node.node.name, line)))
     for owner, plan_node in executor.step.looping.values():
         if owner is executor:
             node = plan_node.node
             line = f"{node.name.removesuffix('/loop')} ({node.where}) goes through its iterations"
-            found.append((plan_node, WaitingNode(node.name, line)))
-    return found
+            pairs.append((plan_node, WaitingNode(node.name, line)))
+    return pairs
 
 
 def _waiting(executor: ExecutorState) -> list[WaitingNode]:
@@ -134,7 +134,7 @@ def _unfinished(executor: ExecutorState) -> list[str]:
         for port, dtype in enumerate(node.node.dtypes)
         if dtype is resource
     }
-    found = [
+    names = [
         member.name
         for node in executor.nodes[1:]
         if executor.pending[node.index] > 0 or node.index in busy
@@ -142,8 +142,8 @@ def _unfinished(executor: ExecutorState) -> list[str]:
         if any(tuple(tensor_id) in handles for tensor_id in member.inputs)
     ]
     for _, _, iteration in _iterations(executor):
-        found += _unfinished(iteration)
-    return found
+        names += _unfinished(iteration)
+    return names
 
 
 def _iterations(executor: ExecutorState) -> list[tuple[str, int, ExecutorState]]:

@@ -377,11 +377,11 @@ class Trace:
             >>> [transfer.tensor for transfer in trace.transfers()]
             ['mul:0']
         """
-        found = []
+        transfers = []
         for key, send, recv in self._crossings():
             source, destination, tensor = key.split(";", 2)
-            found.append(Transfer(tensor, source, destination, send.ended, recv.ended))
-        return sorted(found, key=lambda transfer: transfer.sent)
+            transfers.append(Transfer(tensor, source, destination, send.ended, recv.ended))
+        return sorted(transfers, key=lambda transfer: transfer.sent)
 
     def critical_path(self) -> list[Stretch]:
         """The stretches of the last run's longest wait, from its begin to its end without a gap: what ran, was queued or was on

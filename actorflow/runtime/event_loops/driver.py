@@ -136,17 +136,17 @@ class LoopDriver:
         running = self._running_loop()
         call = _Call(lambda: _outcome(first()))
         with _Interrupts(self._loop, call) as interrupts:
-            found = self._at_once(call, first, running)
-            if not isinstance(found, list):
-                if found is not None:
-                    call.start = lambda: _outcome(found)
+            outcome = self._at_once(call, first, running)
+            if not isinstance(outcome, list):
+                if outcome is not None:
+                    call.start = lambda: _outcome(outcome)
                 self._wait(call, running)
         if call.task is not None:
             return self._result(call, interrupts)
         if interrupts.seen:
             raise KeyboardInterrupt
-        assert isinstance(found, list)
-        return found
+        assert isinstance(outcome, list)
+        return outcome
 
     def _running_loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop in which the caller is, which is not this one."""
@@ -304,5 +304,5 @@ class LoopDriver:
         self._loop.close()
 
 
-async def _outcome(found: list[Any] | Awaitable[list[Any]]) -> list[Any]:
-    return found if isinstance(found, list) else await found
+async def _outcome(outcome: list[Any] | Awaitable[list[Any]]) -> list[Any]:
+    return outcome if isinstance(outcome, list) else await outcome

@@ -64,17 +64,17 @@ class PollingSelector(selectors.DefaultSelector):
         if self._trust > 0 and not at_work and not (self._alone and active_count() > 1):
             end = begun + seconds
             while perf_counter() < end:
-                found = self._look(0)
-                if found:
+                events = self._look(0)
+                if events:
                     self._trust = min(_MOST_TRUST, self._trust + 1)
-                    return found
+                    return events
                 _give_way()
             self._trust -= _LOSS
             return self._look(timeout)
-        found = self._look(timeout)
-        if found and perf_counter() - begun < seconds + _WAKE_SECONDS:
+        events = self._look(timeout)
+        if events and perf_counter() - begun < seconds + _WAKE_SECONDS:
             self._trust = min(_MOST_TRUST, max(0, self._trust) + 1)
-        return found
+        return events
 
 
 @public("af")

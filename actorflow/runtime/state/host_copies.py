@@ -26,7 +26,7 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:
     """The tensors that somebody looks at in host memory, and those that become them on their way."""
     if as_asynchronous(device) is None:
         return frozenset()
-    found: set[TensorId] = set()
+    tensors: set[TensorId] = set()
     todo: list[TensorId] = []
     for node in graph.nodes.values():
         positions = traits(node.op, device.type).host_inputs(len(node.inputs))
@@ -44,12 +44,12 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:
     while todo:
         tensor_id = todo.pop()
         node_ = graph.nodes.get(tensor_id.node)
-        if tensor_id in found or node_ is None:
+        if tensor_id in tensors or node_ is None:
             continue
-        found.add(tensor_id)
+        tensors.add(tensor_id)
         if node_.op in _PASSING and not node_.name.endswith(_FETCHED):
             todo.extend(node_.inputs if node_.op == "Merge" else node_.inputs[:1])
-    return frozenset(found)
+    return frozenset(tensors)
 
 
 _FETCHED = "/_fetched"

@@ -72,22 +72,22 @@ class ResourceManager:
     def lookup_or_create(self, container: str, name: str, kind: type[R], make: Callable[[], R]) -> R:
         """The resource of that name, made by `make` where there is none."""
         resources = self._container(container)
-        found = resources.get((kind, name))
-        if found is None:
-            made = make()
+        stored = resources.get((kind, name))
+        if stored is None:
+            fresh = make()
             state = self._resuming.pop((container, kind.__name__, name), None)
-            if state is not None and isinstance(made, Resumable):
-                made.restore(state)
-            found = resources.setdefault((kind, name), made)
-        resource: R = found
+            if state is not None and isinstance(fresh, Resumable):
+                fresh.restore(state)
+            stored = resources.setdefault((kind, name), fresh)
+        resource: R = stored
         return resource
 
     def place(self, kind: type, name: str) -> Place:
         """The place of a resource of the default container, for kernels that look often. `reset` empties it."""
-        found = self._places.get((kind, name))
-        if found is None:
-            found = self._places[kind, name] = Place(self._container("").get((kind, name)))
-        return found
+        place = self._places.get((kind, name))
+        if place is None:
+            place = self._places[kind, name] = Place(self._container("").get((kind, name)))
+        return place
 
     def resumable(self) -> dict[tuple[str, str, str], Resumable]:
         """The resumable resources that are held here or shared, by container, type and name."""
@@ -114,10 +114,10 @@ class ResourceManager:
 
     def lookup(self, container: str, name: str, kind: type[R]) -> R:
         """The resource of that name. Raises NotFoundError where there is none."""
-        found = self._container(container).get((kind, name))
-        if found is None:
+        stored = self._container(container).get((kind, name))
+        if stored is None:
             raise NotFoundError(f"Container {container!r} has no {kind.__name__} {name!r}.")
-        resource: R = found
+        resource: R = stored
         return resource
 
     def reset(self, containers: Iterable[str] = ("",)) -> None:

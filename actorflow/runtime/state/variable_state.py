@@ -157,9 +157,9 @@ class VariableState:
         with _watching:
             watchers, self._watchers = self._watchers, ()
         for watcher in watchers:
-            found = watcher()
-            if found is not None:
-                found.thaw()
+            target = watcher()
+            if target is not None:
+                target.thaw()
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raises InvalidArgumentError unless an update of this shape fits the value exactly."""

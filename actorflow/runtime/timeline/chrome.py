@@ -19,14 +19,21 @@ def to_chrome(timeline: Timeline) -> str:
         if lane.kind == "slices":
             rows.append(_about("thread_name", lane.process, lane.number, name=lane.name))
             rows.append(_about("thread_sort_index", lane.process, lane.number, sort_index=lane.number))
-    for one in timeline.slices:
-        where = {"pid": lanes[one.lane].process, "tid": one.lane}
-        row = {"ph": "X", "name": one.name, "cat": one.category, "ts": one.begun / 1000, **where}
-        rows.append({**row, "dur": (one.ended - one.begun) / 1000, "args": dict(one.args)})
-        for flow, phase in ((one.begins, "s"), (one.ends, "f")):
+    for piece in timeline.slices:
+        where = {"pid": lanes[piece.lane].process, "tid": piece.lane}
+        row = {"ph": "X", "name": piece.name, "cat": piece.category, "ts": piece.begun / 1000, **where}
+        rows.append({**row, "dur": (piece.ended - piece.begun) / 1000, "args": dict(piece.args)})
+        for flow, phase in ((piece.begins, "s"), (piece.ends, "f")):
             if flow:
                 bound = {"bp": "e"} if phase == "f" else {}
-                row = {"ph": phase, "id": flow, "name": "transfer", "cat": "transfer", "ts": one.begun / 1000, **where}
+                row = {
+                    "ph": phase,
+                    "id": flow,
+                    "name": "transfer",
+                    "cat": "transfer",
+                    "ts": piece.begun / 1000,
+                    **where,
+                }
                 rows.append({**row, **bound})
     for number, time, value in timeline.points:
         lane = lanes[number]

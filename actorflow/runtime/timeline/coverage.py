@@ -44,9 +44,9 @@ def explained(trace: Trace) -> Explained:
     for kind in ("run", "transfer", "queue", "dispatch", "rpc", "client", "runtime"):
         before = sum(end - begin for begin, end in covered)
         more = [(max(begin, run.begun), min(end, run.ended)) for begin, end in _stretches(trace, kind)]
-        covered = _union([*covered, *(one for one in more if one[0] < one[1])])
+        covered = _union([*covered, *(stretch for stretch in more if stretch[0] < stretch[1])])
         seconds[kind] = sum(end - begin for begin, end in covered) - before
-    times = [run.begun, *(time for one in covered for time in one), run.ended]
+    times = [run.begun, *(time for stretch in covered for time in stretch), run.ended]
     gaps = sorted(((a, b) for a, b in zip(times[::2], times[1::2]) if a < b), key=lambda gap: gap[0] - gap[1])
     whole = max(1, run.ended - run.begun)
     return Explained({k: n / 1e9 for k, n in seconds.items() if n}, gaps, sum(seconds.values()) / whole)
@@ -102,10 +102,10 @@ def _requests(trace: Trace) -> Iterator[tuple[int, int]]:
 
 def _union(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The stretches without overlaps, in order."""
-    found: list[tuple[int, int]] = []
+    union: list[tuple[int, int]] = []
     for begin, end in sorted(stretches):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if union and begin <= union[-1][1]:
+            union[-1] = union[-1][0], max(union[-1][1], end)
         else:
-            found.append((begin, end))
-    return found
+            union.append((begin, end))
+    return union

@@ -78,7 +78,7 @@ class _Walk:
         self._by_device: defaultdict[str, list[Event]] = defaultdict(list)
         for event in sorted(events, key=lambda e: e.ended):
             self._by_device[event.device].append(event)
-        self._ends = {device: [e.ended for e in found] for device, found in self._by_device.items()}
+        self._ends = {device: [e.ended for e in row] for device, row in self._by_device.items()}
         self._seen: set[int] = set()
 
     def back(self, path: list[Stretch], event: Event, end: int, begin: int) -> tuple[int, Event | None]:
@@ -102,8 +102,8 @@ class _Walk:
 
     def _before(self, event: Event, time: int) -> Event | None:
         """The event of the same device that ended last, at `time` or before."""
-        found, ends = self._by_device[event.device], self._ends[event.device]
+        row, ends = self._by_device[event.device], self._ends[event.device]
         at = bisect_right(ends, time) - 1
-        while at >= 0 and id(found[at]) in self._seen:
+        while at >= 0 and id(row[at]) in self._seen:
             at -= 1
-        return found[at] if at >= 0 else None
+        return row[at] if at >= 0 else None

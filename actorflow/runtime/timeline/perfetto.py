@@ -20,20 +20,20 @@ def to_perfetto(timeline: Timeline) -> bytes:
     writer = _Writer()
     writer.describe(timeline)
     changes: list[tuple[int, int, int, int, Any]] = []
-    for number, one in enumerate(timeline.slices):
+    for number, piece in enumerate(timeline.slices):
         # At one time, ends come before begins, and of begins the one that lasts longer.
-        changes.append((one.begun, 1, -one.ended, number, one))
-        changes.append((one.ended, 0, -one.begun, -number, one))
+        changes.append((piece.begun, 1, -piece.ended, number, piece))
+        changes.append((piece.ended, 0, -piece.begun, -number, piece))
     for lane, time, value in timeline.points:
         changes.append((time, 2, lane, 0, value))
     changes.sort(key=lambda change: change[:4])
-    for time, kind, lane, _, found in changes:
+    for time, kind, lane, _, payload in changes:
         if kind == 1:
-            writer.begin(time, found)
+            writer.begin(time, payload)
         elif kind == 0:
-            writer.event(time, write_int(9, _END) + write_int(11, found.lane))
+            writer.event(time, write_int(9, _END) + write_int(11, payload.lane))
         else:
-            writer.event(time, write_int(9, _COUNTER) + write_int(11, lane) + write_int(30, found))
+            writer.event(time, write_int(9, _COUNTER) + write_int(11, lane) + write_int(30, payload))
     return b"".join(writer.packets)
 
 
@@ -61,13 +61,15 @@ class _Writer:
             track += write_field(8, write_int(3, _COUNT)) if lane.kind == "counter" else b""
             self._packet(write_field(60, track))
 
-    def begin(self, time: int, one: Any) -> None:
+    def begin(self, time: int, piece: Any) -> None:
         """The begin of a slice, with all that is known of it."""
-        body = write_int(9, _BEGIN) + write_int(11, one.lane)
-        body += write_int(10, self._number(_NAMES, one.name)) + write_int(3, self._number(_CATEGORIES, one.category))
-        body += b"".join([write_field(4, self._argument(name, value)) for name, value in one.args])
-        body += _fixed(47, one.begins) if one.begins else b""
-        body += _fixed(48, one.ends) if one.ends else b""
+        body = write_int(9, _BEGIN) + write_int(11, piece.lane)
+        body += write_int(10, self._number(_NAMES, piece.name)) + write_int(
+            3, self._number(_CATEGORIES, piece.category)
+        )
+        body += b"".join([write_field(4, self._argument(name, value)) for name, value in piece.args])
+        body += _fixed(47, piece.begins) if piece.begins else b""
+        body += _fixed(48, piece.ends) if piece.ends else b""
         self.event(time, body)
 
     def event(self, time: int, body: bytes) -> None:
@@ -79,10 +81,10 @@ class _Writer:
         self._packet(packet)
 
     def _argument(self, name: str, value: Value) -> bytes:
-        told = write_int(1, self._number(_ARGS, name))
+        annotation = write_int(1, self._number(_ARGS, name))
         if isinstance(value, str):
-            return told + write_field(6, value.encode())
-        return told + write_int(2 if isinstance(value, bool) else 4, int(value))
+            return annotation + write_field(6, value.encode())
+        return annotation + write_int(2 if isinstance(value, bool) else 4, int(value))
 
     def _number(self, kind: int, name: str) -> int:
         """The number of a name, which is told with the next packet where it is new."""

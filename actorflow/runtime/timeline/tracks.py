@@ -78,7 +78,7 @@ class _Picture:
     def __init__(self, trace: Trace, zero: int) -> None:
         self.made = Timeline()
         self._zero = zero
-        self._predicted = {one.node: one.ended - one.begun for one in trace.predicted}
+        self._predicted = {prediction.node: prediction.ended - prediction.begun for prediction in trace.predicted}
         self._numbers: dict[str, int] = {}
         bound = (
             f"its times may be wrong by {trace.clock_error} ns" if trace.clock_error else "one clock with the client"
@@ -104,12 +104,12 @@ class _Picture:
         """The predicted schedule, from the begin of the last run."""
         run = last_run(trace)
         begin = self._zero if run is None else run.begun
-        for device in sorted({one.device for one in trace.predicted}):
-            mine = [one for one in trace.predicted if one.device == device and one.ended > one.begun]
+        for device in sorted({span.device for span in trace.predicted}):
+            mine = [span for span in trace.predicted if span.device == device and span.ended > span.begun]
             for row in _rows(mine, nested=False):
                 lane = self._lane(_PREDICTED, _short(device), "what placement expects", again=True)
-                for one in row:
-                    self._add(lane, one.node, "predicted", begin + one.begun, begin + one.ended)
+                for prediction in row:
+                    self._add(lane, prediction.node, "predicted", begin + prediction.begun, begin + prediction.ended)
 
     def _spans(self, trace: Trace) -> None:
         by_task: defaultdict[str, list[Any]] = defaultdict(list)
@@ -117,11 +117,11 @@ class _Picture:
             by_task[_short(span.task)].append(span)
         for task, spans in sorted(by_task.items()):
             process = task or _CLIENT
-            for number, found in enumerate(_rows(spans, nested=True)):
+            for number, row in enumerate(_rows(spans, nested=True)):
                 lane = self._lane(
                     process, "calls" if not number else f"calls {number + 1}", "what it did beside kernels"
                 )
-                for span in found:
+                for span in row:
                     about = {"about": span.about} if span.about else {}
                     self._add(lane, span.name, span.category, span.begun, span.ended, about)
 
@@ -131,17 +131,17 @@ class _Picture:
             if id(event) not in carried:
                 device = event.device.rpartition("/device:")[2]
                 by_lane[f"{device} {'thread' if event.thread else 'event loop'}"].append(event)
-        for name, found in sorted(by_lane.items()):
-            for number, row in enumerate(_rows(found, nested=False)):
+        for name, own_events in sorted(by_lane.items()):
+            for number, row in enumerate(_rows(own_events, nested=False)):
                 lane = self._lane(task, name if not number else f"{name}, at the same time {number}", bound)
                 for event in row:
                     self._event(lane, event, flows.get(id(event), 0))
         by_device: defaultdict[str, list[Event]] = defaultdict(list)
         for event in events:
             by_device[event.device.rpartition("/device:")[2]].append(event)
-        for device, found in sorted(by_device.items()):
-            self._counter(task, f"{device} nodes ready", [(e.ready, e.begun) for e in found if e.ready], bound)
-            waiting = [(e.arrived, e.ready) for e in found if e.arrived]
+        for device, own_events in sorted(by_device.items()):
+            self._counter(task, f"{device} nodes ready", [(e.ready, e.begun) for e in own_events if e.ready], bound)
+            waiting = [(e.arrived, e.ready) for e in own_events if e.arrived]
             self._counter(task, f"{device} nodes waiting", waiting, bound)
 
     def _event(self, lane: int, event: Event, flow: int) -> None:
@@ -158,18 +158,18 @@ class _Picture:
     def _transfers(self, crossings: Sequence[tuple[str, Event, Event]], bound: str) -> None:
         moved = [_Moved(number, *crossing) for number, crossing in enumerate(crossings, 1)]
         by_task: defaultdict[str, list[_Moved]] = defaultdict(list)
-        for one in moved:
-            by_task[_short(one.recv.device.rpartition("/device:")[0])].append(one)
-        for task, found in sorted(by_task.items()):
-            for row in _rows(found, nested=False):
+        for transfer in moved:
+            by_task[_short(transfer.recv.device.rpartition("/device:")[0])].append(transfer)
+        for task, transfers in sorted(by_task.items()):
+            for row in _rows(transfers, nested=False):
                 lane = self._lane(task, "transfers", bound, again=True)
-                for one in row:
-                    source, destination, tensor = one.key.split(";", 2)
-                    waited: dict[str, Value] = {"asked_before_ns": max(0, one.begun - one.recv.begun)}
-                    args: dict[str, Value] = {"from": source, "to": destination, "node": one.recv.node, **waited}
-                    if one.recv.marks:
-                        args["marks"] = one.recv.marks
-                    self._add(lane, tensor, "transfer", one.begun, one.ended, args, ends=one.flow)
+                for transfer in row:
+                    source, destination, tensor = transfer.key.split(";", 2)
+                    waited: dict[str, Value] = {"asked_before_ns": max(0, transfer.begun - transfer.recv.begun)}
+                    args: dict[str, Value] = {"from": source, "to": destination, "node": transfer.recv.node, **waited}
+                    if transfer.recv.marks:
+                        args["marks"] = transfer.recv.marks
+                    self._add(lane, tensor, "transfer", transfer.begun, transfer.ended, args, ends=transfer.flow)
 
     def _counter(self, task: str, name: str, stretches: Iterable[tuple[int, int]], bound: str) -> None:
         """How many of the stretches go on, at each time at which that changes."""
@@ -237,30 +237,30 @@ class _Moved:
         return max(self.recv.ended, self.begun + 1)
 
 
-def _rows(found: Iterable[Any], nested: bool) -> list[list[Any]]:
+def _rows(spans: Iterable[Any], nested: bool) -> list[list[Any]]:
     """Things with a begin and an end in as few rows as keep them apart; with `nested`, one may lie within another."""
     rows: list[list[Any]] = []
     open_: list[list[int]] = []
     free: list[tuple[int, int]] = []
-    for one in sorted(found, key=lambda o: (o.begun, -o.ended)):
-        last = max(one.ended, one.begun + 1)
+    for span in sorted(spans, key=lambda o: (o.begun, -o.ended)):
+        last = max(span.ended, span.begun + 1)
         if nested:
             for row, ends in zip(rows, open_):
-                while ends and ends[-1] <= one.begun:
+                while ends and ends[-1] <= span.begun:
                     ends.pop()
                 if not ends or last <= ends[-1]:
-                    row.append(one)
+                    row.append(span)
                     ends.append(last)
                     break
             else:
-                rows.append([one])
+                rows.append([span])
                 open_.append([last])
-        elif free and free[0][0] <= one.begun:
+        elif free and free[0][0] <= span.begun:
             _, place = heapq.heapreplace(free, (last, free[0][1]))
-            rows[place].append(one)
+            rows[place].append(span)
         else:
             heapq.heappush(free, (last, len(rows)))
-            rows.append([one])
+            rows.append([span])
     return rows
 
 

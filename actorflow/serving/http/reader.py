@@ -104,9 +104,9 @@ class Reader:
         """Takes bytes as they came."""
         if self.is_ended:
             return
-        known = self.known
-        if known is not None and not self.arrives and len(data) == known[1] and data.startswith(known[0]):
-            self._listener.take(known[2], data[len(known[0]) :])
+        form = self.known
+        if form is not None and not self.arrives and len(data) == form[1] and data.startswith(form[0]):
+            self._listener.take(form[2], data[len(form[0]) :])
             return
         fresh, before = not self.arrives, self.begun
         self._parse(data)

@@ -66,11 +66,11 @@ class Server:
         loop = asyncio.get_running_loop()
         listeners: list[Any] = []
         try:
-            for one in sockets:
+            for endpoint in sockets:
                 if tls is None:
-                    listeners.append(await loop.create_server(lambda: Connection(self), sock=one))
+                    listeners.append(await loop.create_server(lambda: Connection(self), sock=endpoint))
                 else:
-                    listeners.append(self.tasks.start(self._accept(one, tls)))
+                    listeners.append(self.tasks.start(self._accept(endpoint, tls)))
             while not end.is_set():
                 with anyio.move_on_after(_LOOKS):
                     await end.wait()

@@ -55,8 +55,8 @@ class InferenceHead:
             seconds = _limit(headers, most_seconds)
         except InvalidArgumentError as refusal:
             error = refusal
-        given = headers.get(b"inference-header-content-length")
-        length = None if given is None else given.decode("latin-1")
+        header = headers.get(b"inference-header-content-length")
+        length = None if header is None else header.decode("latin-1")
         size = None if length is None else kserve.json_size(length)
         encoding = headers.get(b"content-encoding", b"").decode("latin-1").lower()
         return InferenceHead(path, route, seconds, length, size, encoding, error)
@@ -100,11 +100,11 @@ def inference(head: InferenceHead, served: Served, body: bytes, work: Work = USU
     if route.view == ":predict":
         inputs, by_rows = rest.predict_inputs(content, signature)
         call = model.call(signature, inputs)
-        return Inference(model, call, limit, lambda found: ok(rest.predict_answer(call.named(found), by_rows)))
+        return Inference(model, call, limit, lambda target: ok(rest.predict_answer(call.named(target), by_rows)))
     method = route.view[1:]
     call = model.call(signature, rest.examples(content, signature, method))
     rows = len(content["examples"])
-    return Inference(model, call, limit, lambda found: ok(rest.results(call.named(found), method, rows)))
+    return Inference(model, call, limit, lambda target: ok(rest.results(call.named(target), method, rows)))
 
 
 def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body: bytes, work: Work) -> Inference:
@@ -119,8 +119,8 @@ def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body:
             )
     content, at = kserve.split(body, head.json_length)
     request = kserve.read(content, body, at, work)
-    asked = request.parameters.get("signature_name", "")
-    signature = model.signature(asked) if asked and isinstance(asked, str) else model.default
+    choice = request.parameters.get("signature_name", "")
+    signature = model.signature(choice) if choice and isinstance(choice, str) else model.default
     micros = request.parameters.get("timeout")
     if micros is not None and (type(micros) is not int or micros < 0):
         raise InvalidArgumentError("The parameter 'timeout' has to be a number of microseconds.")
@@ -133,26 +133,26 @@ def _of_kserve(head: InferenceHead, name: str, version: int, model: Model, body:
     return Inference(model, call, _least(head.seconds, timeout), partial(_answer, answers, order, request.id))
 
 
-def _answer(form: kserve.AnswerForm, order: Sequence[int] | None, identifier: str, found: Sequence[Any]) -> Answer:
+def _answer(form: kserve.AnswerForm, order: Sequence[int] | None, identifier: str, outputs: Sequence[Any]) -> Answer:
     """The answer from the outputs of a step, which are in another order, where one is given."""
-    data, size = form.body(found if order is None else [found[place] for place in order], identifier)
+    data, size = form.body(outputs if order is None else [outputs[place] for place in order], identifier)
     if size is None:
         return 200, JSON, data, ()
     return 200, _BYTES, data, ((b"inference-header-content-length", b"%d" % size),)
 
 
-def _least(one: float | None, other: float | None) -> float | None:
+def _least(left: float | None, other: float | None) -> float | None:
     """The shorter of two limits."""
-    return other if one is None else one if other is None else min(one, other)
+    return other if left is None else left if other is None else min(left, other)
 
 
 def _limit(headers: Mapping[bytes, bytes], timeout: float | None) -> float | None:
     """How many seconds a request has: those of its header `timeout-ms` or `x-request-timeout`, within the server's."""
     for key, scale in ((b"x-request-timeout", 1.0), (b"timeout-ms", 1e-3)):
-        given = headers.get(key)
-        if given is not None:
+        text = headers.get(key)
+        if text is not None:
             try:
-                seconds = float(given) * scale
+                seconds = float(text) * scale
             except ValueError:
                 seconds = math.nan
             if not 0 < seconds < math.inf:

@@ -144,11 +144,11 @@ def _form(content: Mapping[str, Any]) -> _Form:
         name = next(name for name in names if names.count(name) > 1)
         raise InvalidArgumentError(f"The input {name!r} is there twice.")
     parameters = _parameters(content, "the request")
-    wanted, binary = [], set()
+    outputs, binary = [], set()
     for entry in _list(content, "outputs", needed=False):
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise InvalidArgumentError("Each of 'outputs' has to be an object with a name.")
-        wanted.append(entry["name"])
+        outputs.append(entry["name"])
         own = _parameters(entry, f"the output {entry['name']!r}")
         if own.get("binary_data") or "binary_data" not in own and parameters.get("binary_data_output"):
             binary.add(entry["name"])
@@ -156,23 +156,23 @@ def _form(content: Mapping[str, Any]) -> _Form:
     if not isinstance(identifier, str):
         raise InvalidArgumentError("'id' has to be text.")
     all_binary = bool(parameters.get("binary_data_output"))
-    return _Form(tuple(inputs), tuple(wanted), frozenset(binary), all_binary, identifier, parameters)
+    return _Form(tuple(inputs), tuple(outputs), frozenset(binary), all_binary, identifier, parameters)
 
 
 def _list(content: Mapping[str, Any], key: str, needed: bool = True) -> list[Any]:
-    found = content.get(key)
-    if found is None and not needed:
+    entries = content.get(key)
+    if entries is None and not needed:
         return []
-    if not isinstance(found, list):
+    if not isinstance(entries, list):
         raise InvalidArgumentError(f"{key!r} has to be a list.")
-    return found
+    return entries
 
 
 def _parameters(content: Mapping[str, Any], what: str) -> Mapping[str, Any]:
-    found = content.get("parameters") or {}
-    if not isinstance(found, dict):
+    parameters = content.get("parameters") or {}
+    if not isinstance(parameters, dict):
         raise InvalidArgumentError(f"The 'parameters' of {what} have to be an object.")
-    return found
+    return parameters
 
 
 def _input(index: int, entry: Any) -> _Input:
@@ -200,28 +200,28 @@ def _of_json(what: str, kind: str, shape: list[int], count: int, values: Any) ->
     if kind == "BYTES" and isinstance(values, list):
         flat: list[Any] = []
         _flatten(what, values, flat, 0)
-        made = np.empty(len(flat), object)
-        made[:] = [item.encode() if isinstance(item, str) else item for item in flat]
-        if not all(isinstance(item, bytes) for item in made):
+        array = np.empty(len(flat), object)
+        array[:] = [item.encode() if isinstance(item, str) else item for item in flat]
+        if not all(isinstance(item, bytes) for item in array):
             raise InvalidArgumentError(f"{what} has data that is no text.")
     else:
         try:
-            made = array_of(values)
-            if made.dtype.hasobject and any(item is None for item in made.flat):
+            array = array_of(values)
+            if array.dtype.hasobject and any(item is None for item in array.flat):
                 raise ValueError("a null is no value")
-            if kind == "BYTES" or made.dtype.kind not in "biuf":
+            if kind == "BYTES" or array.dtype.kind not in "biuf":
                 raise ValueError("they are of another type")
-            if made.size and (made.dtype.kind == "b") != (kind == "BOOL"):
+            if array.size and (array.dtype.kind == "b") != (kind == "BOOL"):
                 raise ValueError("they are of another type")
-            found = made.astype(_NAMES[kind].numpy_dtype)
-            if _NAMES[kind].is_integer and made.size and not np.array_equal(found, made):
+            cast = array.astype(_NAMES[kind].numpy_dtype)
+            if _NAMES[kind].is_integer and array.size and not np.array_equal(cast, array):
                 raise ValueError("they are out of its range")
-            made = found
+            array = cast
         except (ValueError, OverflowError, TypeError, RecursionError) as error:
             raise InvalidArgumentError(f"{what} has data that is no {kind}: {error}.") from None
-    if made.size != count:
-        raise InvalidArgumentError(f"{what} has {made.size} elements, but the shape {shape} has {count}.")
-    return made.reshape(shape)
+    if array.size != count:
+        raise InvalidArgumentError(f"{what} has {array.size} elements, but the shape {shape} has {count}.")
+    return array.reshape(shape)
 
 
 def _flatten(what: str, values: list[Any], out: list[Any], depth: int) -> None:
@@ -253,7 +253,7 @@ def _strings(what: str, shape: list[int], count: int, data: memoryview, work: Wo
     work.check_others(count)
     if count * 4 > len(data):
         raise InvalidArgumentError(f"{what} has {len(data)} bytes, too few for {count} elements.")
-    made = np.empty(count, object)
+    texts = np.empty(count, object)
     at = 0
     for index in range(count):
         if at + 4 > len(data):
@@ -262,13 +262,13 @@ def _strings(what: str, shape: list[int], count: int, data: memoryview, work: Wo
         at += 4
         if at + size > len(data):
             raise InvalidArgumentError(f"{what} is cut off in the element {index}.")
-        made[index] = bytes(data[at : at + size])
+        texts[index] = bytes(data[at : at + size])
         if not index % 4096:
             work.check()
         at += size
     if at != len(data):
         raise InvalidArgumentError(f"{what} has {len(data) - at} bytes behind its last element.")
-    return made.reshape(shape)
+    return texts.reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,12 +312,12 @@ class AnswerForm:
         arrays = [np.asarray(value) for value in outputs]
         tails = [_to_bytes(array, kind) if binary else None for array, (_, kind, binary) in zip(arrays, self.outputs)]
         if self.is_binary:
-            known = tuple([(array.shape, len(tail)) for array, tail in zip(arrays, tails)])  # type: ignore[arg-type]
-            head = self.heads.get(known)
+            key = tuple([(array.shape, len(tail)) for array, tail in zip(arrays, tails)])  # type: ignore[arg-type]
+            head = self.heads.get(key)
             if head is None:
                 head = self._written(arrays, tails)
                 if len(self.heads) < _MOST_HEADS:
-                    self.heads[known] = head
+                    self.heads[key] = head
         else:
             head = self._written(arrays, tails)
         if identifier:

@@ -48,11 +48,11 @@ def question(path: str, models: Mapping[str, Served], measures: Measures, most_r
     if path == "/v2/health/ready":
         ready = bool(models) and all(served.is_unloaded or served.available() for served in models.values())
         return _whether(ready, {"ready": ready})
-    asked = route(path)
-    if asked is not None and asked.protocol == "rest" and not asked.view.startswith(":"):
-        return _of_rest(asked, named(models, asked.model))
-    if asked is not None and asked.protocol == "kserve" and asked.view != "infer":
-        return _of_kserve(asked, named(models, asked.model), measures, most_rows)
+    target = route(path)
+    if target is not None and target.protocol == "rest" and not target.view.startswith(":"):
+        return _of_rest(target, named(models, target.model))
+    if target is not None and target.protocol == "kserve" and target.view != "infer":
+        return _of_kserve(target, named(models, target.model), measures, most_rows)
     raise nothing_at("GET", path)
 
 
@@ -87,14 +87,14 @@ def index(models: Mapping[str, Served]) -> Answer:
     return 200, JSON, dump_json(entries), ()
 
 
-def _of_rest(asked: Route, served: Served) -> Answer:
-    number = asked.number
-    if asked.view:
-        version, model = served.find(number, asked.label)
+def _of_rest(target: Route, served: Served) -> Answer:
+    number = target.number
+    if target.view:
+        version, model = served.find(number, target.label)
         return ok(rest.metadata(served.name, version, model.signatures))
     versions = list(served.versions.values())
-    if asked.label is not None:
-        number = served.find(None, asked.label)[0]
+    if target.label is not None:
+        number = served.find(None, target.label)[0]
     if number is not None:
         versions = [version for version in versions if version.number == number]
     if not versions:
@@ -102,15 +102,15 @@ def _of_rest(asked: Route, served: Served) -> Answer:
     return ok(rest.status(versions))
 
 
-def _of_kserve(asked: Route, served: Served, measures: Measures, most_rows: int) -> Answer:
-    name, number = served.name, asked.number
-    if asked.view == "ready":
+def _of_kserve(target: Route, served: Served, measures: Measures, most_rows: int) -> Answer:
+    name, number = served.name, target.number
+    if target.view == "ready":
         ready = bool(served.available()) if number is None else number in served.available()
         return _whether(ready, {"name": name, "ready": ready})
     version, model = served.find(number)
-    if asked.view == "stats":
+    if target.view == "stats":
         return ok({"model_stats": [_statistics(name, version, measures)]})
-    if asked.view == "config":
+    if target.view == "config":
         return ok(kserve.configuration(name, model.default, most_rows))
     return ok(kserve.model_metadata(name, served.available(), model.default))
 

@@ -117,9 +117,9 @@ def _value(name: str, port: Port | None, value: Any) -> Any:
                 raise InvalidArgumentError(f"The input {name!r} is nested too deeply.")
         flat: list[bytes] = []
         _flatten(name, value, shape, 0, flat)
-        made = np.empty(len(flat), object)
-        made[:] = flat
-        return made.reshape(shape)
+        texts = np.empty(len(flat), object)
+        texts[:] = flat
+        return texts.reshape(shape)
     try:
         array = array_of(value)
     except (ValueError, OverflowError, RecursionError):
@@ -242,16 +242,16 @@ def examples(body: Mapping[str, Any], signature: Signature, method: str) -> dict
     context = body.get("context", {})
     if not isinstance(context, dict) or not all(isinstance(row, dict) for row in rows):
         raise InvalidArgumentError("'context' and each of 'examples' have to be objects of features.")
-    made = np.empty(len(rows), object)
+    column = np.empty(len(rows), object)
     keys = rows[0].keys()
     for index, row in enumerate(rows):
         if row.keys() != keys:
             raise InvalidArgumentError(
                 f"Example: {index} has the keys {sorted(row)}; keys must be equal to {sorted(keys)}"
             )
-        made[index] = _example({**context, **row})
+        column[index] = _example({**context, **row})
     (name,) = signature.inputs
-    return {name: made}
+    return {name: column}
 
 
 def _example(features: Mapping[str, Any]) -> bytes:
@@ -332,7 +332,7 @@ def status(versions: Sequence[Version]) -> dict[str, Any]:
 
 def metadata(name: str, version: int, signatures: Mapping[str, Signature]) -> dict[str, Any]:
     """The signatures of a version."""
-    found = {
+    described = {
         key: {
             "inputs": {n: _info(p) for n, p in signature.inputs.items()},
             "outputs": {n: _info(p) for n, p in signature.outputs.items()},
@@ -343,7 +343,7 @@ def metadata(name: str, version: int, signatures: Mapping[str, Signature]) -> di
     }
     return {
         "model_spec": {"name": name, "signature_name": "", "version": str(version)},
-        "metadata": {"signature_def": {"signature_def": found}},
+        "metadata": {"signature_def": {"signature_def": described}},
     }
 
 

@@ -60,13 +60,13 @@ class PartialStep(ABC):
         self._values[index] = value
         self._wake()
 
-    async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
+    async def part(self, feeds: Mapping[TensorId, Any], places: Sequence[int]) -> list[Any]:
         """Feeds it, and waits for some of its fetches. Cancelled, it ends the step. Raises the step's error."""
         try:
             if not self.finished:
                 for tensor_id, value in feeds.items():
                     self.feed(self._places[tensor_id], value)
-            while not self.finished and any(index not in self._values for index in wanted):
+            while not self.finished and any(index not in self._values for index in places):
                 await self._changed.wait()
         except BaseException as error:
             await self._stop()
@@ -75,7 +75,7 @@ class PartialStep(ABC):
             raise
         if self._error is not None:
             raise self._error
-        return [_value(self._values.pop(index)) for index in wanted]
+        return [_value(self._values.pop(index)) for index in places]
 
     async def _hold(self) -> None:
         """Waits for the step's end, whoever else waits for what."""
@@ -140,12 +140,12 @@ class LocalPartialStep(PartialStep):
         """Brings it."""
         self._expected.pop(index)(value, None)
 
-    async def part(self, feeds: Mapping[TensorId, Any], wanted: Sequence[int]) -> list[Any]:
+    async def part(self, feeds: Mapping[TensorId, Any], places: Sequence[int]) -> list[Any]:
         """See `PartialStep.part`."""
         self._under_way += 1
         self._step.count_again()
         try:
-            return await super().part(feeds, wanted)
+            return await super().part(feeds, places)
         finally:
             self._under_way -= 1
             if self._lent:
@@ -212,10 +212,10 @@ class PartialRun:
         self._check_fetches(structure, values)
         for tensor_id in values:
             del self._missing[tensor_id]
-        wanted = [self._places[tensor_id] for tensor_id in structure.tensor_ids]
+        places = [self._places[tensor_id] for tensor_id in structure.tensor_ids]
         done = [self._targets[target] for target in structure.targets]
         try:
-            results = await self._parts.part(values, wanted + done)
+            results = await self._parts.part(values, places + done)
         except BaseException:
             self._ended = True
             raise
@@ -225,7 +225,7 @@ class PartialRun:
             del self._targets[target]
         if not self._places and not self._missing and (self._parts.finished or not self._targets):
             self._ended = True
-        return structure.build(results[: len(wanted)])
+        return structure.build(results[: len(places)])
 
     def _check_fetches(self, structure: Fetches, values: Mapping[TensorId, Any]) -> None:
         for tensor_id in structure.tensor_ids:
@@ -254,18 +254,18 @@ def _needed(
     missing: Collection[TensorId],
 ) -> list[TensorId]:
     """Those of the `missing` feeds that the fetches depend on."""
-    found: dict[TensorId, None] = {}
+    edges: dict[TensorId, None] = {}
     seen: set[str] = set()
     stack: list[TensorId] = [*fetches, *(TensorId(target, -1) for target in targets)]
     while stack:
         tensor_id = stack.pop()
         if tensor_id in feeds:
             if tensor_id in missing:
-                found[tensor_id] = None
+                edges[tensor_id] = None
             continue
         if tensor_id.node not in seen:
             seen.add(tensor_id.node)
             node = nodes[tensor_id.node]
             stack.extend(node.inputs)
             stack.extend(TensorId(control, -1) for control in node.controls)
-    return list(found)
+    return list(edges)

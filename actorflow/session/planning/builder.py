@@ -125,8 +125,10 @@ class PlanBuilder:
         ops = kernel.warmed_ops()
         warmed: set[Callable[[], None]] = set()
         for node in yielding([n for n in tuple(nodes.values()) if n.op in ops]):
-            found = [k for k in kernel.from_libraries(node.op) if k.warm is not None and k.device == device.type]
-            if not any(k.accepts(node.dtypes) for k in found) or any(nodes[e.node].op == "Const" for e in node.inputs):
+            kernels = [k for k in kernel.from_libraries(node.op) if k.warm is not None and k.device == device.type]
+            if not any(k.accepts(node.dtypes) for k in kernels) or any(
+                nodes[e.node].op == "Const" for e in node.inputs
+            ):
                 continue
             types = [(nodes[e.node].dtypes[e.port], nodes[e.node].shapes[e.port]) for e in node.inputs]
             entry = kernel_of(node, device, [dtype for dtype, _ in types], [shape for _, shape in types], without)
@@ -146,25 +148,27 @@ class PlanBuilder:
 
     def context_of(self, node: Node) -> KernelContext:
         """The kernel context of a node."""
-        found = self.contexts.get(node.name)
-        if found is None:
+        context = self.contexts.get(node.name)
+        if context is None:
             device = self.devices[node.device]
-            made = KernelContext(node, device, self._resources[device.name], nodes=self.contexts)
-            found = self.contexts.setdefault(node.name, made)
+            fresh = KernelContext(node, device, self._resources[device.name], nodes=self.contexts)
+            context = self.contexts.setdefault(node.name, fresh)
             if self.contexts.restored:
                 self.contexts.resume(node.name)
-        return found
+        return context
 
     def _variable(self, handle: str) -> VariableState | None:
         """The variable of a node that is its handle, if it is in host memory and a run has looked it up."""
         context = self.contexts.get(handle)
-        found = None if context is None else context.place.resource
-        return found if type(found) is VariableState else None
+        resource = None if context is None else context.place.resource
+        return resource if type(resource) is VariableState else None
 
     def _room(self) -> int:
         """The bytes that may be taken for values that kernels keep beside a variable: an eighth of a budget that is left."""
-        found = [device.allocator.statistics() for device in self.devices.values()]
-        return min((one.budget - one.live_bytes) // 8 if one.budget is not None else _ROOM for one in found)
+        figures = [device.allocator.statistics() for device in self.devices.values()]
+        return min(
+            (figure.budget - figure.live_bytes) // 8 if figure.budget is not None else _ROOM for figure in figures
+        )
 
     def evaluate(self, node: Node, inputs: list[Any]) -> Any:
         """Runs a node's kernel now, for constant folding; None where it can't run outside of a step. A node of another
@@ -207,16 +211,16 @@ class PlanBuilder:
 
 def _memory(device: Device, options: PlanOptions) -> Memory | None:
     """The facts that the passes that save memory may know of a device; None if they have nothing to do."""
-    found = device.allocator.statistics()
+    figures = device.allocator.statistics()
     budget: int | None = getattr(device, "budget", None)
-    budget = found.budget if budget is None else budget
+    budget = figures.budget if budget is None else budget
     short = options.save_memory and budget is not None
     if not short and not options.lower_peak:
         return None
     return Memory(
-        threshold=found.threshold,
+        threshold=figures.threshold,
         budget=budget if short else None,
-        live=found.live_bytes,
+        live=figures.live_bytes,
         feeds="free" if as_asynchronous(device) is None else "counted",
         lower=options.lower_peak,
         swaps=as_swapping(device) is not None,

@@ -85,18 +85,18 @@ class Freezing(Generic[P]):
             background.add(partial(self._freeze, values, self._number))
 
     def _watch(self) -> None:
-        found = {name: state for name, of in self._reads.items() if (state := of()) is not None}
-        if any(not state.initialized or state.writer is not None for state in found.values()):
+        states = {name: state for name, of in self._reads.items() if (state := of()) is not None}
+        if any(not state.initialized or state.writer is not None for state in states.values()):
             self._left = _RUNS
             return
         room, small = self._room(), set()
-        for state in dict.fromkeys(found.values()):
+        for state in dict.fromkeys(states.values()):
             nbytes = 0 if state.dtype.kind == "S" else state.read().nbytes
             if 0 < nbytes <= min(room, _LARGEST):
                 room -= nbytes
                 small.add(state)
                 state.watch(self)
-        self._watched = {name: state for name, state in found.items() if state in small}
+        self._watched = {name: state for name, state in states.items() if state in small}
         self._left = 1 if self._watched else 0
         self._due = time.monotonic() + _PATIENCE * self._took
 
@@ -107,14 +107,14 @@ class Freezing(Generic[P]):
             return
         begun = time.monotonic()
         try:
-            made = self._make(values)
+            version = self._make(values)
         except BaseException:
             self._reads = {}
             raise
         self._took = time.monotonic() - begun
         with self._lock:
             if number == self._number:
-                self._frozen = made
+                self._frozen = version
 
     def thaw(self) -> None:
         """A variable is about to be written, perhaps on another thread."""

@@ -117,10 +117,10 @@ class Planner(Generic[P]):
         """The plans that are kept. Safe on any thread, and never waits for one that is being made."""
         return list(self._plans.values())
 
-    def forget(self, found: Iterable[NodeMeasurement]) -> None:
+    def forget(self, measurements: Iterable[NodeMeasurement]) -> None:
         """Lets go of all plans; the next ones are placed by what runs have shown. See `Placer.forget`."""
         with self._lock:
-            self.placer.forget(found)
+            self.placer.forget(measurements)
             self._plans.clear()
             self._candidate = None
 
@@ -129,18 +129,18 @@ class Planner(Generic[P]):
         with self._lock:
             self.placer.learn(learned, links)
 
-    async def posed(self, found: Sequence[NodeMeasurement]) -> SearchProblem | None:
+    async def posed(self, measurements: Sequence[NodeMeasurement]) -> SearchProblem | None:
         """The question to a search, with the placement in force; None where nothing is placed yet."""
 
         def pose() -> SearchProblem | None:
             with self._lock:
-                problem = self.placer.pose(found).problem
+                problem = self.placer.pose(measurements).problem
             return problem if problem is not None and problem.work.names else None
 
         return await on_thread(pose)
 
     async def search(
-        self, found: Sequence[NodeMeasurement], seconds: float, seed: int, trials: int | None = None
+        self, measurements: Sequence[NodeMeasurement], seconds: float, seed: int, trials: int | None = None
     ) -> SearchReport:
         """Looks for a better placement by what runs have shown. One that is expected to be faster is kept for `plan` with
         `trial`, until `settle`. See `actorflow.placement.search`.
@@ -152,35 +152,35 @@ class Planner(Generic[P]):
 
         def look() -> tuple[Posed, SearchResult | None]:
             with self._lock:
-                posed = self.placer.pose(found)
-            if posed.problem is None or not posed.problem.free:
-                return posed, None
+                problem_request = self.placer.pose(measurements)
+            if problem_request.problem is None or not problem_request.problem.free:
+                return problem_request, None
             if trials is not None:
-                return posed, search(posed.problem, trials=trials, seed=seed, stop=stop.is_set)
-            return posed, search_apart(posed.problem, seconds, seed=seed, stop=stop)
+                return problem_request, search(problem_request.problem, trials=trials, seed=seed, stop=stop.is_set)
+            return problem_request, search_apart(problem_request.problem, seconds, seed=seed, stop=stop)
 
         try:
-            posed, result = await on_thread(look)
+            search_request, result = await on_thread(look)
         finally:
             stop.set()
         self._candidate = None
-        if result is None or posed.problem is None:
+        if result is None or search_request.problem is None:
             return SearchReport(0.0, 0.0, 0.0, 0, seed, False, False, NO_CHOICE if self.placer.placed else NO_STEP)
         present = result.seconds if result.present is None else result.present
         better = result.seconds < present * (1 - _LEAST_GAIN)
-        searched = self.placer.searched = Searched(posed.problem, posed.numbers, result, KEPT)
+        searched = self.placer.searched = Searched(search_request.problem, search_request.numbers, result, KEPT)
         if better:
             searched.verdict = ON_TRIAL
-            self._candidate = self._like(self.placer.moved(posed, result))
+            self._candidate = self._like(self.placer.moved(search_request, result))
             self._candidate.placer.searched = searched
         return SearchReport(
             present, result.seconds, result.bound, result.trials, seed, result.exhaustive, better, searched.verdict
         )
 
     def _like(self, placer: Placer) -> Planner[P]:
-        made = Planner(self.graph, self._devices, self._folding, self.options, self._make)
-        made.placer = placer
-        return made
+        planner = Planner(self.graph, self._devices, self._folding, self.options, self._make)
+        planner.placer = placer
+        return planner
 
     def settle(self, adopt: bool, verdict: str) -> bool:
         """Ends the trial of the placement that the last search has found: from now on it is the one in force, or forgotten.
@@ -212,24 +212,24 @@ class Planner(Generic[P]):
         if trial and self._candidate is not None:
             return await self._candidate.plan(signature, coalesce=coalesce, ordered=ordered)
         key = (signature.key, coalesce, (*signature.feeds, *signature.targets) if ordered else None)
-        found = self._plans.get(key)
-        if found is not None:
-            return found
+        plan = self._plans.get(key)
+        if plan is not None:
+            return plan
         options = self.options if coalesce else replace(self.options, coalesce=False, fuse=False)
         if len(self.graph) <= LARGE_GRAPH:
             return self._planned(key, signature, options, self.graph.nodes)
         async with self._turn:
-            found = self._plans.get(key)
-            if found is not None:
-                return found
+            plan = self._plans.get(key)
+            if plan is not None:
+                return plan
             nodes = dict(self.graph.nodes)
             return await on_thread(lambda: self._planned(key, signature, options, nodes))
 
     def _planned(self, key: Any, signature: Signature, options: PlanOptions, nodes: Mapping[str, Node]) -> P:
         with self._lock:  # held for long by planning threads only, and one that a cancelled caller has left behind
-            found = self._plans.get(key)
-            if found is not None:
-                return found
+            plan = self._plans.get(key)
+            if plan is not None:
+                return plan
             self._signatures[key] = signature
             nodes, fetches = inline(nodes, signature.fetches, signature.feeds)
             signature = replace(signature, fetches=fetches)
@@ -239,9 +239,9 @@ class Planner(Generic[P]):
             parts, places = divide(
                 nodes, self.placer.placed, signature, options, self._folding.evaluate, self._first, refused
             )
-            made = self._plans[key] = self._make(Divided(signature, options, self.placer.ranked(parts), places))
+            new = self._plans[key] = self._make(Divided(signature, options, self.placer.ranked(parts), places))
             self.made += 1
-            return made
+            return new
 
 
 _lanes: RunVar[Lane] = RunVar("actorflow_planning")

@@ -35,8 +35,8 @@ class Prepared:
         """The plan for the values that predicates have now, or one for all values where there are many."""
         if len(self.plans) >= MOST_PLANS:
             now = (None,) * len(now)
-        known = {e: value for e, value in zip(self.predicates, now) if value is not None}
-        plan = self.plans[now] = await engine.plan(replace(self.signature, given=known), coalesce=self.coalesce)
+        constants = {e: value for e, value in zip(self.predicates, now) if value is not None}
+        plan = self.plans[now] = await engine.plan(replace(self.signature, given=constants), coalesce=self.coalesce)
         return plan
 
     async def all_plans(self, engine: Engine) -> Any:

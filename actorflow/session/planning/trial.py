@@ -175,9 +175,9 @@ class PlacementTrial:
 
     def _first_seen(self, plan: Any) -> _Turns:
         turns = self._turns[id(plan)] = _Turns(plan)
-        asked = self._engine.asked(plan)
-        if asked is not None:
-            self._root.start(self._prepare(turns, *asked))
+        signature = self._engine.asked(plan)
+        if signature is not None:
+            self._root.start(self._prepare(turns, *signature))
         return turns
 
     async def _prepare(self, turns: _Turns, signature: Any, coalesce: bool) -> None:
@@ -201,11 +201,11 @@ class PlacementTrial:
         self.wins += took[True] < took[False]
         if self.pairs not in _LOOKS:
             return
-        told = f"{self.wins} of {self.pairs} steps were faster by it than those beside them"
+        score = f"{self.wins} of {self.pairs} steps were faster by it than those beside them"
         if sign_test(self.wins, self.pairs) <= _CHANCE:
-            self._decide(True, f"It is in force: {told}.")
+            self._decide(True, f"It is in force: {score}.")
         elif self.pairs == _LOOKS[-1] or self.wins * 2 < self.pairs:
-            self._decide(False, f"It was put back: {told}.")
+            self._decide(False, f"It was put back: {score}.")
 
     def _decide(self, adopt: bool, verdict: str) -> None:
         self.adopted, self.verdict = adopt, verdict

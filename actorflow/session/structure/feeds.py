@@ -159,8 +159,8 @@ class Feed:
         if array.size and array.dtype.kind in "iu" and self._dtype.kind in "iu":
             if array.min() < self._dtype.min or array.max() > self._dtype.max:
                 raise self._error(f"Its values don't fit {self._dtype}.", value)
-        found = array.astype(self._numpy, copy=False)
-        return found if found.base is None else found.view()  # a view of an array: its memory has another owner
+        typed = array.astype(self._numpy, copy=False)
+        return typed if typed.base is None else typed.view()  # a view of an array: its memory has another owner
 
     def _strings(self, value: Any) -> np.ndarray[Any, Any]:
         source = np.asarray(value, dtype=object)
@@ -226,16 +226,16 @@ def exactly(array: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[An
 
 def feeds_of(graph: Graph, keys: Iterable[Any], exact: bool = False) -> tuple[Feed, ...]:
     """The converters for the values of the tensors that these keys mean. Each tensor may be named once."""
-    made: dict[TensorId, Feed] = {}
+    by_tensor: dict[TensorId, Feed] = {}
     for key in spread_names(keys):
         feed = Feed(fed_tensor(graph, key), exact)
-        if made.setdefault(feed.tensor_id, feed) is not feed:
+        if by_tensor.setdefault(feed.tensor_id, feed) is not feed:
             raise InvalidArgumentError(
                 f"{feed.tensor.name} is fed twice.",
                 node=feed.tensor.op.name,
                 where=feed.tensor.where,
             )
-    return tuple(made.values())
+    return tuple(by_tensor.values())
 
 
 def _kind_in(array: np.ndarray[Any, Any]) -> str:
@@ -245,7 +245,7 @@ def _kind_in(array: np.ndarray[Any, Any]) -> str:
 
 def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[TensorId, Shape]:
     """The shapes of the values of feeds whose static shapes leave something open, where they are arrays."""
-    found: dict[TensorId, Shape] = {}
+    sizes: dict[TensorId, Shape] = {}
     for feed, value in zip(feeds, values):
         shape = getattr(value, "shape", None)
         if (
@@ -253,5 +253,5 @@ def fed_sizes(feeds: Sequence[Feed], values: Sequence[Any]) -> dict[TensorId, Sh
             and not shapes.is_static(feed.tensor.static_shape)
             and all(type(n) is int for n in shape)
         ):
-            found[feed.tensor_id] = shape
-    return found
+            sizes[feed.tensor_id] = shape
+    return sizes

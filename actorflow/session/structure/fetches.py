@@ -52,8 +52,8 @@ class Fetches:
             if hasattr(structure, "_fields"):  # a named tuple
                 named = type(structure)
                 return lambda values: named(*(part(values) for part in parts))
-            made = type(structure)
-            return lambda values: made([part(values) for part in parts])
+            kind = type(structure)
+            return lambda values: kind([part(values) for part in parts])
         if structure is None:
             raise TypeError(
                 describe(
@@ -100,8 +100,8 @@ class Fetches:
         )
 
     def _position(self, tensor: Tensor) -> int:
-        found = shared_read(tensor) if tensor.dtype.is_ref else tensor
-        if found is None:
+        read = shared_read(tensor) if tensor.dtype.is_ref else tensor
+        if read is None:
             raise TypeError(
                 describe(
                     f"{tensor.name} is a reference to a variable that nothing reads; fetch a read of it.",
@@ -110,7 +110,7 @@ class Fetches:
                     where=tensor.where,
                 )
             )
-        return self._positions.setdefault(found.tensor_id, len(self._positions))
+        return self._positions.setdefault(read.tensor_id, len(self._positions))
 
 
 def _owned(value: Any) -> Any:

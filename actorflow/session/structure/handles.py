@@ -61,9 +61,9 @@ class TensorHandle:
         return np.asarray(self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        made = np.empty((), object)
-        made[()] = self._text
-        return made
+        boxed = np.empty((), object)
+        boxed[()] = self._text
+        return boxed
 
     def __del__(self) -> None:
         if not self.persistent:

@@ -27,8 +27,8 @@ def predicates_of(nodes: Mapping[str, Node], feeds: Iterable[Feed]) -> tuple[Ten
         nodes: those of the graph, each after its inputs.
         feeds: what a signature feeds.
     """
-    found = [feed.tensor_id for feed in feeds if _may_be_one(feed, nodes)]
-    return tuple([tensor_id for tensor_id in found if _steers(nodes, tensor_id)]) if found else ()
+    candidates = [feed.tensor_id for feed in feeds if _may_be_one(feed, nodes)]
+    return tuple([tensor_id for tensor_id in candidates if _steers(nodes, tensor_id)]) if candidates else ()
 
 
 def given(predicates: Sequence[TensorId], values: Mapping[TensorId, Any]) -> Given:
@@ -48,12 +48,12 @@ def _may_be_one(feed: Feed, nodes: Mapping[str, Node]) -> bool:
 
 def _steers(nodes: Mapping[str, Node], tensor_id: TensorId) -> bool:
     """Whether a Switch takes a tensor, or what is computed of it by logic, as its predicate. A function may have one inside."""
-    known = {tensor_id}
+    steering = {tensor_id}
     for node in nodes.values():
-        if node.op == "Switch" and node.inputs[1] in known:
+        if node.op == "Switch" and node.inputs[1] in steering:
             return True
-        if node.op == "Call" and not known.isdisjoint(node.inputs):
+        if node.op == "Call" and not steering.isdisjoint(node.inputs):
             return True
-        if node.op in _LOGIC and not known.isdisjoint(node.inputs):
-            known.add(TensorId(node.name, 0))
+        if node.op in _LOGIC and not steering.isdisjoint(node.inputs):
+            steering.add(TensorId(node.name, 0))
     return False

@@ -66,10 +66,10 @@ def _original(tensor_id: TensorId, nodes: Mapping[str, Node]) -> TensorId:
 
 def _nodes_of(plan: Plan) -> dict[str, Node]:
     """The nodes of a plan and of the loops in it."""
-    found = {node.node.name: node.node for node in plan.nodes}
+    by_name = {node.node.name: node.node for node in plan.nodes}
     for inner in plan.loops.values():
-        found |= _nodes_of(inner)
-    return found
+        by_name |= _nodes_of(inner)
+    return by_name
 
 
 def _dead(step: Step, fetch: TensorId) -> InvalidArgumentError:

@@ -27,8 +27,8 @@ _MOST_LINES = 40
 
 def note(error: BaseException, lines: Iterable[str]) -> None:
     """Adds to a `CancelledError` what was waited for, unless it says so already."""
-    known = noted(error)
-    fresh = [line for line in lines if line not in known][: max(0, _MOST_LINES - len(known))]
+    present = noted(error)
+    fresh = [line for line in lines if line not in present][: max(0, _MOST_LINES - len(present))]
     if fresh:
         error.add_note("\n".join(fresh))
 

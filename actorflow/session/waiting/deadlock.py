@@ -80,19 +80,19 @@ class DeadlockDetector:
         again, ripe = False, _RIPE * self.after
         still: list[WaitingStep] = []
         # One that has just begun to wait ran until then.
-        runs = any(one.idle is None or one.idle < ripe for one in steps)
-        for one in steps:
-            nodes = nodes_of(one.lines)
-            if one.idle is None or nodes in self._told:
+        runs = any(step.idle is None or step.idle < ripe for step in steps)
+        for report in steps:
+            nodes = nodes_of(report.lines)
+            if report.idle is None or nodes in self._told:
                 continue
-            if one.idle < ripe or runs and not any(line.endswith(NOTHING) for line in one.lines):
+            if report.idle < ripe or runs and not any(line.endswith(NOTHING) for line in report.lines):
                 again = True
                 continue
             self._told.add(nodes)
-            still.append(one)
+            still.append(report)
         described = min(len(still), MOST_AT_ONCE, max(0, MOST_TOLD - len(self._told) + len(still)))
-        for one in still[:described]:
-            self._tell(one)
+        for report in still[:described]:
+            self._tell(report)
         if more := len(still) - described:
             _LOG.warning("more steps wait, and nothing that this session runs would end that", steps=more)
         return again

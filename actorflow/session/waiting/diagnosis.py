@@ -21,11 +21,11 @@ NOTHING = "nothing in this graph"
 def users_by_resource(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
     """The nodes of a graph that use each resource, by its name; those of a function as they are in each of its calls."""
     nodes, _ = inline(nodes)
-    found: defaultdict[str, list[Node]] = defaultdict(list)
+    users: defaultdict[str, list[Node]] = defaultdict(list)
     for node in nodes.values():
         for name in _resources_of(node, nodes):
-            found[name].append(node)
-    return found
+            users[name].append(node)
+    return users
 
 
 class ResourceUsers:
@@ -55,21 +55,21 @@ def explained(
         users: the nodes of the graph that use each resource.
     """
     lines: list[str] = []
-    told: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     shown = 0
     for node in report.waiting:
-        found = [node.line]
+        lines_of_node = [node.line]
         for does, ops in node.users:
-            if (node.resource, does) not in told:
-                told.add((node.resource, does))
+            if (node.resource, does) not in seen:
+                seen.add((node.resource, does))
                 names = [user for user in users.get(node.resource, ()) if user.op in ops and user.name != node.node]
                 if names:
-                    found.append(f"  {does}: {_users(names, reports)}")
+                    lines_of_node.append(f"  {does}: {_users(names, reports)}")
                 elif does == node.users[0][0]:
-                    found.append(f"  {does}: {NOTHING}")
-        if len(lines) + len(found) > _MOST_LINES:
+                    lines_of_node.append(f"  {does}: {NOTHING}")
+        if len(lines) + len(lines_of_node) > _MOST_LINES:
             break
-        lines += found
+        lines += lines_of_node
         shown += 1
     if more := report.more + len(report.waiting) - shown:
         lines.append(f"... and {more} more")
@@ -87,7 +87,7 @@ def in_a_circle(steps: Iterable[Step]) -> list[Step]:
 
 def _resources_of(node: Node, nodes: Mapping[str, Node]) -> set[str]:
     """The names of the resources whose handles may enter a node."""
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[str] = set()
     front = [node]
     while front:
@@ -97,22 +97,22 @@ def _resources_of(node: Node, nodes: Mapping[str, Node]) -> set[str]:
                 continue
             seen.add(source.name)
             if "shared_name" in source.attrs:
-                found.add(source.attrs["shared_name"] or source.name)
+                names.add(source.attrs["shared_name"] or source.name)
             else:
                 front.append(source)
-    return found
+    return names
 
 
 def _users(users: Sequence[Node], reports: Sequence[StepReport]) -> str:
     """Which nodes these are, and whether they run; those first that do."""
     states = {user.name: _state(user.name, reports) for user in users}
-    found = sorted(users, key=lambda user: not states[user.name])
+    ordered = sorted(users, key=lambda user: not states[user.name])
     shown = [
         f"{user.name} ({user.where}), {states[user.name] or 'in no step that is under way'}"
-        for user in found[:_MOST_USERS]
+        for user in ordered[:_MOST_USERS]
     ]
-    if len(found) > _MOST_USERS:
-        shown.append(f"and {len(found) - _MOST_USERS} more")
+    if len(ordered) > _MOST_USERS:
+        shown.append(f"and {len(ordered) - _MOST_USERS} more")
     return "; ".join(shown)
 
 

@@ -104,7 +104,7 @@ class FailureClassifier:
             UnavailableError: tasks are absent for more than `start_seconds`; names them.
         """
         pause, begin = _SHORTEST_WAIT, anyio.current_time()
-        told = False
+        reported = False
         with anyio.move_on_after(self.wait_seconds):
             while True:
                 absent: OpError | None = None
@@ -116,8 +116,8 @@ class FailureClassifier:
                     absent = error
                 if absent is not None and anyio.current_time() - begin > start_seconds:
                     raise absent
-                if absent is None and not told and anyio.current_time() - begin > _REPORT_SECONDS:
-                    told = True
+                if absent is None and not reported and anyio.current_time() - begin > _REPORT_SECONDS:
+                    reported = True
                     _LOG.warning("waiting for the chief to give variables their values")
                 await anyio.sleep(pause * (0.5 + self.restarts.draw() / 2))
                 pause = min(pause * 2, _LONGEST_WAIT)

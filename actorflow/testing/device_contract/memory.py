@@ -48,9 +48,9 @@ async def live_memory_is_counted(subject: Subject) -> None:
     del view
     gc.collect()
     await until(lambda: memory.statistics().live_bytes == before, "memory is free when its last view is gone")
-    found = memory.statistics()
-    same(found.peak_bytes >= shape[0], True, "whether the peak is remembered")
-    same(found.allocations - found.frees, 0, "allocations that were not freed")
+    statistics = memory.statistics()
+    same(statistics.peak_bytes >= shape[0], True, "whether the peak is remembered")
+    same(statistics.allocations - statistics.frees, 0, "allocations that were not freed")
 
 
 @rule()
@@ -90,21 +90,25 @@ async def launches_are_counted(subject: Subject) -> None:
     device = subject.open()
     device.count(3, 2)
     device.count(1, 0)
-    found = device.statistics()
-    same((found.launches, found.inline, found.threaded), (6, 4, 2), "launches, inline ones and threaded ones")
+    statistics = device.statistics()
+    same(
+        (statistics.launches, statistics.inline, statistics.threaded),
+        (6, 4, 2),
+        "launches, inline ones and threaded ones",
+    )
 
 
 @rule()
 async def submitted_work_is_done_in_order(subject: Subject) -> None:
     """`submit` runs each piece of work and then its `done`, in the order of the calls."""
     device = subject.open()
-    found: list[int] = []
+    order: list[int] = []
     over = threading.Event()
     for i in range(5):
-        device.submit(lambda i=i: found.append(2 * i), lambda i=i: found.append(2 * i + 1))
+        device.submit(lambda i=i: order.append(2 * i), lambda i=i: order.append(2 * i + 1))
     device.submit(lambda: None, over.set)
     await until(over.is_set, "submitted work is done")
-    same(found, list(range(10)), "the order")
+    same(order, list(range(10)), "the order")
 
 
 @rule()
@@ -163,9 +167,9 @@ async def what_is_brought_is_a_copy(subject: Subject) -> None:
 @rule(_is_asynchronous)
 async def another_device_takes_what_is_lent(subject: Subject) -> None:
     """A tensor that one device lends, another device of the type may `bring`."""
-    one, other = subject.open(0), subject.open(1)
+    lender, other = subject.open(0), subject.open(1)
     value = np.arange(10_000, dtype=np.float32)
-    brought = other.bring(one.lend(one.bring(value)))
+    brought = other.bring(lender.lend(lender.bring(value)))
     same_bits(await taken(other, brought), value, "what went from device to device")
 
 
@@ -175,16 +179,16 @@ async def what_was_swapped_comes_back(subject: Subject) -> None:
     device = subject.open()
     value = np.arange(12_000, dtype=np.float32).reshape(100, 120).T
     mine = device.bring(value) if subject.is_asynchronous else value
-    found: list[Any] = []
+    results: list[Any] = []
 
     def come(result: Any, error: BaseException | None) -> None:
-        found.append(error or result)
+        results.append(error or result)
 
     device.swap_out(mine, come)
-    await until(lambda: len(found) == 1, "what is swapped out arrives")
-    device.swap_in(found[0], come)
-    await until(lambda: len(found) == 2, "what is swapped in arrives")
-    back = found[1]
+    await until(lambda: len(results) == 1, "what is swapped out arrives")
+    device.swap_in(results[0], come)
+    await until(lambda: len(results) == 2, "what is swapped in arrives")
+    back = results[1]
     same(tuple(back.strides), tuple(mine.strides), "the order in memory")
     same_bits(await taken(device, back) if subject.is_asynchronous else back, value, "what was swapped")
     counted = device.statistics()

@@ -26,7 +26,7 @@ async def _both(
     subject: Subject, build: Callable[[], Any], feeds: Callable[[], Any] | None = None, times: int = 1
 ) -> Any:
     """The results of a graph on the device and on a CPU alone: [(found, expected)] of each run."""
-    found: list[list[Any]] = []
+    runs: list[list[Any]] = []
     for on_device in (True, False):
         graph = Graph()
         with graph.as_default(), graph.device(f"/device:{subject.kind if on_device else 'CPU'}:0"):
@@ -36,8 +36,8 @@ async def _both(
         session = subject.session(graph) if on_device else af.Session(graph=graph)
         async with session:
             await got(session.run(init))
-            found.append([await got(session.run(fetches, {x: X})) for _ in range(times)])
-    return list(zip(*found))
+            runs.append([await got(session.run(fetches, {x: X})) for _ in range(times)])
+    return list(zip(*runs))
 
 
 def _x() -> Any:
@@ -62,8 +62,8 @@ async def values_are_the_cpus(subject: Subject) -> None:
             "rows": af.shape(y)[0],
         }
 
-    for found, expected in await _both(subject, build):
-        for name, value in found.items():
+    for actual, expected in await _both(subject, build):
+        for name, value in actual.items():
             near(value, expected[name], name)
 
 
@@ -78,9 +78,9 @@ async def loops_and_branches_follow_values(subject: Subject) -> None:
         )
         return [halved, af.cond(af.greater(total, 0.0), lambda: total + 1.0, lambda: total - 1.0)]
 
-    for found, expected in await _both(subject, build):
-        near(found[0], expected[0], "the loop")
-        near(found[1], expected[1], "the branch")
+    for actual, expected in await _both(subject, build):
+        near(actual[0], expected[0], "the loop")
+        near(actual[1], expected[1], "the branch")
 
 
 @rule()
@@ -99,9 +99,9 @@ async def a_variable_changes_in_the_order_of_its_updates(subject: Subject) -> No
         with af.control_dependencies([second]):
             return [before, between, v.read_value()]
 
-    for found, expected in await _both(subject, build, times=3):
-        for which, (one, other) in enumerate(zip(found, expected)):
-            near(one, other, f"read {which}")
+    for actual, expected in await _both(subject, build, times=3):
+        for which, (left, other) in enumerate(zip(actual, expected)):
+            near(left, other, f"read {which}")
 
 
 @rule()
@@ -116,8 +116,8 @@ async def training_follows_the_cpu(subject: Subject) -> None:
             return [loss, w.read_value(), make().minimize(loss)]
 
         pairs = await _both(subject, build, times=10)
-        for step, (found, expected) in enumerate(pairs):
-            near(found[0], expected[0], f"the loss of step {step}")
+        for step, (actual, expected) in enumerate(pairs):
+            near(actual[0], expected[0], f"the loss of step {step}")
         same(bool(pairs[-1][0][0] < pairs[0][0][0]), True, "whether the loss goes down")
         near(pairs[-1][0][1], pairs[-1][1][1], "the weights")
 

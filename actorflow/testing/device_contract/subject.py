@@ -93,13 +93,13 @@ async def taken(device: Any, value: Any) -> Any:
     result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     turn = True
 
-    def done(found: Any, error: BaseException | None) -> None:
+    def done(array: Any, error: BaseException | None) -> None:
         if turn:
             result.set_exception(Broken("`take` calls `done` before it returns"))
         elif error is not None:
             result.set_exception(error)
         else:
-            result.set_result(found)
+            result.set_result(array)
 
     device.take(value, done)
     turn = False
@@ -113,15 +113,15 @@ async def settled(device: Any) -> BaseException | None:
     return await got(result)
 
 
-def same_bits(found: Any, expected: Any, what: str) -> None:
+def same_bits(actual: Any, expected: Any, what: str) -> None:
     """Raises Broken unless two tensors are bit-equal."""
-    one, other = np.asarray(found), np.asarray(expected)
-    if (one.shape, one.dtype, one.tobytes()) != (other.shape, other.dtype, other.tobytes()):
-        raise Broken(f"{what}: {one!r:.200} was found, but {other!r:.200} expected")
+    left, other = np.asarray(actual), np.asarray(expected)
+    if (left.shape, left.dtype, left.tobytes()) != (other.shape, other.dtype, other.tobytes()):
+        raise Broken(f"{what}: {left!r:.200} was found, but {other!r:.200} expected")
 
 
-def near(found: Any, expected: Any, what: str) -> None:
+def near(actual: Any, expected: Any, what: str) -> None:
     """Raises Broken unless two tensors are equal but for the rounding of float32."""
-    one, other = np.asarray(found), np.asarray(expected)
-    if one.shape != other.shape or one.dtype != other.dtype or not np.allclose(one, other, rtol=1e-4, atol=1e-6):
-        raise Broken(f"{what}: {one!r:.200} was found, but {other!r:.200} expected")
+    left, other = np.asarray(actual), np.asarray(expected)
+    if left.shape != other.shape or left.dtype != other.dtype or not np.allclose(left, other, rtol=1e-4, atol=1e-6):
+        raise Broken(f"{what}: {left!r:.200} was found, but {other!r:.200} expected")

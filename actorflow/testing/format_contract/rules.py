@@ -43,18 +43,18 @@ from actorflow.testing.format_contract.subject import (
 
 
 def _each_type() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for dtype in dtypes.ALL:
         try:
             if dtype.kind not in "SRV":
-                found[dtype.name] = np.arange(12).reshape(3, 4).astype(dtype.numpy_dtype)
+                arrays[dtype.name] = np.arange(12).reshape(3, 4).astype(dtype.numpy_dtype)
         except UnimplementedError:
             continue  # bfloat16 needs a package of its own
-    found["transposed"] = np.arange(12.0).reshape(3, 4).T
-    found["special"] = np.array([np.nan, np.inf, -0.0, 1e-45], np.float32)
-    found["a/name with: odd [characters]"] = np.arange(3)
-    found["large"] = np.arange(700_000, dtype=np.float64)
-    return found | content(1.5)
+    arrays["transposed"] = np.arange(12.0).reshape(3, 4).T
+    arrays["special"] = np.array([np.nan, np.inf, -0.0, 1e-45], np.float32)
+    arrays["a/name with: odd [characters]"] = np.arange(3)
+    arrays["large"] = np.arange(700_000, dtype=np.float64)
+    return arrays | content(1.5)
 
 
 @rule()
@@ -110,26 +110,30 @@ async def several_tasks_save_one_checkpoint(subject: Subject) -> None:
         subject.format.commit(prefix, parts, nothing)
         reader = subject.format.open(prefix)
         same(tuple(reader.variables()["t"].shape), (10, 6), "the shape of a variable in slices")
-        found = reader.load([ReadRequest("t", None), ReadRequest("t", rows((10, 6), 3, 4)), ReadRequest("own", None)])
-        for name, one, other in (("whole", found[0], whole), ("slice", found[1], whole[3:7]), ("own", found[2], 2.5)):
-            if not np.array_equal(one, other):
-                raise Broken(f"{name}: {one!r:.200} was read, but {other!r:.200} was saved")
+        loaded = reader.load([ReadRequest("t", None), ReadRequest("t", rows((10, 6), 3, 4)), ReadRequest("own", None)])
+        for name, actual, other in (
+            ("whole", loaded[0], whole),
+            ("slice", loaded[1], whole[3:7]),
+            ("own", loaded[2], 2.5),
+        ):
+            if not np.array_equal(actual, other):
+                raise Broken(f"{name}: {actual!r:.200} was read, but {other!r:.200} was saved")
 
 
 @rule()
 async def what_does_not_fit_together_is_refused(subject: Subject) -> None:
     """Two variables of one name and slices that are not all of a variable raise InvalidArgumentError, and leave nothing."""
-    one = np.zeros((4, 2), np.float32)
+    array = np.zeros((4, 2), np.float32)
     for several in (
-        [[SavedTensor("v", "variable", one)], [SavedTensor("v", "variable", one)]],
+        [[SavedTensor("v", "variable", array)], [SavedTensor("v", "variable", array)]],
         [
-            [SavedTensor("v", "variable", one, rows((10, 2), 0, 4))],
-            [SavedTensor("v", "variable", one, rows((10, 2), 5, 4))],
+            [SavedTensor("v", "variable", array, rows((10, 2), 0, 4))],
+            [SavedTensor("v", "variable", array, rows((10, 2), 5, 4))],
         ],
     ):
         with folder() as path:
             prefix = f"{path}/model"
-            parts = [write(subject, prefix, found) for found in several]
+            parts = [write(subject, prefix, group) for group in several]
             with raises(InvalidArgumentError, "v"):
                 subject.format.commit(prefix, parts, nothing)
             same((subject.format.exists(prefix), os.listdir(path)), (False, []), "what is left")
@@ -270,13 +274,13 @@ async def a_crash_leaves_the_old_or_the_new(subject: Subject) -> None:
                     pass
                 files.reboot()
                 try:
-                    found = number_of(subject.format.open("models/model"))
+                    value = number_of(subject.format.open("models/model"))
                 except OpError as error:
                     raise Broken(f"after a crash in operation {number} of {count}: {error}") from error
                 same(
-                    found in ((2.0,) if ended else (1.0, 2.0)),
+                    value in ((2.0,) if ended else (1.0, 2.0)),
                     True,
-                    f"whether {found:g} may be there after operation {number}",
+                    f"whether {value:g} may be there after operation {number}",
                 )
                 save(subject, "models/model", 3)
                 same(number_of(subject.format.open("models/model")), 3, "the save after a crash")
@@ -298,11 +302,11 @@ async def a_failing_disk_leaves_the_old(subject: Subject) -> None:
                     worked = True
                 except OpError:
                     pass
-                found = number_of(subject.format.open("models/model"))
+                value = number_of(subject.format.open("models/model"))
                 same(
-                    found in ((2.0,) if worked else (1.0, 2.0)),
+                    value in ((2.0,) if worked else (1.0, 2.0)),
                     True,
-                    f"whether {found:g} may be there after operation {number}",
+                    f"whether {value:g} may be there after operation {number}",
                 )
 
 

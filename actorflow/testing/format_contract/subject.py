@@ -58,8 +58,8 @@ def on(files: SimulatedFiles) -> Iterator[None]:
 @contextmanager
 def folder() -> Iterator[str]:
     """A folder of the real file system, which is gone afterwards."""
-    with tempfile.TemporaryDirectory() as made:
-        yield made
+    with tempfile.TemporaryDirectory() as path:
+        yield path
 
 
 @contextmanager
@@ -98,10 +98,10 @@ def tensors(values: Mapping[str, Any]) -> list[SavedTensor]:
 
 
 def write(
-    subject: Subject, prefix: str, found: Sequence[SavedTensor], *, state: bool = False, step: int | None = 7
+    subject: Subject, prefix: str, saved: Sequence[SavedTensor], *, state: bool = False, step: int | None = 7
 ) -> bytes:
     """The bytes in which one task says what it has written."""
-    return subject.format.write(prefix, {DEVICE: found}, global_step=step, state=state, check=nothing)
+    return subject.format.write(prefix, {DEVICE: saved}, global_step=step, state=state, check=nothing)
 
 
 def save(subject: Subject, prefix: str, number: float) -> None:
@@ -111,11 +111,11 @@ def save(subject: Subject, prefix: str, number: float) -> None:
 
 def number_of(reader: Reader) -> float:
     """The number that a checkpoint of `content` tells. Raises Broken where its values are not all of one save."""
-    found = dict(zip(content(0), reader.load([ReadRequest(name, None) for name in content(0)])))
-    number = float(found["i"])
+    values = dict(zip(content(0), reader.load([ReadRequest(name, None) for name in content(0)])))
+    number = float(values["i"])
     for name, value in content(number).items():
-        if not equal(found[name], value):
-            raise Broken(f"{name} is {found[name]!r:.100}, but {value!r:.100} was saved with the other values")
+        if not equal(values[name], value):
+            raise Broken(f"{name} is {values[name]!r:.100}, but {value!r:.100} was saved with the other values")
     return number
 
 

@@ -32,12 +32,12 @@ RULES: tuple[Rule[Subject], ...] = (*ends.FIRST, *tokens.RULES, *steps.RULES, *e
 
 def subjects_of(factory: TransportFactory) -> tuple[Subject, ...]:
     """A transport in all the ways in which the core uses it: without and with keys, without and with an arena."""
-    found = [Subject(factory)]
+    subjects = [Subject(factory)]
     if factory.make_keys is not None:
-        found.append(Subject(factory, f"{factory.name} with keys", keys=factory.make_keys()))
+        subjects.append(Subject(factory, f"{factory.name} with keys", keys=factory.make_keys()))
     if factory.make_arena is not None:
-        found.append(Subject(factory, f"{factory.name} with an arena", arena_bytes=64 << 20))
-    return tuple(found)
+        subjects.append(Subject(factory, f"{factory.name} with an arena", arena_bytes=64 << 20))
+    return tuple(subjects)
 
 
 def _subjects(thing: TransportFactory | Subject) -> tuple[Subject, ...]:

@@ -187,7 +187,7 @@ async def a_channel_closed_in_order_delivers_all(subject: Subject) -> None:
 async def closing_wakes_all_who_wait(subject: Subject) -> None:
     """`close` wakes who waits here with ClosedResourceError and who waits at the peer with PeerLost, and calls `on_end`."""
     async with pair(subject, limits=SMALL) as both:
-        found: dict[str, BaseException] = {}
+        outcomes: dict[str, BaseException] = {}
         ends: list[BaseException] = []
         both.server.on_end(ends.append)
 
@@ -195,7 +195,7 @@ async def closing_wakes_all_who_wait(subject: Subject) -> None:
             try:
                 await got(work)
             except Exception as error:
-                found[name] = error
+                outcomes[name] = error
 
         both.client.send(9, 1, b"", large())
         for _ in range(20):
@@ -208,8 +208,8 @@ async def closing_wakes_all_who_wait(subject: Subject) -> None:
             await checkpoint()
             both.client.close("had enough")
         for name in ("recv here", "receive here", "flush here"):
-            same(type(found.get(name)), anyio.ClosedResourceError, name)
-        for error in (found.get("recv there"), await got(both.server.wait_closed()), *ends):
+            same(type(outcomes.get(name)), anyio.ClosedResourceError, name)
+        for error in (outcomes.get("recv there"), await got(both.server.wait_closed()), *ends):
             if not isinstance(error, PeerLost):
                 raise Broken(f"at the peer it ended with {error!r}")
         same(len(ends), 1, "how often `on_end` was called")
@@ -267,7 +267,7 @@ async def statistics_tell_what_each_edge_carried(subject: Subject) -> None:
 @rule()
 async def many_channels_come_and_go_without_a_trace(subject: Subject) -> None:
     """Channels that have ended leave no file descriptor, and no warning of something that was not closed."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ResourceWarning)
         async with pair(subject) as both:
             both.client.send(1, 0, b"", large(30_000))
@@ -283,7 +283,7 @@ async def many_channels_come_and_go_without_a_trace(subject: Subject) -> None:
             await until(lambda: len(both.there.channels) == 1, "one channel was left")
             await until(lambda: _open_files() <= before, "all file descriptors were closed")
         gc.collect()
-    same([str(one.message) for one in told if issubclass(one.category, ResourceWarning)], [], "warnings")
+    same([str(warning.message) for warning in warned if issubclass(warning.category, ResourceWarning)], [], "warnings")
 
 
 def _open_files() -> int:

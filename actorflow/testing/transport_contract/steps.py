@@ -130,10 +130,10 @@ async def a_listener_gets_what_is_there_and_what_comes(subject: Subject) -> None
     loop.set_exception_handler(lambda loop, context: faults.append(context.get("exception")))
     try:
         async with pair(subject) as both:
-            found: list[Any] = []
+            messages: list[Any] = []
 
             def listen(message: Any) -> None:
-                found.append(message)
+                messages.append(message)
                 if message == 2:
                     raise KeyError(message)
 
@@ -142,8 +142,8 @@ async def a_listener_gets_what_is_there_and_what_comes(subject: Subject) -> None
             both.client.post(2)
             both.server.listen(listen)
             both.client.post(3)
-            await until(lambda: len(found) == 3, "all messages came")
-            same(found, [1, 2, 3], "the messages")
+            await until(lambda: len(messages) == 3, "all messages came")
+            same(messages, [1, 2, 3], "the messages")
         same([type(fault) for fault in faults], [KeyError], "what the loop was told")
     finally:
         loop.set_exception_handler(former)

@@ -57,16 +57,16 @@ class Subject:
             Reach.HOST: "",
             Reach.PROCESS: f"{factory.scheme}://{me.task}",
         }[factory.reach]
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "listen": address if listen else None, "accept": lambda channel: channel.close("not wanted"), "epoch": 0,
         }  # fmt: skip
         if factory.reach is Reach.ANY:
-            given["advertise"] = None
+            arguments["advertise"] = None
         if factory.make_keys is not None:
-            given |= {"keys": self.keys, "allowed": frozenset()}
+            arguments |= {"keys": self.keys, "allowed": frozenset()}
         if factory.make_arena is not None:
-            given["arena"] = self._arena(factory.make_arena) if self.arena_bytes else None
-        return (self.open or factory.open)(me, **(given | options))
+            arguments["arena"] = self._arena(factory.make_arena) if self.arena_bytes else None
+        return (self.open or factory.open)(me, **(arguments | options))
 
     def _arena(self, make: Callable[[int | None], Arena]) -> Arena:
         arena = make(self.arena_bytes)
@@ -80,9 +80,9 @@ class Subject:
         block = ARENAS.get()[-1].take(values.nbytes)
         if block is None:
             raise Broken(f"an arena of {self.arena_bytes:,} bytes has no room for {values.nbytes:,}")
-        found: Any = np.ndarray(values.shape, values.dtype, block)
-        found[...] = values
-        return found
+        view: Any = np.ndarray(values.shape, values.dtype, block)
+        view[...] = values
+        return view
 
     def __str__(self) -> str:
         return self.name or self.factory.name

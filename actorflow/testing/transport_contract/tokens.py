@@ -18,15 +18,15 @@ from actorflow.testing.transport_contract.subject import SMALL, Subject, bits, l
 def values() -> dict[str, Any]:
     """Tensors of each dtype, and those whose shape or layout is out of the ordinary. bfloat16 needs a package of its own, and
     is left out where that is not installed."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for dtype in dtypes.ALL:
         if dtype not in (dtypes.string, dtypes.bool):
             try:
-                found[dtype.name] = np.arange(12).reshape(3, 4).astype(dtype.numpy_dtype)
-                found[f"large {dtype.name}"] = (np.arange(100_000) % 100).astype(dtype.numpy_dtype).reshape(10, -1)
+                by_name[dtype.name] = np.arange(12).reshape(3, 4).astype(dtype.numpy_dtype)
+                by_name[f"large {dtype.name}"] = (np.arange(100_000) % 100).astype(dtype.numpy_dtype).reshape(10, -1)
             except UnimplementedError:
                 continue
-    return found | {
+    return by_name | {
         "bool": np.array([[True, False], [False, True]]),
         "strings": np.array([[b"\x00\xff", b""], [b"a" * 1000, b"\x00"]], object),
         "large strings": np.array([bytes([i % 256]) * i for i in range(400)], object),
@@ -92,17 +92,17 @@ async def dead_tokens_and_control_edges_arrive(subject: Subject) -> None:
 async def a_recv_may_come_before_its_send(subject: Subject) -> None:
     """`recv` and `send` of one token come in either order, and tags are told apart."""
     async with pair(subject) as both:
-        found: list[Any] = []
+        received: list[Any] = []
 
         async def wait() -> None:
-            found.append(await got(both.server.recv(1, 1, b"frame:3")))
+            received.append(await got(both.server.recv(1, 1, b"frame:3")))
 
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
             await checkpoint()
             both.client.send(1, 1, b"frame:4", np.int32(4))
             both.client.send(1, 1, b"frame:3", np.int32(3))
-        same(found, [3], "under the tag frame:3")
+        same(received, [3], "under the tag frame:3")
         same(await got(both.server.recv(1, 1, b"frame:4")), 4, "under the tag frame:4")
 
 
@@ -110,15 +110,15 @@ async def a_recv_may_come_before_its_send(subject: Subject) -> None:
 async def what_is_expected_is_called_back_once(subject: Subject) -> None:
     """`expect` calls back once, and not at all when it was taken back."""
     async with pair(subject) as both:
-        found: list[Any] = []
-        both.server.expect(1, 1, b"", lambda token, error: found.append(int(token)))
-        both.server.expect(2, 1, b"", lambda token, error: found.append(-1))()
+        received: list[Any] = []
+        both.server.expect(1, 1, b"", lambda token, error: received.append(int(token)))
+        both.server.expect(2, 1, b"", lambda token, error: received.append(-1))()
         both.client.send(2, 1, b"", np.int32(2))
         both.client.send(1, 1, b"", np.int32(1))
-        await until(lambda: found, "the callback was called")
+        await until(lambda: received, "the callback was called")
         both.client.send(3, 1, b"", np.int32(3))
         same(await got(both.server.recv(3, 1)), 3, "a token behind them")
-        same(found, [1], "what was called back")
+        same(received, [1], "what was called back")
 
 
 @rule()
