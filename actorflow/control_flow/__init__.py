@@ -11,4 +11,5 @@ loop_context.py    the context of a while loop: its variables, each a circle of 
 tensor_array.py    `TensorArray`: an array of tensors for loops (`tf.TensorArray`)
 variable_reads.py  reads of variables where a program names them: in loops, branches and functions
 while_loop.py      `while_loop` (`tf.while_loop`)
+writes.py          the variables whose writes an operation is behind
 """

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from actorflow.control_flow.context import Context, current
 from actorflow.control_flow.loop_context import WhileContext
+from actorflow.control_flow.writes import PASSING, written_before
 from actorflow.graph import scopes
-from actorflow.graph.node import TensorId
-from actorflow.graph.tensor import Operation, Tensor
+from actorflow.graph.tensor import Tensor
 from actorflow.ops.state.variable import read_variable
-
-_PASSING = {"Enter", "Identity", "Switch"}
 
 
 def read_here(handle: Tensor, shared: Tensor) -> Tensor:
@@ -51,28 +49,9 @@ def _behind(context: Context, handle: Tensor) -> tuple[str, ...]:
     if written is None:
         written = context.written_before = {}
         for start in context.starts():
-            for variable in _written_before(start.op):
+            for variable in written_before(start.op):
                 written.setdefault(variable, []).append(start.op.name)
     return tuple(written.get(handle.tensor_id, ()))
-
-
-def _written_before(operation: Operation) -> set[TensorId]:
-    """The handles of the variables that an operation or its ancestors write."""
-    graph, seen, variables = operation.graph, {operation.name}, set[TensorId]()
-    waiting = [operation]
-    while waiting:
-        reached = waiting.pop()
-        if reached.definition.writes:
-            handle = reached.inputs[0]
-            while handle.op.type in _PASSING:
-                handle = handle.op.inputs[0]
-            variables.add(handle.tensor_id)
-        before = [*(tensor.op.name for tensor in reached.inputs), *reached.node.controls]
-        for name in before:
-            if name not in seen:
-                seen.add(name)
-                waiting.append(graph.get_operation_by_name(name))
-    return variables
 
 
 def read_in_each_iteration(loop: WhileContext) -> None:
@@ -97,7 +76,7 @@ def _is_written(loop: WhileContext, handle: Tensor) -> bool:
     passed = [handle]
     for tensor in passed:
         for operation in graph.consumers(tensor.tensor_id):
-            if operation.type in _PASSING:
+            if operation.type in PASSING:
                 passed.extend(output for output in operation.outputs if output.dtype.is_ref)
             elif operation.definition.writes or operation.type == "Call":
                 flow = graph.flow_of(operation.name)

@@ -10,6 +10,7 @@ import pytest
 from flows import Run, initialize, run
 
 import actorflow as af
+from actorflow.control_flow import writes
 
 __all__ = ["run"]
 
@@ -173,3 +174,31 @@ def test_what_begins_behind_a_write_reads_behind_it(form: str, run: Run) -> None
     assert run(result) == answer
     initialize(run)
     assert run(early) == 2.0
+
+
+def test_many_branches_look_at_each_node_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    add = writes._Writes._add
+
+    def counted(self: Any, graph: af.Graph, node: Any) -> Any:
+        looks.append(node.name)
+        return add(self, graph, node)
+
+    monkeypatch.setattr(writes._Writes, "_add", counted)
+    with af.Graph().as_default() as graph:
+        v = af.Variable(1.0)
+        x = af.placeholder(af.float32, [])
+        for _ in range(20):
+            x = af.cond(x > 0, lambda x=x: x + v, lambda x=x: x - v)  # type: ignore[misc]
+    assert len(looks) == len(set(looks)) <= len(graph)
+
+
+def test_what_begins_behind_a_loop_is_behind_the_writes_of_its_iterations() -> None:
+    with af.Graph().as_default():
+        v = af.Variable(1.0)
+        turns = af.while_loop(
+            lambda i: i < 3,
+            lambda i: af.cast(v.assign_add(0.0 * af.cast(i, af.float32) + 1.0), af.int32) * 0 + i + 1,
+            [0],
+        )
+        assert writes.written_before(turns.op) == {v.handle.tensor_id}

@@ -492,3 +492,22 @@ def test_the_driver_serves_random_calls(seed: int) -> None:
     driver.close()
     with pytest.raises(errors.FailedPreconditionError):
         driver.call(lambda: asyncio.sleep(0))
+
+
+def test_a_call_that_another_thread_came_before_begins_within_the_loop() -> None:
+    """The other thread drives the loop when the call looks, and no more when the call gets the loop."""
+
+    class Late(LoopDriver):
+        def _at_once(self, *_: Any) -> Any:
+            return None
+
+    driver = Late()
+    seen: list[asyncio.AbstractEventLoop] = []
+
+    def first() -> list[Any]:
+        seen.append(asyncio.get_running_loop())
+        return [1]
+
+    assert driver.begin(first) == [1]
+    assert seen == [driver._loop]
+    driver.close()

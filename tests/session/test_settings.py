@@ -1,4 +1,4 @@
-"""Arguments of a session: ten, of which some are records; and the errors about fields that are passed as arguments."""
+"""The ten arguments of a session, three of which are records; and the errors about fields that are passed as arguments."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Region:
         return version(inputs)
 
     def version(self, key: tuple[Any, ...]) -> Callable[..., Any]:
-        """The tape for inputs of these shapes (those that are not static, in order)."""
+        """The tape for these shapes of the inputs whose shapes are open, in order."""
         version = self._versions.get(key)
         if version is None:
             full = len(self._versions) >= _MOST_VERSIONS

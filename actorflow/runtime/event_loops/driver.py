@@ -134,7 +134,7 @@ class LoopDriver:
             FailedPreconditionError: see `call`.
         """
         running = self._running_loop()
-        call = _Call(lambda: _outcome(first()))
+        call = _Call(lambda: _begun(first))
         with _Interrupts(self._loop, call) as interrupts:
             outcome = self._at_once(call, first, running)
             if not isinstance(outcome, list):
@@ -302,6 +302,10 @@ class LoopDriver:
             while self._driver is not None or self._waiting:
                 self._idle.wait()
         self._loop.close()
+
+
+async def _begun(first: Callable[[], list[Any] | Awaitable[list[Any]]]) -> list[Any]:
+    return await _outcome(first())  # within the loop, as `first` needs it
 
 
 async def _outcome(outcome: list[Any] | Awaitable[list[Any]]) -> list[Any]:
