@@ -28,6 +28,9 @@ _AT_ONCE = 4
 """The number of threads that begin as soon as there are calls for them. Short calls do not need more."""
 _STALL = 0.01
 """Seconds without a call that begins, after which there are more threads: those that exist are held by long calls."""
+_LOOK = 0.5
+"""Seconds after which an event loop that waits for a call wakes. A signal that comes just before a loop begins to wait does not
+wake it, so that Ctrl-C would not be seen before the call ends."""
 _PATIENCE = 0.5
 """Seconds that a thread waits for a call before it ends."""
 BUSY, IDLE = "actorflow call", "actorflow thread without a call"
@@ -121,7 +124,7 @@ class Lane:
         self._width = width
         self._running = 0
         self._waiting: deque[_Call[Any]] = deque()
-        self._is_watched = False
+        self._next_look: asyncio.TimerHandle | None = None
 
     async def run(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Calls `work` on a thread, in a copy of the caller's context, and waits for it. If the caller is cancelled, a call that
@@ -143,16 +146,25 @@ class Lane:
     def _start(self, call: _Call[Any]) -> None:
         _threads.put(call)
         self._running += 1
-        if _threads.lack and not self._is_watched:
-            self._is_watched = True
-            call.loop.call_later(_STALL, self._watch, call.loop)
+        if _threads.lack:
+            self._watch_soon(call.loop, _STALL)
+        elif self._next_look is None:
+            self._watch_soon(call.loop, _LOOK)
+
+    def _watch_soon(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        when = loop.time() + seconds
+        if self._next_look is not None:
+            if self._next_look.when() <= when:
+                return
+            self._next_look.cancel()
+        self._next_look = loop.call_at(when, self._watch, loop)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Looks whether calls get threads, as long as they wait for some."""
+        """Looks whether calls get threads, and lets signals be seen, as long as calls go on."""
+        self._next_look = None
         _threads.grow()
-        self._is_watched = _threads.lack
-        if self._is_watched:
-            loop.call_later(_STALL, self._watch, loop)
+        if self._running:
+            self._watch_soon(loop, _STALL if _threads.lack else _LOOK)
 
     def leave(self) -> None:
         """Called when a call has ended: the next one begins."""

@@ -9,7 +9,7 @@ from forked_programs import Outcome, outcomes
 
 pytestmark = pytest.mark.timeout(900)  # the first test waits for all programs, each of which has a limit of its own
 
-PRELUDE = """
+PRELUDE = '''
 import asyncio, os, signal, sys, tempfile, threading
 import anyio
 import numpy as np
@@ -21,6 +21,11 @@ def forever(*_):
 
 def interrupted(*_):
     os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait()
+
+def unseen(*_):
+    """As interrupted, by a signal that does not wake the main thread."""
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
     threading.Event().wait()
 
 def three():
@@ -56,7 +61,7 @@ def asynchronous(fetch, runner=anyio.run, **options):
 def waits(function):
     with af.control_dependencies([af.py_func(function, [], [])]):
         return af.constant(1.0)
-"""
+'''
 
 ENDS = {
     "a generator that was not read to its end": "blocking(element())",
@@ -237,6 +242,15 @@ INTERRUPTED = {
         asyncio.new_event_loop().run_until_complete(main())  # as a notebook does
     """,
     "a function of a session that no one closes": "af.blocking.Session().run(waits(interrupted))",
+    "a function whose signal wakes no loop": "blocking(waits(unseen))",
+    "a function of TensorFlow's session whose signal wakes no loop": "compat(waits(unseen))",
+    "a function whose signal wakes no loop of anyio's": "asynchronous(waits(unseen))",
+    "a function whose signal wakes no loop of asyncio's": "asynchronous(waits(unseen), lambda main: asyncio.run(main()))",
+    "a generator whose signal wakes no loop": "compat(element(lambda: iter(unseen, None)))",
+    "a function of a map whose signal wakes no loop": """
+        change = lambda dataset: dataset.map(lambda x: af.py_func(lambda x: unseen(), [x], af.int64))
+        compat(element(change=change))
+    """,
     "a queue": """
         threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
         compat(af.FIFOQueue(1, [af.float32], [[]]).dequeue())
