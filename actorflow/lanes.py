@@ -157,7 +157,9 @@ class Lane:
             if self._next_look.when() <= when:
                 return
             self._next_look.cancel()
-        self._next_look = loop.call_at(when, self._watch, loop)
+        self._next_look = loop.call_at(
+            when, self._watch, loop, context=Context()
+        )  # the caller's would keep what it has
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Looks whether calls get threads, and lets signals be seen, as long as calls go on."""
