@@ -11,6 +11,7 @@ import numpy as np
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import PRIMITIVES
 from actorflow.analysis.subgraph import Subgraph
+from actorflow.dtypes import string
 from actorflow.graph.node import Node, TensorId
 from actorflow.registry import opdef
 
@@ -61,7 +62,8 @@ def _is_large(node: Node, most_bytes: float) -> bool:
 
 
 def _key(node: Node, definition: opdef.OpDef) -> Hashable:
-    inputs = tuple(sorted(node.inputs)) if definition.commutative else node.inputs
+    exchangeable = definition.commutative and string not in node.dtypes  # "a" + "b" is not "b" + "a"
+    inputs = tuple(sorted(node.inputs)) if exchangeable else node.inputs
     attrs = tuple((name, _hashable(value)) for name, value in sorted(node.attrs.items()))
     return node.op, inputs, attrs, frozenset(node.controls), node.device, node.dtypes
 

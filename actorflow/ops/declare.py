@@ -242,7 +242,7 @@ def op(
             none. `Op.gradient` gives it afterwards.
         prefer: the type that plain Python values take where no tensor decides.
         stateful: the op has an effect or another result each time, so it is never folded, merged or left out of order.
-        commutative: the inputs may be exchanged.
+        commutative: the inputs may be exchanged, unless they are strings.
         broadcasts: the inputs are broadcast to one shape.
         view: an output may be a view of an input's buffer.
         asynchronous: each kernel is `async def` or calls a continuation, so no thread waits.

@@ -108,6 +108,7 @@ class OpDef:
 
     stateful: has an effect or another result each time, so it is never folded, merged or left out of order.
     view: an output may be a view of an input's buffer.
+    commutative: its inputs may be exchanged, unless they are strings.
     asynchronous: every kernel of it is `async def` (Dequeue) or calls a continuation (Recv), so no thread waits.
     fires_dead: runs (or forwards) although an input is dead: Merge, Send, Recv, ControlTrigger.
     emits_dead: may give a dead token although it is alive itself: Switch, Recv.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import FLOATING, INTEGER, REAL
+from actorflow.dtypes import FLOATING, INTEGER, REAL, STRING
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
@@ -18,11 +18,18 @@ from actorflow.runtime.codegen.jit_recipe import Value
 
 from ..shared.elementwise import with_number
 from ..shared.loops import of
+from ..strings.objects import as_arrays
 
 
 @kernel("Add", gpu=ELEMENTWISE, loop=of("add", REAL), direct=Direct(operator.add, np.add))
 def add(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     return x + y if out is None else xp.add(x, y, out=out)
+
+
+@kernel("Add", dtypes=STRING)
+def add_strings(xp: Any, x: Any, y: Any) -> Any:
+    # As arrays: numpy would make a byte string of rank 0 an array of its own strings, which lose trailing NULs.
+    return as_arrays(as_arrays(x) + as_arrays(y))
 
 
 @kernel("Sub", gpu=ELEMENTWISE, loop=of("sub", REAL), direct=Direct(operator.sub, np.subtract))

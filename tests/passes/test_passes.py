@@ -378,6 +378,12 @@ def test_merging_knows_commutative_ops(graph: af.Graph) -> None:
     assert len(set(merged.fetches[:2])) == 1 and len(set(merged.fetches[2:])) == 4
 
 
+def test_sums_of_strings_are_not_merged_if_their_inputs_are_exchanged(graph: af.Graph) -> None:
+    x, y = af.placeholder(af.string, [], name="x"), af.placeholder(af.string, [], name="y")
+    merged = merge_duplicates(subgraph(graph, [x + y, y + x, x + y], [x, y]))
+    assert len(set(merged.fetches)) == 2 and merged.fetches[0] == merged.fetches[2]
+
+
 def test_merging_looks_at_everything_that_differs(graph: af.Graph) -> None:
     x = af.placeholder(af.float32, [2], name="x")
     gate = af.group(x * 3.0)

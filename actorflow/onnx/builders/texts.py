@@ -10,7 +10,7 @@ import actorflow as af
 from actorflow.errors import InvalidArgumentError
 from actorflow.onnx.builders.common import number, rank_of, size_of, sizes_of, whole
 from actorflow.onnx.nodes import Node, onnx_op, raw
-from actorflow.onnx.values import dtype_of, shape_of
+from actorflow.onnx.values import dtype_of
 
 _UTF8 = "utf-8"
 
@@ -24,10 +24,7 @@ def words(values: Any) -> Any:
 
 @onnx_op("StringConcat")
 def string_concat(node: Node, x: Any, y: Any) -> Any:
-    if shape_of(x) != shape_of(y) or None in (shape_of(x) or (None,)):
-        sizes = af.broadcast_dynamic_shape(sizes_of(x), sizes_of(y))
-        x, y = af.broadcast_to(x, sizes), af.broadcast_to(y, sizes)
-    return af.strings.join([x, y])
+    return x + y
 
 
 @onnx_op("RegexFullMatch")

@@ -42,12 +42,14 @@ class File:
         names: those that are taken.
         weights: the initializers, by their names.
         constants: their names, by what they hold.
+        opset: the version of ONNX's ops.
     """
 
     frames: Mapping[str, Any] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     weights: dict[str, Any] = field(default_factory=dict)
     constants: dict[Any, str] = field(default_factory=dict)
+    opset: int = 21
 
     def fresh(self, name: str) -> str:
         """A name that is not taken yet."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import as_dtype
+from actorflow.dtypes import as_dtype, string
 from actorflow.errors import UnimplementedError
 from actorflow.graph.tensor import Operation
 from actorflow.onnx.exporter.block import Block, Rule, rank_of, required, rule, static
 
 _SAME = (
     "Abs Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Floor Log Neg Reciprocal Relu Sigmoid Sign Sin Sinh Softplus Softsign "
-    "Sqrt Tan Tanh Identity Ceil Add Sub Mul Pow Equal Less Greater"
+    "Sqrt Tan Tanh Identity Ceil Sub Mul Pow Equal Less Greater"
 )
 """Ops that ONNX has under the same name."""
 
@@ -39,6 +39,15 @@ for _name, _kind in _RENAMED.items():
 def number(block: Block, value: float, op: Operation) -> str:
     """A number in the type of an operation's first input."""
     return block.constant(value, op.inputs[0].dtype.base_dtype)
+
+
+@rule("Add")
+def add(block: Block, op: Operation) -> str:
+    if op.outputs[0].dtype is not string:
+        return str(block.node("Add", *block.inputs(op)))
+    if block.file.opset < 20:
+        raise UnimplementedError(f"ONNX joins strings since opset 20, and the model is of opset {block.file.opset}.")
+    return str(block.node("StringConcat", *block.inputs(op)))
 
 
 @rule("Square")

@@ -158,7 +158,7 @@ def model_of(
     _check_rules(operations)
     if inputs is None:
         inputs = {op.name: f"{op.name}:0" for op in operations if op.type == "Placeholder"}
-    file = File(frames_of(operations), {*inputs, *outputs})
+    file = File(frames_of(operations), {*inputs, *outputs}, opset=opset)
     block = Block(file)
     proto = GraphProto(name="main")
     for name, text in inputs.items():

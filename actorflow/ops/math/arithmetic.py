@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL
+from actorflow.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL, STRING
 from actorflow.graph.convert import convert_alike, convert_to_tensor
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.arriving import divided, scaled
@@ -25,15 +25,17 @@ from actorflow.shapes import num_elements
 
 
 @public("af", "af.math")
-@op("Add", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True)
+@op("Add", shape=elementwise, dtypes=NUMERIC | STRING, commutative=True, broadcasts=True)
 def add(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """x + y, elementwise with broadcasting. Integers wrap around.
+    """x + y, elementwise with broadcasting. Integers wrap around; strings are joined.
 
     Example:
         >>> af.add([1, 2], 10)
         [11 12]
         >>> af.constant([1, 2]) + 10
         [11 12]
+        >>> af.constant(["a", "b"]) + ".txt"
+        [b'a.txt' b'b.txt']
     """
 
 

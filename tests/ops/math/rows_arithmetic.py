@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from ops.strings.rows_elementwise import words
 from ops.table import BINARY, COMPLEXES, FLOATS, INTS, NUMBERS, REALS, Case, Literal, Reject, choice, each
 
 from actorflow.errors import InvalidArgumentError
@@ -49,8 +50,24 @@ CASES = [
             MISMATCHED,
             MIXED,
             Reject(TypeError, ([True], [False]), dtype="bool"),
-            Reject(TypeError, ([b"a"], [b"b"]), dtype="string"),
         ],
+    ),
+    Case(
+        "Add",
+        af.add,
+        each(lambda x, y: x + y),
+        BINARY,
+        dtypes="string",
+        literal=Literal((words(b"a\0", b"b"), words(b"c", b"\0")), words(b"a\0c", b"b\0")),
+        special=[
+            Literal((words(b"a\0"), words(b"c", b"")), words(b"a\0c", b"a\0")),
+            Literal((words(b"a"), words(b"\0")), words(b"a\0")),
+        ],
+        rejects=[
+            Reject((ValueError, InvalidArgumentError), (words(b"a", b"b"), words(b"a", b"b", b"c"))),
+            Reject(TypeError, (words(b"a"), np.int32(1))),
+        ],
+        note="S",
     ),
     Case(
         "Sub",
