@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import FLOATING, INTEGER, REAL, STRING
+from actorflow.dtypes import COMPLEX, FLOATING, INTEGER, REAL, STRING
 from actorflow.errors import InvalidArgumentError
 from actorflow.registry.kernel import kernel
 from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
@@ -151,6 +151,12 @@ def _squared_difference(attrs: Any, x: Value, y: Value) -> Value:
 def squared_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     difference = x - y if out is None else xp.subtract(x, y, out=out)
     return difference * difference if out is None else xp.multiply(difference, difference, out=out)
+
+
+@kernel("SquaredDifference", dtypes=COMPLEX, gpu=ELEMENTWISE)
+def squared_complex_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
+    difference = x - y if out is None else xp.subtract(x, y, out=out)
+    return difference * difference.conj() if out is None else xp.multiply(difference, difference.conj(), out=out)
 
 
 @kernel("Atan2", gpu=ELEMENTWISE)

@@ -15,7 +15,7 @@ from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.ops.arriving import divided, scaled
 from actorflow.ops.building import composite
 from actorflow.ops.declare import op
-from actorflow.ops.math.cast import cast, conj
+from actorflow.ops.math.cast import cast, conj, real
 from actorflow.ops.math.elementwise import log
 from actorflow.ops.math.logic import greater, greater_equal, less_equal, not_equal, where_v2
 from actorflow.ops.shape_rules import elementwise, merged
@@ -179,7 +179,7 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
     return [dy, scaled(dy, (node.outputs[0] - x) / y)]  # minus the quotient, which is a whole number
 
 
-def _quotient_type(dtype: dt.DType) -> dt.DType:
+def quotient_type(dtype: dt.DType) -> dt.DType:
     """The type in which `truediv` divides: floats by themselves, integers in the smallest float that holds them all."""
     if not dtype.is_integer:
         return dtype
@@ -198,7 +198,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         TypeError: x and y have different types.
     """
     left, right = convert_alike(x, y)
-    dtype = _quotient_type(left.dtype)
+    dtype = quotient_type(left.dtype)
     return realdiv(cast(left, dtype), cast(right, dtype), name=name or "truediv")
 
 
@@ -305,9 +305,9 @@ def _(node: Operation, dy: Tensor) -> list[Any]:
 
 
 @public("af", "af.math")
-@op("SquaredDifference", shape=elementwise, dtypes=REAL, commutative=True, broadcasts=True, work=2)
+@op("SquaredDifference", shape=elementwise, dtypes=NUMERIC, commutative=True, broadcasts=True, work=2)
 def squared_difference(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
-    """(x - y)², elementwise with broadcasting.
+    """|x - y|², elementwise with broadcasting.
 
     Example:
         >>> af.squared_difference([1.0, 5.0], [3.0, 2.0])
@@ -318,7 +318,7 @@ def squared_difference(x: TensorLike, y: TensorLike, *, name: str | None = None)
 @squared_difference.gradient
 def _(node: Operation, dy: Tensor) -> list[Any]:
     x, y = node.inputs
-    dx = dy * (2 * (x - y))
+    dx = cast(real(dy), dy.dtype) * (2 * (x - y))
     return [dx, -dx]
 
 

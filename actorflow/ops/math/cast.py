@@ -280,13 +280,19 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
 
 @public("af", "af.math")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of a complex tensor in radians, in (-π, π]. Raises TypeError for a real one.
+    """The angle of complex numbers in radians, in (-π, π]; π for a negative real number, 0 for a positive one.
 
     Example:
         >>> af.angle([1j, -1.0 + 0j])
         [1.5708 3.1416]
     """
-    return angle_op(input, name=name)
+    from actorflow.ops.array.constant import zeros_like
+    from actorflow.ops.math.arithmetic import atan2
+
+    tensor = convert_to_tensor(input)
+    if tensor.dtype.is_complex:
+        return angle_op(tensor, name=name)
+    return atan2(zeros_like(tensor), tensor, name=name or "Angle")
 
 
 @public("af", "af.math")

@@ -316,7 +316,7 @@ def unsorted_segment_mean(
         [5. 2. 0.]
 
     Args:
-        data: a tensor of numbers that can be divided: floating or complex.
+        data: a tensor of numbers. Integers give float64 (float32 from 8 and 16 bits), as in `truediv`.
         segment_ids: int32 or int64, of the shape of the first dimensions of `data`, as in `unsorted_segment_sum`.
         num_segments: how many rows the result has, an integer scalar.
     """
@@ -341,7 +341,7 @@ def unsorted_segment_sqrt_n(
         [5.     2.8284]
 
     Args:
-        data: a tensor of numbers that can be divided: floating or complex.
+        data: a tensor of numbers. Integers give float64 (float32 from 8 and 16 bits), as in `truediv`.
         segment_ids: int32 or int64, of the shape of the first dimensions of `data`, as in `unsorted_segment_sum`.
         num_segments: how many rows the result has, an integer scalar.
     """
@@ -357,10 +357,11 @@ def unsorted_segment_sqrt_n(
 
 def _totals(data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike) -> tuple[Tensor, Tensor]:
     """The sum of each segment, and how many elements it has (1 for none), in a shape that divides it."""
-    from actorflow.ops.math.arithmetic import maximum
+    from actorflow.ops.math.arithmetic import maximum, quotient_type
     from actorflow.ops.math.cast import cast
 
     source, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    source = cast(source, quotient_type(source.dtype))  # before the sum, which may be beyond the integers of the type
     counts = unsorted_segment_sum(ones_like(ids, source.dtype.real_dtype), ids, num_segments)
     total = unsorted_segment_sum(source, ids, num_segments)
     missing = expand_dims(rank(source) - rank(ids), 0)

@@ -243,6 +243,15 @@ CASES = [
         rejects=[MISMATCHED],
     ),
     Case(
+        "SquaredDifference",
+        af.squared_difference,
+        each(lambda x, y: abs(x - y) ** 2),
+        BINARY,
+        dtypes=COMPLEXES,
+        literal=Literal(([1 + 2j, 2 - 1j], [1 - 2j, 2 + 1j]), [16 + 0j, 4 + 0j]),
+        note="complex",
+    ),
+    Case(
         "Atan2",
         af.atan2,
         each(math.atan2),

@@ -159,4 +159,14 @@ CASES = [
         domain=(0.2, 2.0),
         literal=Literal(([1 + 1j, -1 + 0j, 0j],), np.array([0.7853982, 3.1415927, 0.0], np.float32)),
     ),
+    Case(
+        "Atan2",
+        parts.angle,
+        each(cmath.phase),
+        UNARY,
+        gradient=None,
+        literal=Literal(([-2.0, 0.0, 3.0],), [3.1415927, 0.0, 0.0]),
+        rejects=[Reject(TypeError, ([1],), dtype="int32")],
+        note="angle-of-reals",
+    ),
 ]

@@ -84,9 +84,14 @@ CASES = [
     Case(
         "UnsortedSegmentSum RealDiv",
         lambda data, ids: af.unsorted_segment_mean(data, ids, 3),
-        grouped(mean, 3),
+        grouped(lambda values: sum(values) / len(values) if values else 0, 3),
         [((5, 2), i32(2, 0, -1, 0, 2))],
         Literal(([1.0, 2.0, 4.0, 8.0], i32(2, 0, -1, 2)), [2, 0, 4.5]),
+        special=[
+            Literal(([127, -3, 4, 120], i32(2, 0, -1, 2)), np.array([-3, 0, 123.5], np.float32), "int8"),
+            Literal(([2**31 - 1, 7, 4, 2**31 - 2], i32(2, 0, -1, 2)), np.array([7, 0, 2**31 - 1.5]), "int32"),
+        ],
+        dtypes=NUMBERS,
         note="mean",
     ),
 ]
