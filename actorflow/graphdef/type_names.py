@@ -73,6 +73,7 @@ _OPS = {
     "T Tout": "Angle Complex ComplexAbs Imag Real",
     "T Tpaddings": "MirrorPad MirrorPadGrad Pad PadV2",
     "T Tperm": "Transpose",
+    "T T_threshold": "NonMaxSuppressionV3",
     "T Treal": "SparseAdd",
     "T Tseed": "StatelessMultinomial StatelessRandomNormal StatelessRandomUniform StatelessTruncatedNormal",
     "T Tshape": "Conv3DBackpropInputV2 Reshape",

@@ -68,6 +68,7 @@ _OF_OP: dict[tuple[str, str], str | int] = {
     ("LinSpace", "Tidx"): "num",
     ("MaxPool3DGrad", "TInput"): "orig_input",
     ("MaxPoolGradWithArgmax", "Targmax"): "argmax",
+    ("NonMaxSuppressionV3", "T_threshold"): "iou_threshold",
     ("RFFT", "Tcomplex"): 0,
     ("RFFT2D", "Tcomplex"): 0,
     ("RFFT3D", "Tcomplex"): 0,

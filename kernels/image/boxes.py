@@ -35,7 +35,7 @@ _COLOURS: Any = np.array(
 
 @kernel("NonMaxSuppressionV3")
 def non_max_suppression(xp: Any, boxes: Any, scores: Any, most: Any, overlap: Any, least: Any) -> Any:
-    boxes, scores = np.asarray(boxes), np.asarray(scores)
+    boxes, scores = np.asarray(boxes, np.float32), np.asarray(scores)
     if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1]:
         raise InvalidArgumentError(
             f"Boxes [n, 4] and n scores are needed, but the shapes are {boxes.shape} and {scores.shape}."

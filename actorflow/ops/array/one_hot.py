@@ -120,6 +120,8 @@ def sequence_mask(
 
     with composite(name, "SequenceMask", lengths, maxlen) as scope:
         each = convert_to_tensor(lengths)
+        if each.dtype.is_unsigned:
+            each = cast(each, dt.int64)  # a range has no unsigned numbers
         zero = np.zeros((), each.dtype.numpy_dtype)
         width = maximum(reduce_max(reshape(each, [-1])), zero) if maxlen is None else as_type(maxlen, each.dtype)
         row = range_(zero, width, np.ones((), each.dtype.numpy_dtype))

@@ -18,6 +18,8 @@ from actorflow.public import public
 from actorflow.registry.opdef import Inference
 from actorflow.shapes import Shape, merge
 
+_BOX_TYPES = frozenset((float16, float32))
+
 
 def _chosen(c: Inference) -> Shape:
     boxes = merge(require_rank(c, 0, 2), (None, 4))
@@ -33,12 +35,11 @@ def _chosen(c: Inference) -> Shape:
 @op(
     "NonMaxSuppressionV3",
     shape=_chosen,
+    dtypes=_BOX_TYPES,
     types={
-        "boxes": float32,
-        "scores": float32,
         "max_output_size": int32,
-        "iou_threshold": float32,
-        "score_threshold": float32,
+        "iou_threshold": _BOX_TYPES,
+        "score_threshold": _BOX_TYPES,
     },
     result=int32,
     gradient=None,
@@ -73,8 +74,8 @@ def non_max_suppression(
         [1 2]
 
     Args:
-        boxes: float32 `[n, 4]`, in whatever unit; each pair of opposite corners may stand in either order.
-        scores: float32 `[n]`.
+        boxes: float32 or float16 `[n, 4]`, in whatever unit; each pair of opposite corners may stand in either order.
+        scores: `[n]`, of the type of the boxes.
         max_output_size: how many boxes there may be, an int32 scalar.
         iou_threshold: the largest share that the intersection of two may have in their union.
         score_threshold: boxes of this score or less are left out.

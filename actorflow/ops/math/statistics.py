@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow import dtypes as dt
-from actorflow.dtypes import DTypeLike, float32
+from actorflow.dtypes import DTypeLike, float32, float64
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.tensor import Tensor, TensorLike
 from actorflow.ops.array.constant import zeros_like
@@ -14,7 +14,7 @@ from actorflow.ops.building import composite
 from actorflow.ops.flow.control import stop_gradient
 from actorflow.ops.math.arithmetic import add, squared_difference
 from actorflow.ops.math.cast import cast, conj
-from actorflow.ops.math.elementwise import exp, is_finite, log, sqrt
+from actorflow.ops.math.elementwise import exp, is_finite, log, sqrt, square
 from actorflow.ops.math.logic import equal, less, less_equal, not_equal, where_v2
 from actorflow.ops.math.reduction import reduce_all, reduce_max, reduce_mean, reduce_sum
 from actorflow.public import public
@@ -62,12 +62,16 @@ def reduce_euclidean_norm(
         [ 5. 13.]
 
     Args:
-        input_tensor: a tensor of numbers of which roots can be taken: floating or complex.
+        input_tensor: a tensor of numbers. The norm of integers is cut to an integer.
         axis: the dimensions to reduce: an int, a list or a tensor of them; all by default.
         keepdims: whether a reduced dimension stays, with size 1.
     """
     with composite(name, "EuclideanNorm", input_tensor, axis) as scope:
         values = convert_to_tensor(input_tensor)
+        dtype = values.dtype
+        if dtype.is_integer:
+            values = cast(values, float64)  # squares may be beyond the integers of the type
+            return cast(sqrt(reduce_sum(square(values), axis, keepdims=keepdims)), dtype, name=scope)
         return sqrt(reduce_sum(values * conj(values), axis, keepdims=keepdims), name=scope)
 
 

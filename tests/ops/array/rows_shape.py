@@ -262,6 +262,16 @@ MADE = [
             Reject(TypeError, ([0.5],)),
         ],
     ),
+    Case(
+        "",
+        lambda n: af.sequence_mask(n, 3, af.int32),
+        lambda n: np.array([[int(at < length) for at in range(3)] for length in n]),
+        [(np.array([0, 5, 2], np.uint8),), (np.array([1, 3], np.uint64),), (i64(1, -1),)],
+        Literal((np.array([1, 3], np.uint16),), np.int32([[1, 0, 0], [1, 1, 1]])),
+        dtypes="int32",
+        note="sequence_mask",
+        gradient=None,
+    ),
     moving(
         "PlaceholderWithDefault",
         lambda x: af.placeholder_with_default(x, [None, 2]),

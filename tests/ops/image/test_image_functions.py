@@ -207,6 +207,15 @@ def test_what_is_refused_as_the_graph_is_built(words: str, build: Callable[[], A
         build()
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_the_best_boxes_of_both_types_are_kept(session: af.blocking.Session, dtype: type) -> None:
+    boxes = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]], dtype)
+    kept = af.image.non_max_suppression(boxes, np.array([0.7, 0.9, 0.5], dtype), 3)
+    assert session.run(kept).tolist() == [1, 2]
+    with pytest.raises(TypeError, match="'scores' has type"):
+        af.image.non_max_suppression(boxes, af.constant([0.7, 0.9, 0.5], af.float64), 3)
+
+
 def test_what_is_refused_in_the_run(session: af.blocking.Session) -> None:
     some, size = af.placeholder(af.float32), af.placeholder(af.int32)
     image = af.placeholder(af.float32, [None, None, None])

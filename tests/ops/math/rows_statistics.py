@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from ops.math.rows_reduction import AXES, EMPTY, INF, NAN, mean, reduced
-from ops.table import REALS, Case, Literal, Reject, each
+from ops.table import INTS, REALS, Case, Literal, Reject, each
 
 from actorflow.ops.linalg import norm as linalg_norm
 from actorflow.ops.math import clip, statistics
@@ -50,6 +50,16 @@ CASES = [
         note="reduce_variance reduce_std reduce_euclidean_norm",
         literal=Literal(([3.0, 5.0, 7.0, 1.0], np.array(0, np.int32)), (5.0, 2.236068, 9.165151)),
         rejects=[Reject(TypeError, ([1], np.array(0, np.int32)), dtype="int32")],
+    ),
+    Case(
+        "",
+        statistics.reduce_euclidean_norm,
+        reduced(lambda values: math.isqrt(sum(value * value for value in values))),
+        AXES[1:4],
+        note="reduce_euclidean_norm of integers",
+        dtypes=INTS,
+        gradient=None,
+        literal=Literal(([1, 2, 100], np.array(0, np.int32)), np.array(100, np.uint8), "uint8"),
     ),
     Case(
         "",
