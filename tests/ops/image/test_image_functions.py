@@ -212,7 +212,7 @@ def test_the_best_boxes_of_both_types_are_kept(session: af.blocking.Session, dty
     boxes = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]], dtype)
     kept = af.image.non_max_suppression(boxes, np.array([0.7, 0.9, 0.5], dtype), 3)
     assert session.run(kept).tolist() == [1, 2]
-    with pytest.raises(TypeError, match="'scores' has type"):
+    with pytest.raises(TypeError, match="float64"):
         af.image.non_max_suppression(boxes, af.constant([0.7, 0.9, 0.5], af.float64), 3)
 
 
