@@ -20,7 +20,7 @@ from actorflow.cluster.master.graph_partitioner import device_row
 from actorflow.cluster.master.service import MasterService
 from actorflow.cluster.wire.connect_all import connect_all
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
-from actorflow.cluster.wire.links import VERSION, Link, Links
+from actorflow.cluster.wire.links import REPLY_SECONDS, VERSION, Link, Links
 from actorflow.cluster.wire.messages import (
     Hello,
     Ping,
@@ -428,11 +428,22 @@ class Server:
             link.told_span(request.step, request.context)
 
         async def reset_all(request: ResetAll) -> None:
-            for peer in (await connect_all(self.cluster, self.task, self.links, explain=self._explained)).values():
-                if peer is None:
-                    self.worker.reset(request.containers)
-                else:
-                    await peer.call(Reset(request.containers))
+            failures: list[OpError] = []
+
+            async def ask(peer: Link) -> None:
+                try:
+                    await peer.call(Reset(request.containers), timeout=REPLY_SECONDS)
+                except OpError as error:
+                    failures.append(error)
+
+            links = await connect_all(self.cluster, self.task, self.links, explain=self._explained)
+            self.worker.reset(request.containers)
+            async with anyio.create_task_group() as group:
+                for peer in links.values():
+                    if peer is not None:
+                        group.start_soon(ask, peer)
+            if failures:
+                raise failures[0]
 
         async def set_epoch(request: SetEpoch) -> None:
             if request.epoch == self.epoch and self._chief not in ("", link.task):

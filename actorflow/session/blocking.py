@@ -166,7 +166,9 @@ class Session:
                 self._driver.close()
 
     @staticmethod
-    def reset(target: str = "", containers: Sequence[str] = (), credentials: Any = None) -> None:
+    def reset(
+        target: str = "", containers: Sequence[str] = (), credentials: Any = None, timeout: float | None = None
+    ) -> None:
         """Drops the state in these containers; in all of them where none is named.
 
         Example:
@@ -183,15 +185,20 @@ class Session:
             target: a task of a cluster, on all of whose tasks it is dropped; "" is this process.
             containers: their names.
             credentials: keys, or the path of a key file, for a target that is plain text.
+            timeout: seconds for a cluster's reply; ten unless given.
+
+        Raises:
+            errors.UnavailableError: a task of the cluster can't be reached.
+            errors.DeadlineExceededError: a task does not answer in time.
         """
         if not target:
             asynchronous.Session.reset("", containers)
             return
-        from actorflow.cluster.client.inquiries import reset
+        from actorflow.cluster.client.inquiries import RESET_SECONDS, reset
 
         driver = LoopDriver()
         try:
-            driver.call(lambda: reset(target, containers, credentials))
+            driver.call(lambda: reset(target, containers, credentials, timeout or RESET_SECONDS))
         finally:
             driver.close()
 

@@ -20,8 +20,9 @@ from channels import start_zmq_collector
 from patience import PATIENCE, MachineTime
 
 import actorflow as af
+import actorflow.compat.v1 as tf
 from actorflow import errors
-from actorflow.cluster.client.inquiries import query_status
+from actorflow.cluster.client.inquiries import query_status, reset
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import process as processes
 from actorflow.cluster.processes.launcher import Launcher
@@ -38,6 +39,7 @@ from actorflow.cluster.processes.task_config import (
 
 pytestmark = pytest.mark.timeout(120)
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
+LATE = (errors.DeadlineExceededError, errors.UnavailableError)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -263,6 +265,44 @@ async def test_f55_a_stopped_process_ends_with_the_cluster(launcher: Launcher) -
     assert process.returncode == -signal.SIGKILL and gone(process.pid) and given.seconds() < 4.0
     assert any("is up" in line for line in process.last_log_lines)
     await cluster.aclose()  # once more does nothing
+
+
+@pytest.mark.parametrize("way", ["awaited", "blocking", "TensorFlow's"])
+async def test_a_reset_names_the_task_that_does_not_answer(way: str, launcher: Launcher) -> None:
+    """The others are reset all the same. The stopped task holds its links: it has answered before."""
+    async with LocalCluster({"ps": 1, "worker": 1}, launcher=launcher) as cluster:
+        with af.Graph().as_default() as graph, af.device(PS), af.container("mine"):
+            v = af.Variable(1.0)
+        async with af.Session(cluster.target_of(PS), graph) as session:
+            await session.run(v.initializer)
+            await reset(cluster.target_of(PS), ["other"])
+            assert await session.run(v) == 1.0
+            cluster.processes[WORKER].signal(signal.SIGSTOP)
+            given = MachineTime()
+            with anyio.fail_after(PATIENCE), pytest.raises(LATE, match=WORKER):
+                match way:
+                    case "awaited":
+                        await reset(cluster.target_of(PS), ["mine"])
+                    case "blocking":
+                        await anyio.to_thread.run_sync(af.blocking.Session.reset, cluster.target_of(PS), ["mine"])
+                    case _:
+                        await anyio.to_thread.run_sync(tf.Session.reset, cluster.target_of(PS), ["mine"])
+            assert given.seconds() < 12.0
+            with pytest.raises(errors.FailedPreconditionError, match="has no value yet"):
+                await session.run(v)
+
+
+async def test_a_reset_waits_no_longer_than_its_limit(launcher: Launcher) -> None:
+    async with LocalCluster({"ps": 1, "worker": 1}, launcher=launcher) as cluster:
+        await reset(cluster.target_of(PS), [])
+        cluster.processes[WORKER].signal(signal.SIGSTOP)
+        given = MachineTime()
+        with anyio.fail_after(PATIENCE), pytest.raises(errors.DeadlineExceededError, match=r"within 0\.5 s"):
+            await reset(cluster.target_of(PS), [], timeout=0.5)
+        with pytest.raises(errors.DeadlineExceededError, match=r"within 0\.5 s"):
+            limited = tf.ConfigProto(operation_timeout_in_ms=500)
+            await anyio.to_thread.run_sync(tf.Session.reset, cluster.target_of(PS), ["mine"], limited)
+        assert given.seconds() < 4.0
 
 
 @pytest.mark.parametrize("fork", [True, False], ids=["forked", "spawned"])

@@ -12,7 +12,7 @@ from actorflow import machine
 from actorflow.cluster.config.credentials import Credentials, Target, resolve
 from actorflow.cluster.config.spec import ClusterSpec, differences
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
-from actorflow.cluster.wire.links import CONNECT_SECONDS, Links
+from actorflow.cluster.wire.links import CONNECT_SECONDS, REPLY_SECONDS, Links
 from actorflow.cluster.wire.messages import Pending, ResetAll, Status
 from actorflow.errors import OpError
 from actorflow.transport import installed
@@ -20,6 +20,8 @@ from actorflow.transport.base import Identity
 from actorflow.transport.errors import HandshakeRejected
 
 _DIFFERENCE_SECONDS = 2.0
+RESET_SECONDS = CONNECT_SECONDS + REPLY_SECONDS + 0.5
+"""So long a reset may take: the asked task connects to the others and waits for their replies, and says which fails."""
 
 
 def connect(target: Target, open: Open | None = None, transport: str = "auto") -> Links:
@@ -68,10 +70,14 @@ async def differing(error: OpError, cluster: ClusterSpec, me: str, peer: str, ta
 
 
 async def reset(
-    target: str, containers: Sequence[str], credentials: Credentials | str | os.PathLike[str] | None = None
+    target: str,
+    containers: Sequence[str],
+    credentials: Credentials | str | os.PathLike[str] | None = None,
+    timeout: float = RESET_SECONDS,
 ) -> None:
-    """Drops containers on all tasks of the cluster; all containers where none is named."""
-    await _ask(target, credentials, CONNECT_SECONDS, ResetAll(list(containers)), replies=False)
+    """Drops containers on all tasks of the cluster; all containers where none is named. Raises UnavailableError,
+    DeadlineExceededError where a task does not answer in time, HandshakeRejected."""
+    await _ask(target, credentials, timeout, ResetAll(list(containers)), connect_timeout=min(timeout, CONNECT_SECONDS))
 
 
 async def _ask(
@@ -80,17 +86,17 @@ async def _ask(
     timeout: float,
     request: Any,
     *,
-    replies: bool = True,
+    connect_timeout: float | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Any:
-    """The server's answer. With `replies` False the server keeps the time, as it asks others first."""
+    """The server's answer. Connecting may take as long as the answer, unless `connect_timeout` says otherwise."""
     target_task = resolve(target, credentials)
     links = connect(target_task)
     try:
         keys = target_task.credentials
         key = None if keys is None else keys.peer_key()
-        link = await links.to("", target_task.address, key=key, timeout=timeout, progress=progress)
-        return await link.call(request, timeout=timeout if replies else None)
+        link = await links.to("", target_task.address, key=key, timeout=connect_timeout or timeout, progress=progress)
+        return await link.call(request, timeout=timeout)
     finally:
         with anyio.CancelScope(shield=True):
             await links.aclose()

@@ -21,7 +21,7 @@ from actorflow.cluster.master.graph_partitioner import (
 from actorflow.cluster.master.node_states import NodeStates, keeps_state
 from actorflow.cluster.master.registration import MasterPlan, Registrar, Tasks
 from actorflow.cluster.master.steps import MasterSteps
-from actorflow.cluster.wire.links import Link
+from actorflow.cluster.wire.links import REPLY_SECONDS, Link
 from actorflow.cluster.wire.messages import Costs, LinkTraffic, Release
 from actorflow.cluster.worker.task_partition import unknown_op
 from actorflow.cluster.worker.worker import Worker
@@ -171,7 +171,7 @@ class MasterSession:
                 sent, awaited = self._worker.links.carried()
             else:
                 link = await self._tasks.link(task)
-                sent, awaited = msgpack.unpackb(await link.call(LinkTraffic()))
+                sent, awaited = msgpack.unpackb(await link.call(LinkTraffic(), timeout=REPLY_SECONDS))
             for peer, transport, number, *counted in sent:
                 add(number, task, peer, transport, 0, counted)
             for peer, transport, number, *counted in awaited:
@@ -183,7 +183,9 @@ class MasterSession:
         measurements = self._worker.observed(self.number, self)
         for link in list(self._registrar.lent):
             if link.alive:
-                measurements += decode_observed(msgpack.unpackb(await link.call(Costs(self.number))))
+                measurements += decode_observed(
+                    msgpack.unpackb(await link.call(Costs(self.number), timeout=REPLY_SECONDS))
+                )
         return measurements
 
     def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:

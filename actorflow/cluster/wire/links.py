@@ -32,6 +32,8 @@ CONNECT_SECONDS = 4.5
 """So long a session waits for tasks that are absent: one who sits before a wrong address is told of it within five seconds."""
 START_SECONDS = 120.0
 """So long programs of tasks that start beside each other wait for those that are absent, in whatever order they start."""
+REPLY_SECONDS = 5.0
+"""So long a task may take to answer a question for which it has to wait for nothing."""
 _ATTACH_SECONDS = 5.0
 
 

@@ -101,7 +101,12 @@ class Session(_blocking.Session):
         return self.graph.as_graph_def()
 
     @staticmethod
-    def reset(target: str = "", containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
+    def reset(
+        target: str = "",
+        containers: Sequence[str] | None = None,
+        config: ConfigProto | None = None,
+        timeout: float | None = None,
+    ) -> None:
         """Drops the state in these containers, on all tasks of a cluster; in all containers where none is named.
 
         Example:
@@ -111,9 +116,11 @@ class Session(_blocking.Session):
         Args:
             target: a task of the cluster (`grpc://` is taken for `tcp://`); "" is this process.
             containers: their names.
-            config: accepted for compatibility.
+            config: its `operation_timeout_in_ms` is the longest time for a cluster's reply.
+            timeout: that time in seconds, where `config` says none; ten unless given.
         """
-        _blocking.Session.reset(_address(target), containers or ())
+        limit = 0.0 if config is None else config.operation_timeout_in_ms / 1000
+        _blocking.Session.reset(_address(target), containers or (), timeout=limit or timeout)
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """Feeds a part of a step, and waits for a part of its fetches.
