@@ -540,10 +540,10 @@ from actorflow.queues.kinds import PaddingFIFOQueue as PaddingFIFOQueue
 from actorflow.queues.kinds import PriorityQueue as PriorityQueue
 from actorflow.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
 from actorflow.registry.kernel import kernel as kernel
-from actorflow.runtime.actors import TaskState as TaskState
 from actorflow.runtime.diagnostics.recorder import Recording as Recording
 from actorflow.runtime.diagnostics.trace import Trace as Trace
 from actorflow.runtime.event_loops.polling import new_event_loop as new_event_loop
+from actorflow.runtime.visible_actors import TaskState as TaskState
 from actorflow.session.link_probe import measure_links as measure_links
 from actorflow.session.planning.trial import PlacementTrial as PlacementTrial
 from actorflow.session.session import Session as Session

@@ -52,7 +52,7 @@ NAMES: dict[str, dict[str, str]] = {
         "SparseTensorValue": "actorflow.graph.sparse_tensor",
         "Supervisor": "actorflow.supervisor.supervisor",
         "TFRecordReader": "actorflow.ops.io.readers",
-        "TaskState": "actorflow.runtime.actors",
+        "TaskState": "actorflow.runtime.visible_actors",
         "Tensor": "actorflow.graph.tensor",
         "TensorArray": "actorflow.control_flow.tensor_array",
         "TensorLike": "actorflow.graph.tensor",

@@ -213,6 +213,7 @@ def op(
     view: bool = False,
     asynchronous: bool = False,
     fires_dead: bool = False,
+    takes_dead: bool = False,
     emits_dead: bool = False,
     writes: bool = False,
     work: float | opdef.WorkRule | None = None,
@@ -247,6 +248,7 @@ def op(
         view: an output may be a view of an input's buffer.
         asynchronous: each kernel is `async def` or calls a continuation, so no thread waits.
         fires_dead: the op runs although an input is dead, as Merge does.
+        takes_dead: with `fires_dead`, the kernel of a dead node gets one `DEAD` in place of its inputs, as Send's does.
         emits_dead: it may give a dead token although it is alive itself, as Switch does.
         writes: it writes the variable that is its first input.
         work: arithmetic operations for each output element, or a rule that gives the total. Give it where kernels are
@@ -276,6 +278,7 @@ def op(
             view=view,
             asynchronous=asynchronous,
             fires_dead=fires_dead,
+            takes_dead=takes_dead,
             emits_dead=emits_dead,
             writes=writes,
             work=1.0 if work is None and function.__module__.startswith("actorflow.") else work,

@@ -111,6 +111,7 @@ class OpDef:
     commutative: its inputs may be exchanged, unless they are strings.
     asynchronous: every kernel of it is `async def` (Dequeue) or calls a continuation (Recv), so no thread waits.
     fires_dead: runs (or forwards) although an input is dead: Merge, Send, Recv, ControlTrigger.
+    takes_dead: hands a dead token on by itself: its kernel gets DEAD in place of its inputs. Send.
     emits_dead: may give a dead token although it is alive itself: Switch, Recv.
     writes: writes the variable that is its first input.
     work: arithmetic operations per output element, or a rule that gives the total. None is unknown: passes count one, but the
@@ -133,6 +134,7 @@ class OpDef:
     view: bool = False
     asynchronous: bool = False
     fires_dead: bool = False
+    takes_dead: bool = False
     emits_dead: bool = False
     writes: bool = False
     work: float | WorkRule | None = 1.0

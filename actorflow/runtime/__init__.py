@@ -1,13 +1,11 @@
 """The actor runtime: compiled plans, the propagation state of steps, and the dispatcher that runs node tasks.
 
-actors.py           actors that can be seen: with `PlanOptions(coalesce=False)`, and in traced runs, each node that runs or
-                    waits is a named task
+actors.py           the actors: channels that fill, nodes that fire, their tasks, and how a task runs its kernel (paper section
+                    3.1)
 chain.py            chains: what a device's thread goes on with after a heavy kernel, without a word to the event loop in
                     between
 context.py          what a kernel may reach beside its inputs
 dispatcher.py       the ready queue of an event loop, and the pump that runs node tasks from it
-executor.py         the tokens of one device in one step: what each node waits for, and the tasks of nodes that fire (paper
-                    section 3.1)
 frames.py           frames and iterations: how tokens travel through loops and branches (paper section 4.4)
 kernel_binding.py   from a node and its kernel to a plain call: `launch(*inputs)` with attributes, memory and context filled in
 kernel_context.py   `kernel_context`: where kernels run: in a copy of the caller's context in which numpy warns of nothing
@@ -18,6 +16,8 @@ step.py             one step: a run from its feeds to its last task
 threads.py          heavy kernels on the device's compute thread, what it goes on with (`chain`), and the order of those that
                     write variables
 tokens.py           what travels along an edge: a value, or DEAD for what an untaken branch would have given (paper section 4.4)
+visible_actors.py   actors that can be seen: with `PlanOptions(coalesce=False)`, and in traced runs, each node that runs or waits
+                    is a named task
 codegen/            regions and loops as kernels, and the compilers of their elementwise members
 diagnostics/        what is observed of steps: traces, costs, waits, faults
 event_loops/        event loops: which one runs, one that polls, one that its callers drive, tasks that belong to an object

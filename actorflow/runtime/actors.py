@@ -1,219 +1,416 @@
-"""Actors that can be seen: with `PlanOptions(coalesce=False)`, and in traced runs, each node that runs or waits is a named task.
+"""The actors: each node of a device in a step is a task that fires when its channels have filled (paper section 3.1).
 
-A node's task asks the dispatcher, not the event loop, for its turns. asyncio goes by the loop: `all_tasks()` would leave such a
-task out, and `current_task()` would give that of the caller. So a `NodeTask` says the event loop when it is asked for its loop,
-and in its turns it is the current task there. Continuations and control-flow primitives, which have no task otherwise,
-get one. Sessions that coalesce have plain tasks, and pay nothing for this.
+An `ExecutorState` is what changes while a plan runs: copies of its counts and slots, which are the channels. Iterations of loops
+are such states too, which come and go with their frames. A node whose count is zero fires in the way that its plan has chosen
+(`PlanNode.fire`): as a task of the dispatcher, as a task of the event loop, in a continuation, or as a move of tokens.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-import sys
-from collections.abc import Callable, Coroutine
-from contextvars import Context
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from time import perf_counter_ns
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from actorflow.public import public
+import anyio
+import numpy as np
+
+from actorflow.device.base import as_asynchronous
+from actorflow.graph.node import TensorId
+from actorflow.runtime.chain import Chain
+from actorflow.runtime.diagnostics import faults
+from actorflow.runtime.diagnostics.costs import INLINE_LIMIT_NS, Cost
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.executor import ExecutorState, run_node, start_continuing
-from actorflow.runtime.frames import Frame, run_primitive
-from actorflow.runtime.plan import SINK, PlanNode
-from actorflow.user_line import Where
+from actorflow.runtime.frames import Frame, carry_out, forward
+from actorflow.runtime.plan import MergeEdge, Plan, PlanNode
+from actorflow.runtime.threads import run_on_thread, unlocked
+from actorflow.runtime.tokens import DEAD, EMPTY
 
 if TYPE_CHECKING:
     from actorflow.runtime.step import Step
 
-State: TypeAlias = Literal["ready", "runs", "waits", "on a thread"]
+
+_KNOWN = 4
+"""The number of measurements that tell a kernel's cost; before, each run is one."""
 
 
-@public("af")
-@dataclass(frozen=True, slots=True)
-class TaskState:
-    """A node that is ready, runs or waits, as `Session.tasks` gives it.
+class ExecutorState:
+    """The propagation state of one device in one step, or of one iteration of a loop there: what each node still waits
+    for, and what fills its slots."""
 
-    Example:
-        >>> queue = af.FIFOQueue(1, af.float32, [[]])
-        >>> x = queue.dequeue(name="wait")
-        >>> import anyio
-        >>> async with anyio.create_task_group() as group:
-        ...     _ = group.start_soon(session.run, x)
-        ...     await anyio.sleep(0.01)
-        ...     print([(task.name, task.state) for task in session.tasks()])
-        ...     await session.run(queue.enqueue(1.0))
-        [('wait', 'waits')]
+    __slots__ = (
+        "chosen",
+        "dead",
+        "dead_inputs",
+        "dispatcher",
+        "done",
+        "frame",
+        "frames",
+        "launched",
+        "nodes",
+        "number",
+        "outstanding",
+        "pending",
+        "plan",
+        "slots",
+        "step",
+        "threaded",
+    )
 
-    Args:
-        step: the number of the node's step.
-        name: the name of the node.
-        op: the type of the node.
-        where: the user's line that made it.
-        state: `ready`: it waits for its turn on the event loop. `runs`: its kernel runs there now. `waits`: its kernel
-            is asynchronous and waits for a tensor, a queue or a variable. `on a thread`: a device's thread or one of
-            Python's computes it.
-        task: the node's asyncio task; None in a session that coalesces, and behind another kernel on a device's thread.
-    """
-
-    step: int
-    name: str
-    op: str
-    where: Where | None
-    state: State
-    task: asyncio.Task[Any] | None = field(default=None, repr=False)
-
-    def __reduce__(self) -> Any:
-        """Pickled and copied without the task, which belongs to this process."""
-        return TaskState, (self.step, self.name, self.op, self.where, self.state)
-
-
-class NodeTask(asyncio.Task[None]):
-    """The task of a node, which carries its name.
-
-    It can be looked at and waited for as any other. It is not cancelled: who awaits the run stops the step.
-    """
-
-    __slots__ = ("executor", "node")
-
-    executor: ExecutorState
-    node: PlanNode
-
-    def get_loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop."""
-        return self.executor.step.loop
-
-    def cancel(self, msg: Any = None) -> bool:
-        """Does nothing."""
-        return False
-
-
-class Turns(Dispatcher):
-    """The dispatcher as the tasks of one step ask it: in its turn a task is the current one of the event loop."""
-
-    def __init__(self, dispatcher: Dispatcher, loop: asyncio.AbstractEventLoop) -> None:
-        self._dispatcher, self._event_loop = dispatcher, loop
-        self.pump, self.open_turn = dispatcher.pump, dispatcher.open_turn  # type: ignore[method-assign]
-
-    def __getattr__(self, name: str) -> Any:
-        """Its state is the dispatcher's."""
-        return getattr(self._dispatcher, name)
-
-    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> None:
-        """Queues a turn of a node's task, which asyncio's callback names. Other callbacks, such as those of a
-        task that waits for this one, go to the event loop: they may end a step, which must not happen within another one."""
-        try:
-            task = callback.__self__  # type: ignore[attr-defined]
-        except AttributeError:
-            task = None
-        if task.__class__ is not NodeTask:
-            self._event_loop.call_soon(callback, *args, context=context)
-            return
-        dispatcher = self._dispatcher
-        assert context is not None
-        dispatcher.queue.append((context, partial(_take_turn, self._event_loop, task, callback, *args)))
-        if not dispatcher.pumping and not dispatcher.turn_is_open:
-            dispatcher.open_turn()
-
-
-if sys.version_info >= (3, 12):
-    from asyncio.tasks import _swap_current_task as _swap
-
-    def _take_turn(loop: asyncio.AbstractEventLoop, task: NodeTask, callback: Any, *args: Any) -> None:
-        """Calls back with `task` as the current one of the loop."""
-        outer = _swap(loop, task)
-        try:
-            callback(*args)
-        finally:
-            _swap(loop, outer)
-
-else:
-    _current: dict[asyncio.AbstractEventLoop, asyncio.Task[Any]] = asyncio.tasks._current_tasks  # type: ignore[attr-defined]
-    """Written here: to leave a task and enter another one by asyncio's functions takes a third of a microsecond a turn."""
-
-    def _take_turn(loop: asyncio.AbstractEventLoop, task: NodeTask, callback: Any, *args: Any) -> None:
-        """Calls back with `task` as the current one of the loop."""
-        outer = _current.get(loop)
-        _current[loop] = task
-        try:
-            callback(*args)
-        finally:
-            if outer is None:
-                del _current[loop]
-            else:
-                _current[loop] = outer
-
-
-async def _primitive(executor: ExecutorState, node: PlanNode) -> None:
-    """The task of a control-flow primitive."""
-    run_primitive(executor, node)
-
-
-async def _go_on(over: asyncio.Future[Callable[[], None]]) -> None:
-    """The task of a kernel that calls a continuation: waits for that, and sends on what it gave."""
-    (await over)()
-
-
-class ActorExecutorState(ExecutorState):
-    """An executor state each of whose nodes is a task that can be seen."""
-
-    __slots__ = ()
+    def __init__(
+        self, step: Step, plan: Plan, dispatcher: Dispatcher, frame: Frame | None = None, number: int = 0
+    ) -> None:
+        self.step = step
+        self.plan = plan
+        self.dispatcher = dispatcher
+        self.nodes = plan.nodes
+        self.pending = plan.pending.copy()
+        self.slots = plan.slots.copy()
+        self.dead: set[int] = set()
+        self.done = False
+        self.launched = 0
+        self.threaded = 0
+        self.frame = frame
+        """The run of a loop of which this is an iteration; None outside of loops."""
+        self.number = number
+        self.outstanding = 0
+        """How many tasks and inner loops of this iteration go on."""
+        if plan.controlled:
+            self.frames: dict[str, Frame] = {}
+            self.chosen: dict[str, bool] = {}
+            """The predicate of each Switch."""
+            self.dead_inputs: dict[int, int] = {}
+            """How many inputs of each Merge were dead."""
 
     def iteration(self, frame: Frame, number: int) -> ExecutorState:
-        return ActorExecutorState(self.step, frame.plan, self.dispatcher, frame, number)
+        """An iteration of a loop that runs inside this one."""
+        return ExecutorState(self.step, frame.plan, self.dispatcher, frame, number)
+
+    @property
+    def tag(self) -> bytes:
+        """The mark that tells this iteration from others of the step: the numbers of the iterations around it and its own, of
+        eight bytes each, outer ones first. Empty outside of loops. Which loops these are, an edge's key says."""
+        if self.frame is None:
+            return b""
+        return self.frame.parent.tag + self.number.to_bytes(8, "little")
+
+    def start(self, feeds: Mapping[TensorId, Any]) -> None:
+        """Fires the nodes that wait for nothing, and delivers what is fed."""
+        for index in self.plan.roots:
+            self.fire(index)
+        self.feed(feeds)
+
+    def feed(self, feeds: Mapping[TensorId, Any]) -> None:
+        """Delivers what is fed."""
+        launching = as_asynchronous(self.plan.device)
+        for tensor_id, value in feeds.items():
+            used = self.plan.feeds.get(tensor_id)
+            if used:
+                edges, merges = used
+                if launching is not None:
+                    try:
+                        value = launching.bring(value)
+                    except Exception as error:
+                        self.step.stop(error)
+                        return
+                self.deliver(edges, value)
+                for edge in merges:
+                    self.merge(edge, value)
 
     def fire(self, index: int) -> None:
+        """Starts a node whose pending count is zero, in the way that its plan has chosen."""
         node = self.nodes[index]
-        asynchronous = node.asynchronous and node.primitive is None and (node.fires_dead or index not in self.dead)
-        if index == SINK or asynchronous and not node.takes_done:
-            super().fire(index)
-            return
         self.step.live += 1
         if self.frame is not None:
             self.outstanding += 1
-        loop: Any = self.dispatcher  # the step's `Turns`
-        work: Coroutine[Any, Any, None]
-        if asynchronous:
-            over: asyncio.Future[Callable[[], None]] = asyncio.Future(loop=loop)
-            work = _go_on(over)
+        if self.dead and index in self.dead:
+            node.fire_dead(self, node)
         else:
-            work = run_node(self, node) if node.primitive is None else _primitive(self, node)
-        task = NodeTask(work, loop=loop, name=node.node.name, context=self.step.context)
-        task.executor, task.node = self, node
-        if asynchronous:
-            start_continuing(self, node, over)
+            node.fire(self, node)
+
+    def take(self, node: PlanNode) -> list[Any]:
+        """The inputs of a node, out of their channels."""
+        inputs = self.slots[node.places]
+        self.slots[node.places] = node.blank
+        return inputs
+
+    def deliver(self, edges: Sequence[tuple[int, int]], value: Any) -> None:
+        """Fills the channels of one output, and fires whom that completes."""
+        slots, pending = self.slots, self.pending
+        for slot, consumer in edges:
+            slots[slot] = value
+            if value is DEAD:
+                self.dead.add(consumer)
+            count = pending[consumer] = pending[consumer] - 1
+            if not count:
+                self.fire(consumer)
+
+    def merge(self, edge: MergeEdge, token: Any) -> None:
+        """Brings a token to a Merge: the first live one is enough, and dead ones count when all are."""
+        if token is DEAD:
+            dead = self.dead_inputs[edge.consumer] = self.dead_inputs.get(edge.consumer, 0) + 1
+            if dead != edge.fatal:
+                return
+        elif self.slots[edge.slot] is not EMPTY:
+            return
+        self.slots[edge.slot] = token
+        self.slots[edge.slot + 1] = np.int32(edge.position)
+        count = self.pending[edge.consumer] = self.pending[edge.consumer] - 1
+        if not count:
+            self.fire(edge.consumer)
+
+    def propagate(self, node: PlanNode, result: Any) -> None:
+        """Sends a node's outputs on, and tells those that only wait for it."""
+        edges = node.edges
+        if len(edges) == 1:
+            self.deliver(edges[0], result)
+        elif result is DEAD:
+            for some in edges:
+                self.deliver(some, DEAD)
+        elif edges:
+            if type(result) not in (tuple, list) or len(result) != len(edges):
+                raise faults.wrong_outputs(node, result)
+            for some, value in zip(edges, result):
+                self.deliver(some, value)
+        if node.merges:
+            several = len(edges) > 1
+            for edge in node.merges:
+                self.merge(edge, result[edge.output] if several and result is not DEAD else result)
+        if node.controls:
+            pending = self.pending
+            for consumer in node.controls:
+                if result is DEAD:
+                    self.dead.add(consumer)
+                count = pending[consumer] = pending[consumer] - 1
+                if not count:
+                    self.fire(consumer)
+
+    def finish(self, node: PlanNode, result: Any) -> None:
+        """Counts a kernel that has run, and sends on what it gave, unless the step has stopped meanwhile."""
+        self.launched += 1
+        if self.step.stopped:
+            return
+        if type(result) is Chain:
+            result.hand_over()
+        else:
+            self.propagate(node, result)
+        if self.frame is not None:
+            self.frame.left(self)
+
+    def clear(self) -> None:
+        """Lets go of all values."""
+        self.slots.clear()
+        if self.plan.controlled:
+            for frame in self.frames.values():
+                frame.clear()
 
 
-def look(step: Step) -> list[TaskState]:
-    """The nodes of a step that are ready, run or wait. On its loop's thread."""
-    tasks: dict[tuple[int, int], TaskState] = {}
+# ---- The ways in which a node fires: `PlanNode.fire` is one of them
 
-    def add(executor: ExecutorState, node: PlanNode, state: State, task: asyncio.Task[Any] | None = None) -> None:
-        origin = node.node
-        tasks.setdefault(
-            (id(executor), node.index), TaskState(step.id, origin.name, origin.op, origin.where, state, task)
+
+def fire_task(executor: ExecutorState, node: PlanNode) -> None:
+    """A task that the dispatcher runs."""
+    asyncio.Task(run_node(executor, node), loop=executor.dispatcher, context=executor.step.context)  # type: ignore[arg-type]
+
+
+def fire_on_loop(executor: ExecutorState, node: PlanNode) -> None:
+    """A task of the event loop, for an asynchronous kernel: it waits there and holds no thread."""
+    step = executor.step
+    if not node.is_threaded:
+        step.waiting += 1
+    # a context of its own, because it pumps at its end, and the nodes that run then enter the step's
+    context = step.context.copy()
+    work = run_on_loop(executor, node, executor.take(node))
+    step.add_task(step.loop.create_task(work, name=node.node.name, context=context), executor, node)
+
+
+def fire_continuation(executor: ExecutorState, node: PlanNode) -> None:
+    """A call of a kernel that calls back: it has neither a thread nor a task while it waits."""
+    launch_continuing(executor, node, partial(executor.dispatcher.call_soon, context=executor.step.context))
+
+
+def fire_primitive(executor: ExecutorState, node: PlanNode) -> None:
+    """A move of tokens in the ready queue, without a task."""
+    _queue(executor, partial(carry_out, executor, node, node.launch))
+
+
+def forward_dead(executor: ExecutorState, node: PlanNode) -> None:
+    """The way of most dead nodes: nothing runs, and DEAD goes on to all consumers."""
+    _queue(executor, partial(carry_out, executor, node, forward))
+
+
+def fire_sink(executor: ExecutorState, node: PlanNode) -> None:
+    """The fetches are there: the sink has neither a kernel nor a turn."""
+    executor.done = True
+    executor.step.live -= 1
+
+
+def _queue(executor: ExecutorState, turn: Callable[[], None]) -> None:
+    dispatcher = executor.dispatcher
+    dispatcher.queue.append((executor.step.context, turn))
+    if not dispatcher.pumping and not dispatcher.turn_is_open:
+        dispatcher.open_turn()
+
+
+# ---- What their tasks do
+
+
+async def run_node(executor: ExecutorState, node: PlanNode) -> None:
+    """The task of a node: takes its inputs out of their channels, launches the kernel, and sends the outputs on."""
+    step, slots = executor.step, executor.slots
+    inputs = slots[node.places]  # `take`, in place: small nodes are many
+    slots[node.places] = node.blank
+    try:
+        if node.touches_state and unlocked.writing:
+            await unlocked.wait(step, node, inputs)
+        if not step.stopped:
+            result = node.run(executor, node, inputs)
+            executor.finish(node, await result if type(result) is CoroutineType else result)
+    except BaseException as error:
+        faults.remember_inputs(error, inputs)
+        step.fail(executor, node, error)
+    step.task_done()
+
+
+async def run_on_loop(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> None:
+    """The task of a node with an asynchronous kernel."""
+    step = executor.step
+    begun = perf_counter_ns()
+    try:
+        try:
+            result = None if step.stopped else await node.run(executor, node, inputs)
+        finally:
+            if not node.is_threaded:
+                step.active_again()
+        inputs = []
+        if step.trace is not None and not step.stopped:
+            step.trace.add(executor, node, begun, perf_counter_ns())
+        executor.finish(node, result)
+    except BaseException as error:
+        faults.remember_inputs(error, inputs)
+        step.fail(executor, node, error)
+    if step.stopped:
+        step.leave_behind(executor, node)
+    step.task_done()
+    executor.dispatcher.pump()
+
+
+def launch_continuing(executor: ExecutorState, node: PlanNode, go_on: Callable[[Callable[[], None]], object]) -> None:
+    """Launches a kernel that calls a continuation. `go_on` gets the rest of its actor, for a later turn: the kernel may call back
+    before it returns."""
+    step = executor.step
+    inputs = executor.take(node)
+    step.waiting += 1
+    key = (id(executor), node.index)
+    step.continuing[key] = (executor, node)
+    begun = perf_counter_ns()
+
+    def done(result: Any, error: BaseException | None) -> None:
+        del step.continuing[key]
+        step.active_again()
+        go_on(partial(_continue, executor, node, result, error, begun))
+
+    try:
+        node.launch(executor, *inputs, done=done)
+    except BaseException as error:
+        done(None, error)
+
+
+def _continue(executor: ExecutorState, node: PlanNode, result: Any, error: BaseException | None, begun: int) -> None:
+    step = executor.step
+    if error is not None:
+        step.fail(executor, node, error)
+    elif not step.stopped:
+        try:
+            if step.trace is not None:
+                step.trace.add(executor, node, begun, perf_counter_ns())
+            executor.finish(node, result)
+        except BaseException as failure:
+            step.fail(executor, node, failure)
+    step.task_done()
+
+
+# ---- The ways in which a task runs a kernel: `PlanNode.run` is one of them, or that of a coalesced loop
+
+
+def launch_by_cost(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
+    """Runs a kernel here, or on the device's thread where its cost is high. Gives the result, or a coroutine that gives it."""
+    cost = node.cost if node.costs is None else node.costs.of(inputs)
+    if cost.nanoseconds > INLINE_LIMIT_NS:
+        return run_on_thread(executor, node, inputs, cost)
+    if cost.samples < _KNOWN or executor.step.timed:
+        return _timed(executor, node, inputs, cost)
+    return node.launch(*inputs) if node.region is None else node.region(inputs)
+
+
+def move(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
+    """Stands at primitives, which run nothing."""
+    raise AssertionError(f"{node.node.name} moves tokens, and has no kernel")
+
+
+def launch_with_step(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
+    """Runs a kernel that takes the step, and never waits."""
+    begun = perf_counter_ns()
+    result = node.launch(executor, *inputs)
+    if executor.step.trace is not None:
+        executor.step.trace.add(executor, node, begun, perf_counter_ns())
+    return result
+
+
+async def await_kernel(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
+    """Waits for a kernel that ends by itself when the step is stopped."""
+    return await node.launch(executor, *inputs)
+
+
+async def await_cancelling(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -> Any:
+    """Waits for a kernel that is cancelled when the step is stopped."""
+    with anyio.CancelScope() as scope:
+        forget = executor.step.on_cancel(scope.cancel)
+        try:
+            return await node.launch(executor, *inputs)
+        finally:
+            forget()
+
+
+def _timed(executor: ExecutorState, node: PlanNode, inputs: list[Any], cost: Cost) -> Any:
+    """Runs a kernel, and keeps what it cost. Raises InternalError where it gives several values for one output."""
+    begun = perf_counter_ns()
+    result = node.launch(*inputs) if node.region is None else node.region(inputs)
+    ended = perf_counter_ns()
+    cost.add(ended - begun)
+    if node.costs is not None:
+        node.costs.saw(result)
+    if executor.step.trace is not None:
+        executor.step.trace.add(executor, node, begun, ended)
+    if type(result) is tuple and len(node.edges) == 1:
+        raise faults.wrong_outputs(node, result)
+    return result
+
+
+# ---- Kernels that are launched with their executor
+
+
+Launch: TypeAlias = Callable[..., Any]
+
+
+def without_step(launch: Launch) -> Launch:
+    """`launch` as a kernel that is given its executor, and has no need of it."""
+    return lambda executor, *inputs, **keywords: launch(*inputs, **keywords)
+
+
+def with_step(launch: Launch, takes_tag: bool) -> Launch:
+    """`launch` with the step of its executor, and the iteration in which it runs."""
+    if takes_tag:
+        return lambda executor, *inputs, **keywords: launch(
+            *inputs, step=executor.step, iteration_tag=executor.tag, **keywords
         )
-
-    on_threads = {(id(executor), node.index) for executor, node in step.on_threads.values()}
-    for task in asyncio.all_tasks(step.loop):
-        if isinstance(task, NodeTask) and task.executor.step is step:
-            on_thread = (id(task.executor), task.node.index) in on_threads
-            add(task.executor, task.node, "on a thread" if on_thread else _state(task, "waits"), task)
-    for task, (executor, node) in step.kernel_tasks():
-        add(executor, node, _state(task, "on a thread" if node.is_threaded else "waits"), task)
-    for executor, node in step.continuing.values():
-        add(executor, node, "waits")
-    for executor, node in step.on_threads.values():
-        add(executor, node, "on a thread")
-    for executor, node in step.looping.values():
-        add(executor, node, "runs")
-    return sorted(tasks.values(), key=lambda state: state.name)
+    return lambda executor, *inputs, **keywords: launch(*inputs, step=executor.step, **keywords)
 
 
-def _state(task: asyncio.Task[Any], suspended: State) -> State:
-    coroutine = task.get_coro()
-    if not inspect.iscoroutine(coroutine):
-        return suspended
-    states: dict[str, State] = {inspect.CORO_CREATED: "ready", inspect.CORO_RUNNING: "runs"}
-    return states.get(inspect.getcoroutinestate(coroutine), suspended)
+def with_dead(launch: Launch, index: int) -> Launch:
+    """`launch`, which gets one DEAD in place of its inputs where the node of this index is dead."""
+    return lambda executor, *inputs, **keywords: launch(
+        executor, *((DEAD,) if index in executor.dead else inputs), **keywords
+    )

@@ -19,7 +19,7 @@ from actorflow.runtime.plan import PlanNode
 from actorflow.runtime.tokens import DEAD
 
 if TYPE_CHECKING:
-    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.actors import ExecutorState
 
 LEAST_NS = 20_000.0
 """Cheaper nodes stay on the loop: a thread that runs small Python holds the loop up by itself."""
@@ -76,10 +76,10 @@ class Chain:
         self._ready.remove(node)
         executor = self._executor
         slots, filled = executor.slots, self._filled
-        inputs = [filled.pop(i) if i in filled else slots[i] for i in range(node.begin, min(node.end, len(slots)))]
+        inputs = [filled.pop(i) if i in filled else slots[i] for i in range(len(slots))[node.places]]
         if executor.step.stopped:  # and its slots perhaps cleared meanwhile
             return None
-        slots[node.begin : node.end] = node.blank
+        slots[node.places] = node.blank
         self._taken.add(node.index)
         return node, inputs
 

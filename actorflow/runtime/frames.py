@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from actorflow.runtime.tokens import DEAD, EMPTY
 
 if TYPE_CHECKING:
-    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.actors import ExecutorState
     from actorflow.runtime.plan import Plan, PlanNode
 
 Primitive: TypeAlias = "Callable[[ExecutorState, PlanNode], bool]"
@@ -117,12 +117,12 @@ class Frame:
         self._parked.clear()
 
 
-def run_primitive(executor: ExecutorState, node: PlanNode) -> None:
+def carry_out(executor: ExecutorState, node: PlanNode, primitive: Primitive) -> None:
     """Carries a ready primitive out, in its turn of the ready queue."""
     step = executor.step
     if not step.stopped:
         try:
-            if node.primitive(executor, node):  # type: ignore[misc]
+            if primitive(executor, node):
                 executor.launched += 1
                 if step.trace is not None:
                     now = perf_counter_ns()
@@ -134,16 +134,21 @@ def run_primitive(executor: ExecutorState, node: PlanNode) -> None:
     step.task_done()
 
 
-def _take(executor: ExecutorState, node: PlanNode) -> Any:
+def forward(executor: ExecutorState, node: PlanNode) -> bool:
+    """Sends the token of the first input on."""
+    token = _token(executor, node)
+    executor.propagate(node, token)
+    return token is not DEAD
+
+
+def _token(executor: ExecutorState, node: PlanNode) -> Any:
     """The token at a primitive's first input, DEAD where any input was."""
-    token = executor.slots[node.begin]
-    executor.slots[node.begin : node.end] = node.blank
-    return DEAD if node.index in executor.dead else token
+    inputs = executor.take(node)
+    return DEAD if node.index in executor.dead else inputs[0]
 
 
 def _switch(executor: ExecutorState, node: PlanNode) -> bool:
-    data, pred = executor.slots[node.begin : node.end]
-    executor.slots[node.begin : node.end] = node.blank
+    data, pred = executor.take(node)
     if node.index in executor.dead:
         executor.propagate(node, DEAD)
         return False
@@ -153,15 +158,14 @@ def _switch(executor: ExecutorState, node: PlanNode) -> bool:
 
 
 def _merge(executor: ExecutorState, node: PlanNode) -> bool:
-    value, position = executor.slots[node.begin : node.end]
-    executor.slots[node.begin : node.end] = node.blank
+    value, position = executor.take(node)
     alive = value is not DEAD and value is not EMPTY
     executor.propagate(node, (value, position) if alive else DEAD)
     return alive
 
 
 def _enter(executor: ExecutorState, node: PlanNode) -> bool:
-    token = _take(executor, node)
+    token = _token(executor, node)
     name = node.node.attrs["frame_name"]
     frame = executor.frames.get(name)
     if frame is None:
@@ -173,24 +177,18 @@ def _enter(executor: ExecutorState, node: PlanNode) -> bool:
 
 def _exit(executor: ExecutorState, node: PlanNode) -> bool:
     assert executor.frame is not None
-    token = _take(executor, node)
+    token = _token(executor, node)
     executor.frame.exit(executor.number, node, token)
     return token is not DEAD
 
 
 def _next_iteration(executor: ExecutorState, node: PlanNode) -> bool:
     assert executor.frame is not None
-    token = _take(executor, node)
+    token = _token(executor, node)
     if token is DEAD:
         return False
     executor.frame.next(executor.number + 1, node, token)
     return True
-
-
-def _forward(executor: ExecutorState, node: PlanNode) -> bool:
-    token = _take(executor, node)
-    executor.propagate(node, token)
-    return token is not DEAD
 
 
 PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
@@ -200,6 +198,6 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
         "Enter": _enter,
         "Exit": _exit,
         "NextIteration": _next_iteration,
-        "LoopCond": _forward,
+        "LoopCond": forward,
     }
 )

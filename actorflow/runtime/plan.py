@@ -9,20 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from actorflow.device.base import Device
 from actorflow.graph.node import Node, TensorId
 from actorflow.passes.coalesce import members_of
 from actorflow.runtime.codegen.region import Region
 from actorflow.runtime.diagnostics.costs import Cost, Costs
-from actorflow.runtime.frames import Primitive
+
+if TYPE_CHECKING:
+    from actorflow.runtime.actors import ExecutorState
 
 SINK = 0
 """The index of the node that collects the fetches; it fires last, and has no kernel. Loops have none that fires."""
 
 Edges: TypeAlias = "tuple[tuple[int, int], ...]"
 """The (slot, consumer) pairs that one output fills."""
+
+Fire: TypeAlias = "Callable[[ExecutorState, PlanNode], None]"
+"""A way in which a node fires."""
+Run: TypeAlias = "Callable[[ExecutorState, PlanNode, list[Any]], Any]"
+"""A way in which the task of a node runs its kernel; it may give a coroutine to wait for."""
 
 
 class MergeEdge(NamedTuple):
@@ -40,42 +47,37 @@ class MergeEdge(NamedTuple):
 class PlanNode:
     """One node as its task sees it.
 
-    `begin` and `end` bound its input slots, `blank` is what they hold when nothing is in them. `edges` lists, for each
+    `fire` starts it when its channels have filled, `fire_dead` where one of them brought a dead token; their task calls
+    `run`, which calls `launch`. Both ways give the kernel its executor, but for `launch_by_cost`, whose kernels take their
+    inputs alone; a primitive's `launch` moves its tokens.
+
+    `places` are its input slots, `blank` is what they hold when nothing is in them. `edges` lists, for each
     output, the (slot, consumer) pairs that it fills; `merges` its edges into Merges; `controls` the nodes that only wait
     for it. The edges of an Enter are among the nodes of its loop, those of an Exit among those around it.
     """
 
     index: int
     node: Node
+    fire: Fire
+    fire_dead: Fire
+    run: Run
     launch: Callable[..., Any]
-    begin: int
-    end: int
+    places: slice
     blank: list[Any]
     edges: tuple[Edges, ...]
     merges: tuple[MergeEdge, ...]
     controls: tuple[int, ...]
-    dead_outputs: Any
-    asynchronous: bool
-    aborts_itself: bool
-    takes_step: bool
-    fires_dead: bool
-    touches_state: bool
     cost: Cost
-    costs: Costs | None
-    region: Region | None
-    primitive: Primitive | None
-    takes_tag: bool = False
+    costs: Costs | None = None
+    """The costs by the sizes of inputs, where shapes are open."""
+    region: Region | None = None
+    touches_state: bool = False
     is_threaded: bool = False
-    """Whether its kernel has to be told in which iteration it runs."""
-    takes_done: bool = False
-    """Whether its kernel calls a continuation."""
-    is_plain: bool = False
-    """Whether it runs where its cost says, and nothing else has to be looked at."""
+    """Whether its asynchronous kernel works on a thread of its own, and does not merely wait."""
     may_follow: bool = False
     """Whether a thread that has run what it waits for may go on with it: it keeps nothing between runs, and touches no state."""
     rank: float = 0.0
     """Of the nodes of a step that wait for a thread, the one with the highest rank is next; see `Subgraph.ranks`."""
-
     label: tuple[str, str, str, tuple[str, ...], str] = ("", "", "", (), "")
     """The name, the op, the key of an edge, the members' names where it is a region, and marks: what traces note in each run."""
 
@@ -110,6 +112,6 @@ class Plan:
     enters: int = 0
     parallel_iterations: int = 1
     seen: bool = False
-    """Whether each node is a task that asyncio shows (see `actors`)."""
+    """Whether each node is a task that asyncio shows (see `visible_actors`)."""
     explain: Callable[[], Sequence[str]] | None = None
     """Says what the plan expects of its device's memory, in lines for an error."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 from actorflow.analysis.cooperative import yielding
 from actorflow.analysis.frames import ROOT, frames, is_free
@@ -17,18 +17,35 @@ from actorflow.passes.coalesce import members_of
 from actorflow.passes.fusion.match import JOINED
 from actorflow.placement.cost_model import expected_cost, expected_elements, node_cost
 from actorflow.registry import opdef
-from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop
+from actorflow.runtime.actors import (
+    await_cancelling,
+    await_kernel,
+    fire_continuation,
+    fire_on_loop,
+    fire_primitive,
+    fire_sink,
+    fire_task,
+    forward_dead,
+    launch_by_cost,
+    launch_with_step,
+    move,
+    with_dead,
+    with_step,
+    without_step,
+)
+from actorflow.runtime.codegen.coalesced_loop import CoalescedLoop, run_loop
 from actorflow.runtime.codegen.jit import find_compiler
 from actorflow.runtime.codegen.launched import LaunchedRegion
 from actorflow.runtime.codegen.region import Region
 from actorflow.runtime.diagnostics.costs import UNKNOWN_NS, Cost, Costs, LaunchCost
 from actorflow.runtime.diagnostics.numerics import checked
-from actorflow.runtime.frames import PRIMITIVES
+from actorflow.runtime.frames import PRIMITIVES, Primitive, forward
 from actorflow.runtime.kernel_binding import ContextOf, bind, handing_to_host, kernel_of
-from actorflow.runtime.plan import SINK, Edges, MergeEdge, Plan, PlanNode
+from actorflow.runtime.plan import SINK, Fire, MergeEdge, Plan, PlanNode, Run
 from actorflow.runtime.state.host_copies import wanted_on_host, with_fetches_copied
 from actorflow.runtime.state.resources import one_at_a_time
-from actorflow.runtime.tokens import DEAD, EMPTY
+from actorflow.runtime.tokens import EMPTY
+from actorflow.runtime.visible_actors import VISIBLE
 from actorflow.shapes import is_static
 
 
@@ -60,7 +77,7 @@ def build_plan(
     """Compiles the part of a graph that one device runs. With `fill_constants`, constants are no nodes of the plan: their
     values are in their consumers' slots from the start. Kernels of the libraries named in `without` are not used.
     With `check_numerics`, kernels for host memory look for what is not finite (see `numerics`). With
-    `seen`, each node is a task that asyncio shows (see `actors`).
+    `seen`, each node is a task that asyncio shows (see `visible_actors`).
 
     Raises:
         UnimplementedError: a node has no kernel for the device.
@@ -170,26 +187,7 @@ class _Builder:
         graph, layout = self._graph, self._layouts[frame]
         inner = {name: self._plan(name) for name, around in self._frames.parent.items() if around == frame}
         plan_nodes = [_sink(len(graph.fetches) if frame == ROOT else 0)]
-        for node in yielding(layout.nodes):
-            outputs = [TensorId(node.name, port) for port in range(len(node.dtypes))]
-            plan_nodes.append(
-                _plan_node(
-                    layout.index[node.name],
-                    node,
-                    layout.begins[node.name],
-                    tuple(() if e in graph.feeds else tuple(self._data.get(e, ())) for e in outputs),
-                    tuple(m for e in outputs if e not in graph.feeds for m in self._merges.get(e, ())),
-                    tuple(self._controls.get(node.name, ())),
-                    graph,
-                    self._device,
-                    self._context_of,
-                    frame != ROOT,
-                    self._without,
-                    any(e in self._on_host for e in outputs),
-                    self._check_numerics,
-                    self._ranks.get(node.name, 0.0),
-                )
-            )
+        plan_nodes.extend(self._plan_node(node, frame) for node in yielding(layout.nodes))
         enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
         executed = len(
             {m.name for n in plan_nodes[1:] for m in n.members} | (self._constants if frame == ROOT else set())
@@ -205,12 +203,112 @@ class _Builder:
             fetches=graph.fetches if frame == ROOT else (),
             executed=executed + sum(plan.executed for plan in inner.values()),
             loops=inner,
-            controlled=any(n.primitive is not None for n in plan_nodes),
-            urgent=_urgent(plan_nodes),
+            controlled=any(_primitive(node, frame) is not None for node in layout.nodes),
+            urgent=_urgent(plan_nodes[1:]),
             enters=len(enters),
             parallel_iterations=enters[0].attrs["parallel_iterations"] if enters else 1,
             seen=self._seen,
         )
+
+    def _plan_node(self, node: Node, frame: str) -> PlanNode:
+        graph, layout, device = self._graph, self._layouts[frame], self._device
+        index, begin = layout.index[node.name], layout.begins[node.name]
+        outputs = [TensorId(node.name, port) for port in range(len(node.dtypes))]
+        unfed = [e for e in outputs if e not in graph.feeds]
+        merges = tuple(m for e in unfed for m in self._merges.get(e, ()))
+        actor = self._actor(node, frame, any(e in self._on_host for e in outputs))
+        dead_too = actor.fire is fire_primitive or opdef.lookup(node.op).fires_dead
+        fire, fire_dead = actor.fire, actor.fire if dead_too else forward_dead
+        width = 2 if node.op == "Merge" else len(node.inputs)
+        members = members_of(node)
+        definitions = [opdef.lookup(m.op) for m in members]
+        types = [graph.type_of(e) for e in node.inputs]
+        touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
+        guess = sum_of_members(node, graph)
+        on_host = as_asynchronous(device) is None
+        open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
+        may_follow = fire is fire_task and actor.run is launch_by_cost and on_host and not open_shapes
+        return PlanNode(
+            index=index,
+            node=node,
+            fire=VISIBLE.get(fire, fire) if self._seen else fire,
+            fire_dead=VISIBLE.get(fire_dead, fire_dead) if self._seen else fire_dead,
+            run=actor.run,
+            launch=with_dead(actor.launch, index) if opdef.lookup(node.op).takes_dead else actor.launch,
+            places=slice(begin, begin + width),
+            blank=[EMPTY if node.op == "Merge" else None] * width,
+            edges=tuple(() if e in graph.feeds else tuple(self._data.get(e, ())) for e in outputs),
+            merges=merges,
+            controls=tuple(self._controls.get(node.name, ())),
+            cost=Cost(guess) if on_host else LaunchCost(),
+            costs=(
+                Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
+                if open_shapes and on_host
+                else None
+            ),
+            region=actor.region,
+            touches_state=touches_state,
+            is_threaded=actor.is_threaded,
+            may_follow=may_follow
+            and not (touches_state or merges)
+            and not any(d.stateful or d.emits_dead for d in definitions),
+            rank=self._ranks.get(node.name, 0.0),
+            label=_label(node),
+        )
+
+    def _actor(self, node: Node, frame: str, on_host: bool) -> _Actor:
+        """The way in which a node fires and runs; with `on_host`, its result has to come to host memory."""
+        graph, device = self._graph, self._device
+        if (primitive := _primitive(node, frame)) is not None:
+            return _Actor(fire_primitive, move, primitive)
+        types = [graph.type_of(e) for e in node.inputs]
+        launching = as_asynchronous(device)
+        if node.op == "_Loop":
+            compiler = find_compiler(device.type, self._without)
+            loop = CoalescedLoop(node, types, device, self._context_of, compiler, self._without)
+            return _Actor(fire_task, run_loop, loop, region=loop)
+        region: Region | None = None
+        launch: Callable[..., Any]
+        if node.op == "_Region":
+            compiler = find_compiler(device.type, self._without)
+            make = Region if launching is None else LaunchedRegion
+            shares = _shares_state(node, graph)
+            launch = region = make(node, types, device, self._context_of, shares, compiler, self._without)
+        else:
+            shapes, dtypes = [shape for _, shape in types], [dtype for dtype, _ in types]
+            constants = [_constant_value(e, graph) for e in node.inputs]
+            entry = kernel_of(node, device, dtypes, shapes, self._without, constants)
+            launch = bind(node, entry, device, self._context_of)
+            if not entry.is_async and _shares_state(node, graph):
+                launch = one_at_a_time(launch)
+            if self._check_numerics and not entry.takes_done and launching is None:
+                launch = checked(node, launch, entry.is_async)
+            if entry.is_async or entry.takes_step:
+                with_tag = entry.takes_tag and frame != ROOT
+                launch = with_step(launch, with_tag) if entry.takes_step else without_step(launch)
+                fire = fire_continuation if entry.takes_done else fire_on_loop if entry.is_async else fire_task
+                wait = await_kernel if entry.aborts_itself else await_cancelling
+                return _Actor(fire, wait if entry.is_async else launch_with_step, launch, entry.is_threaded)
+        if launching is not None and on_host:
+            return _Actor(
+                fire_continuation, await_kernel, without_step(handing_to_host(launch, launching)), region=region
+            )
+        return _Actor(fire_task, launch_by_cost, launch, region=region)
+
+
+class _Actor(NamedTuple):
+    """The part of a plan's node that its kernel decides; see `PlanNode`."""
+
+    fire: Fire
+    run: Run
+    launch: Callable[..., Any]
+    is_threaded: bool = False
+    region: Region | None = None
+
+
+def _primitive(node: Node, frame: str) -> Primitive | None:
+    """The move that a node is, if it computes nothing; in a loop Identity is one."""
+    return forward if frame != ROOT and node.op == "Identity" else PRIMITIVES.get(node.op)
 
 
 def _rank_of(node: Node, ranks: Mapping[str, float]) -> float:
@@ -223,7 +321,7 @@ def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
     urgent: set[int] = set()
     # Consumers first, but for those of a loop's end, which are urgent by themselves.
     for node in yielding(reversed(nodes)):
-        itself = node.asynchronous or node.takes_step or node.primitive is not None or bool(node.merges)
+        itself = node.run is not launch_by_cost or bool(node.merges)
         if itself or any(c in urgent for some in node.edges for _, c in some) or not urgent.isdisjoint(node.controls):
             urgent.add(node.index)
     return frozenset(urgent)
@@ -243,101 +341,17 @@ def _constant(node: Node, device: Device) -> Any:
     return value[()] if value.ndim == 0 and not value.dtype.hasobject else value
 
 
-def _plan_node(
-    index: int,
-    node: Node,
-    begin: int,
-    edges: tuple[Edges, ...],
-    merges: tuple[MergeEdge, ...],
-    controls: tuple[int, ...],
-    graph: Subgraph,
-    device: Device,
-    context_of: ContextOf,
-    in_loop: bool,
-    without: AbstractSet[str],
-    on_host: bool,
-    check_numerics: bool,
-    rank: float,
-) -> PlanNode:
-    types = [graph.type_of(e) for e in node.inputs]
-    definition = opdef.lookup(node.op)
-    region: Region | None = None
-    launch: Callable[..., Any]
-    asynchronous = takes_step = takes_tag = takes_done = aborts_itself = is_threaded = False
-    if node.op == "_Loop":
-        compiler = find_compiler(device.type, without)
-        launch = region = CoalescedLoop(node, types, device, context_of, compiler, without)
-        takes_step = True
-    elif node.op == "_Region":
-        compiler = find_compiler(device.type, without)
-        make = Region if as_asynchronous(device) is None else LaunchedRegion
-        launch = region = make(node, types, device, context_of, _shares_state(node, graph), compiler, without)
-    else:
-        shapes, dtypes = [shape for _, shape in types], [dtype for dtype, _ in types]
-        entry = kernel_of(node, device, dtypes, shapes, without, [_constant_value(e, graph) for e in node.inputs])
-        launch = bind(node, entry, device, context_of)
-        if not entry.is_async and _shares_state(node, graph):
-            launch = one_at_a_time(launch)
-        if check_numerics and not entry.takes_done and as_asynchronous(device) is None:
-            launch = checked(node, launch, entry.is_async)
-        asynchronous, takes_step, aborts_itself = entry.is_async, entry.takes_step, entry.aborts_itself
-        takes_tag, takes_done, is_threaded = entry.takes_tag and in_loop, entry.takes_done, entry.is_threaded
-    guess = sum_of_members(node, graph)
-    launching = as_asynchronous(device)
-    if launching is not None:
-        if on_host and not asynchronous and not takes_step and node.op not in PRIMITIVES:
-            launch, asynchronous, takes_done = handing_to_host(launch, launching), True, True
-    width = 2 if node.op == "Merge" else len(node.inputs)
-    open_shapes = any(not is_static(shape) and not dtype.is_ref for dtype, shape in types)
+def _label(node: Node) -> tuple[str, str, str, tuple[str, ...], str]:
+    """The label of a node. A transfer is `lossy` where the tensor goes in fewer bits, and `scheduled` where the Recv is put off
+    until its tensor is wanted soon."""
     members = members_of(node)
     names = () if members == (node,) else tuple([member.name for member in members])
-    definitions = [opdef.lookup(m.op) for m in members]
-    touches_state = any(d.is_ref for m in members for d in m.dtypes) or any(d.is_ref for d, _ in types)
-    is_plain = not takes_step and not open_shapes
-    follows = is_plain and not asynchronous and not touches_state and not merges and node.op not in PRIMITIVES
-    return PlanNode(
-        index=index,
-        node=node,
-        launch=launch,
-        begin=begin,
-        end=begin + width,
-        blank=[EMPTY if node.op == "Merge" else None] * width,
-        edges=edges,
-        merges=merges,
-        controls=controls,
-        dead_outputs=(DEAD,) * len(edges) if len(edges) > 1 else DEAD,
-        asynchronous=asynchronous,
-        aborts_itself=aborts_itself,
-        takes_step=takes_step,
-        fires_dead=definition.fires_dead,
-        touches_state=touches_state,
-        cost=Cost(guess) if launching is None else LaunchCost(),
-        costs=(
-            Costs(guess, sum(expected_elements(s) for d, s in types if not d.is_ref))
-            if open_shapes and launching is None
-            else None
-        ),
-        region=region,
-        takes_tag=takes_tag,
-        is_threaded=is_threaded,
-        takes_done=takes_done,
-        is_plain=is_plain,
-        may_follow=follows and launching is None and not any(d.stateful or d.emits_dead for d in definitions),
-        primitive=PRIMITIVES.get("LoopCond" if in_loop and node.op == "Identity" else node.op),
-        rank=rank,
-        label=(node.name, node.op, *_of_edge(node, names)),
-    )
-
-
-def _of_edge(node: Node, names: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    """The rest of a label. A transfer is `lossy` where the tensor goes in fewer bits, and `scheduled` where the Recv is put off
-    until its tensor is wanted soon."""
     if node.op not in ("_Send", "_Recv"):
-        return "", names, ""
+        return node.name, node.op, "", names, ""
     marks = ["lossy"] if node.attrs.get("lossy") else []
     if node.op == "_Recv" and node.controls:
         marks.append("scheduled")
-    return node.attrs.get("key", ""), names, " ".join(marks)
+    return node.name, node.op, node.attrs.get("key", ""), names, " ".join(marks)
 
 
 def _shares_state(node: Node, graph: Subgraph) -> bool:
@@ -369,21 +383,14 @@ def _sink(fetches: int) -> PlanNode:
     return PlanNode(
         index=SINK,
         node=Node(name="_Sink", op="_Sink"),
+        fire=fire_sink,
+        fire_dead=fire_sink,
+        run=launch_by_cost,
         launch=_unreachable,
-        begin=0,
-        end=fetches,
+        places=slice(0, fetches),
         blank=[],
         edges=(),
         merges=(),
         controls=(),
-        dead_outputs=DEAD,
-        asynchronous=False,
-        aborts_itself=False,
-        takes_step=False,
-        fires_dead=True,
-        touches_state=False,
         cost=Cost(0.0),
-        costs=None,
-        region=None,
-        primitive=None,
     )

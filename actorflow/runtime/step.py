@@ -19,14 +19,14 @@ from actorflow.device.base import as_asynchronous
 from actorflow.errors import OpError
 from actorflow.graph.node import TensorId
 from actorflow.logs import get_logger
-from actorflow.runtime.actors import ActorExecutorState, Turns
+from actorflow.runtime.actors import ExecutorState
 from actorflow.runtime.diagnostics import faults, starvation
 from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.diagnostics.traced_executor import TracedActorExecutorState, TracedExecutorState
+from actorflow.runtime.diagnostics.traced_executor import TracedExecutorState
 from actorflow.runtime.diagnostics.waits import Reason, Wait
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.executor import ExecutorState, run_asynchronous
 from actorflow.runtime.plan import Plan, PlanNode
+from actorflow.runtime.visible_actors import Turns
 from actorflow.transport.rendezvous import Rendezvous
 
 _TIMED_EVERY = 16
@@ -116,12 +116,9 @@ class Step:
         self.abandoned = False
         self.error: BaseException | None = None
         self.rendezvous = rendezvous
-        kind: type[ExecutorState] = ExecutorState
         if plans and plans[0].seen:
-            kind = TracedActorExecutorState if trace is not None and trace.follows_tokens else ActorExecutorState
             dispatcher = Turns(dispatcher, loop)
-        elif trace is not None and trace.follows_tokens:
-            kind = TracedExecutorState
+        kind = TracedExecutorState if trace is not None and trace.follows_tokens else ExecutorState
         self.executors = [kind(self, plan, dispatcher) for plan in plans]
         self.dispatcher = dispatcher
         self.begun = begun
@@ -175,15 +172,8 @@ class Step:
             executor.feed(feeds)
         self.task_done()
 
-    def start_asynchronous(self, executor: ExecutorState, node: PlanNode) -> None:
-        """Gives a node with an asynchronous kernel its task on the event loop."""
-        inputs = executor.slots[node.begin : node.end]
-        executor.slots[node.begin : node.end] = node.blank
-        if not node.is_threaded:
-            self.waiting += 1
-        # a context of its own, because it pumps at its end, and the nodes that run then enter the step's
-        context = self.context.copy()
-        task = self.loop.create_task(run_asynchronous(executor, node, inputs), name=node.node.name, context=context)
+    def add_task(self, task: asyncio.Task[None], executor: ExecutorState, node: PlanNode) -> None:
+        """Keeps the task of an asynchronous kernel until it has ended."""
         self._tasks[task] = (executor, node)
         task.add_done_callback(self._tasks.pop)
 

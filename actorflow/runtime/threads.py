@@ -26,7 +26,7 @@ from actorflow.runtime.event_loops.polling import at_work
 from actorflow.runtime.plan import PlanNode
 
 if TYPE_CHECKING:
-    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.actors import ExecutorState
     from actorflow.runtime.step import Step
 
 

@@ -20,11 +20,11 @@ from actorflow.graph.graph import Graph
 from actorflow.passes.options import PlanOptions
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.public import public
-from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics import step_spans
 from actorflow.runtime.diagnostics.recorder import Recording
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.driver import LoopDriver
+from actorflow.runtime.visible_actors import TaskState
 from actorflow.session import session as asynchronous
 from actorflow.session.awaitables import Callable_, refuse_await
 from actorflow.session.partial.run import PartialRun

@@ -11,8 +11,8 @@ from actorflow.graph.node import TensorId
 from actorflow.passes.compile import Signature
 from actorflow.placement.measuring import NodeMeasurement
 from actorflow.placement.search.problem import SearchProblem
-from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.runtime.visible_actors import TaskState
 from actorflow.session.partial.run import PartialStep
 from actorflow.session.planning.planner import SearchReport
 from actorflow.session.statistics import EdgeReport, SessionStatistics

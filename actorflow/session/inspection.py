@@ -10,8 +10,8 @@ from actorflow.errors import FailedPreconditionError
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Tensor
 from actorflow.placement.measuring import NodeMeasurement
-from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Prediction, Trace
+from actorflow.runtime.visible_actors import TaskState
 from actorflow.session.engine import Engine
 from actorflow.session.statistics import EdgeReport, SessionStatistics
 

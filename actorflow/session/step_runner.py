@@ -20,8 +20,7 @@ from actorflow.errors import (
     with_topic,
 )
 from actorflow.graph.node import Node, TensorId
-from actorflow.runtime import actors
-from actorflow.runtime.actors import TaskState
+from actorflow.runtime import visible_actors
 from actorflow.runtime.diagnostics import starvation
 from actorflow.runtime.diagnostics.recorder import LONG, Recorder
 from actorflow.runtime.diagnostics.trace import Trace
@@ -30,6 +29,7 @@ from actorflow.runtime.dispatcher import Dispatcher
 from actorflow.runtime.event_loops.running import running_loop
 from actorflow.runtime.kernel_context import kernel_context
 from actorflow.runtime.step import Step, StepAccounting
+from actorflow.runtime.visible_actors import TaskState
 from actorflow.session.planning.builder import CompiledPlans
 from actorflow.session.statistics import StepCounts
 from actorflow.session.structure.values import fetched
@@ -362,7 +362,7 @@ class StepRunner(StepCounts):
 
     def tasks(self) -> list[TaskState]:
         """The nodes of the steps in flight that are ready, run or wait."""
-        return [state for step in self.running.values() for state in actors.look(step)]
+        return [state for step in self.running.values() for state in visible_actors.look(step)]
 
     def look(self, wanted: Container[int] | None = None) -> list[WaitingStep]:
         """The waits of each step in flight, or of each of those that are `wanted`."""

@@ -34,8 +34,8 @@ from actorflow.graph.node import Node
 from actorflow.ops.flow.primitives import enter, exit_, loop_cond, next_iteration, switch
 from actorflow.passes.coalesce_loops import coalesce_loops
 from actorflow.registry import opdef, plugins
+from actorflow.runtime.actors import ExecutorState
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.executor import ExecutorState
 
 __all__ = ["probe"]
 

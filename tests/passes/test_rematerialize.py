@@ -20,7 +20,7 @@ from actorflow.passes.memory.budget import Memory, expected_peak
 from actorflow.passes.memory.lifetimes import Lifetimes
 from actorflow.passes.memory.order import delayed
 from actorflow.passes.memory.rematerialize import rematerialize
-from actorflow.runtime import executor
+from actorflow.runtime import actors
 
 ROWS = 256
 
@@ -74,7 +74,7 @@ def trained(model: MLP, on: SimulatedDevice, **options: Any) -> tuple[list[bytes
 def test_f72_f74_training_runs_in_60_percent_of_its_free_peak(
     name: str, kind: str, inline_limit: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "INLINE_LIMIT_NS", inline_limit)
+    monkeypatch.setattr(actors, "INLINE_LIMIT_NS", inline_limit)
     model = MODELS[name]()
     wanted, free = trained(model, device(kind))
     budget = free * 60 // 100
@@ -88,7 +88,7 @@ def test_f72_f74_training_runs_in_60_percent_of_its_free_peak(
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("percent", [60, 75, 90])
 def test_f72_no_step_takes_more_than_its_plan_expects(name: str, percent: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "INLINE_LIMIT_NS", 1e15)
+    monkeypatch.setattr(actors, "INLINE_LIMIT_NS", 1e15)
     model = MODELS[name]()
     _, free = trained(model, device("CPU"))
     expected: list[int] = []

@@ -197,9 +197,8 @@ Rule = Callable[[Path, ast.AST], Iterator[Finding]]
 IMPORTERS = ("import_module", "find_spec", "__import__")
 UNSAFE_MODULES = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 TASKS_ALLOWED = {
-    "actorflow/runtime/executor.py": "tasks of nodes",
-    "actorflow/runtime/step.py": "tasks of nodes with asynchronous kernels",
-    "actorflow/runtime/actors.py": "tasks of nodes that can be seen",
+    "actorflow/runtime/actors.py": "tasks of nodes",
+    "actorflow/runtime/visible_actors.py": "tasks of nodes that can be seen",
     "actorflow/runtime/event_loops/driver.py": "calls of blocking sessions",
     "actorflow/runtime/event_loops/background_tasks.py": "a task group that outlives the block in which it began",
     "actorflow/session/prefetch.py": "runs that are started before their results are asked for",
@@ -341,7 +340,7 @@ def test_the_rules_find(path: str, code: str) -> None:
         ("kernels/conv/im2col.py", "from ..math import add"),
         ("kernels/x.py", "import numpy as np"),
         ("actorflow/compat/v1.py", "tensor.eval(); np.load(file, allow_pickle=False)"),
-        ("actorflow/runtime/step.py", "loop.create_task(f())"),
+        ("actorflow/runtime/actors.py", "loop.create_task(f())"),
         ("devices/x.py", "task: asyncio.Task[None] | None = None"),
         ("devices/x.py", "with anyio.fail_after(1): pass"),
     ],

@@ -17,8 +17,8 @@ from probes import Probe, probe
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
+from actorflow.runtime import actors
 from actorflow.runtime import dispatcher as dispatching
-from actorflow.runtime import executor
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 __all__ = ["probe"]
@@ -75,7 +75,7 @@ async def test_a_chain_needs_no_turn_of_the_loop_between_its_links(
 ) -> None:
     """One turn is enough for all that becomes ready within the slice, and `run` gives one to the others."""
     monkeypatch.setattr(dispatching, "SLICE", 10.0)
-    monkeypatch.setattr(executor, "INLINE_LIMIT_NS", 1e15)  # however slow the machine is at the moment
+    monkeypatch.setattr(actors, "INLINE_LIMIT_NS", 1e15)  # however slow the machine is at the moment
     x = af.placeholder(af.float32, [])
     y = x
     for _ in range(500):
@@ -203,9 +203,7 @@ async def test_the_pump_survives_what_raises_in_it(monkeypatch: pytest.MonkeyPat
 
 async def test_node_tasks_are_tasks(graph: af.Graph, probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every node that fires is an asyncio task, in the context of its run."""
-    monkeypatch.setattr(
-        executor, "INLINE_LIMIT_NS", 1e15
-    )  # on a slow machine its kernel would run on a thread next time
+    monkeypatch.setattr(actors, "INLINE_LIMIT_NS", 1e15)  # on a slow machine its kernel would run on a thread next time
     number: contextvars.ContextVar[int] = contextvars.ContextVar("number", default=0)
     x = af.placeholder(af.float32, [])
     y = probes.log(probes.log(x, tag="first"), tag="second")

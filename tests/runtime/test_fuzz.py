@@ -23,8 +23,7 @@ from random_graphs import RandomGraph, Request, random_graph
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
-from actorflow.runtime import chain
-from actorflow.runtime import executor as runtime_part
+from actorflow.runtime import actors, chain
 from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
 
 GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "60"))
@@ -68,13 +67,13 @@ def settings(seed: int) -> list[Setting]:
 @pytest.fixture
 def limit() -> Iterator[Callable[[float], None]]:
     """Sets from which cost on a kernel goes to the device's thread, or goes on there."""
-    before = runtime_part.INLINE_LIMIT_NS, chain.LEAST_NS
+    before = actors.INLINE_LIMIT_NS, chain.LEAST_NS
 
     def change(nanoseconds: float) -> None:
-        runtime_part.INLINE_LIMIT_NS = chain.LEAST_NS = nanoseconds
+        actors.INLINE_LIMIT_NS = chain.LEAST_NS = nanoseconds
 
     yield change
-    runtime_part.INLINE_LIMIT_NS, chain.LEAST_NS = before
+    actors.INLINE_LIMIT_NS, chain.LEAST_NS = before
 
 
 def expected(made: RandomGraph) -> list[list[Any]]:

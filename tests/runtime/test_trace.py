@@ -10,8 +10,7 @@ from clusters import servers
 
 import actorflow as af
 from actorflow.cluster.server import Server
-from actorflow.runtime.actors import ActorExecutorState
-from actorflow.runtime.executor import ExecutorState
+from actorflow.runtime.actors import ExecutorState
 
 
 @pytest.fixture(params=["local", "auto"])
@@ -83,4 +82,4 @@ async def test_f96_steps_that_nobody_traces_note_nothing(graph: af.Graph, monkey
     monkeypatch.setattr(ExecutorState, "fire", lambda part, index: (kinds.add(type(part)), fire(part, index))[1])
     async with af.Session(graph=graph, options=af.PlanOptions(coalesce=False)) as session:
         await session.run(af.exp(af.placeholder(af.float32, [], name="x")), {"x:0": 1.0})
-    assert kinds == {ActorExecutorState}
+    assert kinds == {ExecutorState}

@@ -18,7 +18,7 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow import errors
 from actorflow.ops.declare import RefLike
-from actorflow.runtime import executor as runtime_part
+from actorflow.runtime import actors
 from actorflow.runtime.state.variable_state import VariableState
 from actorflow.runtime.threads import WriteInProgress, unlocked
 from actorflow.session import step_runner as steps_module
@@ -94,7 +94,7 @@ def on_threads(*work: Callable[[], Any]) -> list[Any]:
 def test_f31_f35_sessions_on_threads_lose_no_update(
     shared: Callable[[], Shared], monkeypatch: pytest.MonkeyPatch, limit: float, coalesce: bool
 ) -> None:
-    monkeypatch.setattr(runtime_part, "INLINE_LIMIT_NS", limit)
+    monkeypatch.setattr(actors, "INLINE_LIMIT_NS", limit)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
 

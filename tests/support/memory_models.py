@@ -11,7 +11,7 @@ from poison import PoisonAllocator
 
 import actorflow as af
 from actorflow.devices.simulated import SimulatedDevice
-from actorflow.runtime import executor
+from actorflow.runtime import actors
 
 UNITS = 16
 WEIGHTS = UNITS * UNITS * 4
@@ -21,7 +21,7 @@ SIM = "/job:localhost/replica:0/task:0/device:{}:{}"
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every kernel runs on the loop, however long it took on a busy machine: so the order of nodes is that of the queue."""
-    monkeypatch.setattr(executor, "INLINE_LIMIT_NS", 1e15)
+    monkeypatch.setattr(actors, "INLINE_LIMIT_NS", 1e15)
 
 
 def simulated(budget: int | None = None, *, kind: str = "SIM", index: int = 0, threshold: int = 256) -> SimulatedDevice:

@@ -73,7 +73,7 @@ def graph() -> Iterator[Graph]:
 def lane(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The place where kernels run: in generated code, node by node on the loop, or each on the device's thread."""
     if request.param == "thread":
-        monkeypatch.setattr("actorflow.runtime.executor.INLINE_LIMIT_NS", ALL_ON_THREAD)
+        monkeypatch.setattr("actorflow.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
     return str(request.param)
 
 

@@ -46,9 +46,9 @@ from actorflow.placement.measuring import NodeMeasurement, decode_observed, enco
 from actorflow.placement.search.codec import decode_problem
 from actorflow.placement.search.problem import SearchProblem
 from actorflow.placement.simulation.link_costs import links_to_rows
-from actorflow.runtime.actors import TaskState
 from actorflow.runtime.diagnostics.trace import Trace
 from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.runtime.visible_actors import TaskState
 from actorflow.session.engine import Run
 from actorflow.session.partial.run import PartialStep
 from actorflow.session.planning.planner import SearchReport

@@ -17,7 +17,16 @@ def _recv_dtypes(c: Inference) -> Any:
     return () if c.attrs["dtype"] is None else (c.attrs["dtype"],)
 
 
-@op("_Send", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
+@op(
+    "_Send",
+    shape=no_output,
+    result=None,
+    gradient=None,
+    stateful=True,
+    fires_dead=True,
+    takes_dead=True,
+    work=0,
+)
 def send(
     data: Sequence[Any],
     *,

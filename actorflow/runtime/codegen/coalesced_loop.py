@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from actorflow import machine
@@ -29,7 +30,7 @@ from actorflow.runtime.tape.tape import Run, beginner
 from actorflow.shapes import Shape, is_static
 
 if TYPE_CHECKING:
-    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.actors import ExecutorState
     from actorflow.runtime.plan import PlanNode
 
 SLICE = 0.001
@@ -205,6 +206,7 @@ async def run_loop(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -
     """Drives a coalesced loop to its end, or until the step is stopped. Raises what a member raises."""
     loop = node.region
     assert isinstance(loop, CoalescedLoop)
+    begun = perf_counter_ns()
     run: Run = loop(inputs)
     step = executor.step
     clock = machine.current().work_clock
@@ -226,6 +228,9 @@ async def run_loop(executor: ExecutorState, node: PlanNode, inputs: list[Any]) -
                     return None
                 last = clock()
                 end = last + SLICE
-        return run.result()
+        result = run.result()
     finally:
         del step.looping[id(run)]
+    if step.trace is not None:
+        step.trace.add(executor, node, begun, perf_counter_ns())
+    return result

@@ -21,8 +21,8 @@ from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
 from actorflow.runtime.diagnostics.trace import Trace
 
 if TYPE_CHECKING:
+    from actorflow.runtime.actors import ExecutorState
     from actorflow.runtime.diagnostics.post_mortem import PostMortem
-    from actorflow.runtime.executor import ExecutorState
     from actorflow.runtime.plan import PlanNode
     from actorflow.runtime.step import Step
 

@@ -12,7 +12,7 @@ from actorflow.runtime.plan import SINK
 from actorflow.runtime.tokens import EMPTY
 
 if TYPE_CHECKING:
-    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.actors import ExecutorState
     from actorflow.runtime.plan import PlanNode
     from actorflow.runtime.step import Step
 
@@ -99,7 +99,7 @@ def _waiting(executor: ExecutorState) -> list[WaitingNode]:
         if executor.pending[plan_node.index] <= 0:
             continue
         node = plan_node.node
-        slots = executor.slots[plan_node.begin : plan_node.end]
+        slots = executor.slots[plan_node.places]
         empty = [tensor_id for tensor_id, value in zip(node.inputs, slots) if value is EMPTY]
         if executor.frame is not None and len(empty) == len(slots):
             continue  # the iteration has not come to it

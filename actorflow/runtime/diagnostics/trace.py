@@ -18,7 +18,7 @@ from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from actorflow.runtime.executor import ExecutorState
+    from actorflow.runtime.actors import ExecutorState
     from actorflow.runtime.plan import PlanNode
     from actorflow.runtime.timeline.coverage import Explained
     from actorflow.runtime.timeline.critical import Stretch

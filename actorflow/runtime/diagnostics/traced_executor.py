@@ -10,15 +10,14 @@ from time import perf_counter_ns
 from typing import Any
 
 from actorflow.graph.node import TensorId
-from actorflow.runtime.actors import ActorExecutorState
+from actorflow.runtime.actors import ExecutorState
 from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.executor import ExecutorState
 from actorflow.runtime.frames import Frame
 from actorflow.runtime.plan import MergeEdge, Plan, PlanNode
 
 
 class TracedExecutorState(ExecutorState):
-    """That of the plan which untraced steps run."""
+    """An executor state that notes the arrival of tokens."""
 
     __slots__ = ("arrived", "ready")
 
@@ -60,13 +59,3 @@ class TracedExecutorState(ExecutorState):
             if pending[consumer] > 1:
                 self.arrived.setdefault(consumer, perf_counter_ns())
         ExecutorState.propagate(self, node, result)
-
-
-class TracedActorExecutorState(TracedExecutorState, ActorExecutorState):
-    """That of a plan each of whose nodes is a task that can be seen."""
-
-    __slots__ = ()
-
-    def fire(self, index: int) -> None:
-        self.ready[index] = perf_counter_ns()
-        ActorExecutorState.fire(self, index)
