@@ -1,1 +1,9 @@
-"""Other libraries' names over actorflow's."""
+"""Other libraries' names over actorflow's.
+
+door/    `import tensorflow` over actorflow: its modules, and the command `actorflow tf`
+files/   `tf.gfile` and `tf.io.gfile`
+names/   names of TensorFlow 1.15 that actorflow has no own counterpart of
+training/  training's classes with TensorFlow's arguments
+v0/      names of TensorFlow 0.x
+v1/      names of TensorFlow 1.15
+"""

@@ -18,6 +18,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "run": "actorflow.cli.run:COMMAND",
         "serve": "actorflow.serving.command:COMMAND",
         "status": "actorflow.cli.status:COMMAND",
+        "tf": "actorflow.compat.door.command:COMMAND",
         "top": "actorflow.dashboard.top:COMMAND",
         "trace": "actorflow.cli.trace:COMMAND",
         "up": "actorflow.cli.up:COMMAND",

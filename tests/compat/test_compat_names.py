@@ -364,5 +364,5 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_the_version_is_that_of_the_names() -> None:
-    assert tf.__version__ == tf.VERSION == "1.15.0"
+    assert tf.__version__ == tf.VERSION == "1.15.5"
     np.testing.assert_equal(tf.float32.numpy_dtype, np.float32)

@@ -22,6 +22,7 @@ from actorflow.compat.v1 import CostModel as CostModel
 from actorflow.compat.v1 import CriticalSection as CriticalSection
 from actorflow.compat.v1 import DType as DType
 from actorflow.compat.v1 import Defun as Defun
+from actorflow.compat.v1 import DeviceSpec as DeviceSpec
 from actorflow.compat.v1 import Dimension as Dimension
 from actorflow.compat.v1 import Event as Event
 from actorflow.compat.v1 import FIFOQueue as FIFOQueue
@@ -189,6 +190,7 @@ from actorflow.compat.v1 import container as container
 from actorflow.compat.v1 import control_dependencies as control_dependencies
 from actorflow.compat.v1 import control_trigger as control_trigger
 from actorflow.compat.v1 import convert_to_tensor as convert_to_tensor
+from actorflow.compat.v1 import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from actorflow.compat.v1 import convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor
 from actorflow.compat.v1 import cos as cos
 from actorflow.compat.v1 import cosh as cosh
@@ -428,6 +430,7 @@ from actorflow.compat.v1 import ones_initializer as ones_initializer
 from actorflow.compat.v1 import ones_like as ones_like
 from actorflow.compat.v1 import onnx as onnx
 from actorflow.compat.v1 import op as op
+from actorflow.compat.v1 import op_scope as op_scope
 from actorflow.compat.v1 import orthogonal_initializer as orthogonal_initializer
 from actorflow.compat.v1 import stack as pack
 from actorflow.compat.v1 import pad as pad
@@ -696,6 +699,7 @@ __all__ = [
     "CriticalSection",
     "DType",
     "Defun",
+    "DeviceSpec",
     "Dimension",
     "Event",
     "FIFOQueue",
@@ -866,6 +870,7 @@ __all__ = [
     "control_dependencies",
     "control_trigger",
     "convert_to_tensor",
+    "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
@@ -1108,6 +1113,7 @@ __all__ = [
     "ones_like",
     "onnx",
     "op",
+    "op_scope",
     "orthogonal_initializer",
     "pack",
     "pad",

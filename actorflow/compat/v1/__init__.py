@@ -27,7 +27,7 @@ from actorflow.compat.v1 import dimensions as _dimensions
 from actorflow.compat.v1.namespaces import namespace as _namespace
 from actorflow.compat.v1.namespaces import register as _register
 
-__version__ = "1.15.0"
+__version__ = "1.15.5"
 
 __getattr__, __dir__, __all__ = _namespace("tf", __name__)
 

@@ -37,6 +37,9 @@ from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
 from actorflow.compat.files import gfile as gfile
+from actorflow.compat.names.devices import DeviceSpec as DeviceSpec
+from actorflow.compat.names.graphs import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
+from actorflow.compat.names.graphs import op_scope as op_scope
 from actorflow.compat.v1 import app as app
 from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
@@ -686,6 +689,7 @@ __all__ = [
     "CriticalSection",
     "DType",
     "Defun",
+    "DeviceSpec",
     "Dimension",
     "Event",
     "FIFOQueue",
@@ -849,6 +853,7 @@ __all__ = [
     "control_dependencies",
     "control_trigger",
     "convert_to_tensor",
+    "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
@@ -1083,6 +1088,7 @@ __all__ = [
     "ones_like",
     "onnx",
     "op",
+    "op_scope",
     "orthogonal_initializer",
     "pad",
     "parallel_dynamic_stitch",

@@ -8,11 +8,12 @@ from types import ModuleType
 from actorflow import dialect
 from actorflow.public import public
 
-VERSION = "1.15.0"
+VERSION = "1.15.5"
 """The version of TensorFlow whose names these are."""
 public("tf", of="VERSION")
 
 _SPOKEN = ("actorflow.compat.v1", "actorflow.compat.v0")
+_assumed = False
 
 
 @public("tf", "tf:disable_resource_variables", "tf:enable_resource_variables")
@@ -26,11 +27,21 @@ def disable_v2_behavior() -> None:
 
 
 def speaks_v1() -> bool:
-    """Whether the program's module that calls has a name for `actorflow.compat.v1` or `v0`, such as `tf`."""
+    """Whether the program's module that calls has a name for `actorflow.compat.v1` or `v0`, such as `tf`; after `assume_v1`
+    whether it has none for `actorflow`."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "actorflow":
         frame = frame.f_back
-    return any(isinstance(v, ModuleType) and v.__name__ in _SPOKEN for v in frame.f_globals.values())
+    names = [v.__name__ for v in frame.f_globals.values() if isinstance(v, ModuleType)]
+    if not _assumed or "actorflow" in names:
+        return any(name in _SPOKEN for name in names)
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names
+
+
+def assume_v1() -> None:
+    """From now on all modules but those that import actorflow itself have TensorFlow's behaviour where it is another."""
+    global _assumed
+    _assumed = True
 
 
 def by_caller() -> None:

@@ -6,6 +6,7 @@ NAMES: dict[str, dict[str, str]] = {
     "tf": {
         "AttrValue": "actorflow.graphdef.protos",
         "ConfigProto": "actorflow.compat.v1.config",
+        "DeviceSpec": "actorflow.compat.names.devices",
         "Dimension": "actorflow.compat.v1.dimensions",
         "Event": "actorflow.summary.protos",
         "GPUOptions": "actorflow.compat.v1.config",
@@ -32,6 +33,7 @@ NAMES: dict[str, dict[str, str]] = {
         "bitwise": "actorflow.compat.v1.bitwise:",
         "blocking": "actorflow.compat.v1.blocking:",
         "compat": "actorflow.compat.v1.compat:",
+        "convert_to_tensor_or_indexed_slices": "actorflow.compat.names.graphs",
         "convert_to_tensor_or_sparse_tensor": "actorflow.graph.sparse_tensor",
         "create_partitioned_variables": "actorflow.variables.scope",
         "dashboard": "actorflow.compat.v1.dashboard:",
@@ -70,6 +72,7 @@ NAMES: dict[str, dict[str, str]] = {
         "nest": "actorflow.compat.v1.nest:",
         "nn": "actorflow.compat.v1.nn:",
         "onnx": "actorflow.compat.v1.onnx:",
+        "op_scope": "actorflow.compat.names.graphs",
         "print": "actorflow.ops.flow.printing:print_",
         "python_io": "actorflow.compat.v1.python_io:",
         "quantization": "actorflow.compat.v1.quantization:",

@@ -1,0 +1,175 @@
+"""Small calculations of TensorFlow's inner modules that programs call, over public names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import actorflow.compat.v1 as v1
+from actorflow.metrics import streaming
+
+
+def with_dependencies(dependencies: Sequence[Any], output_tensor: Any, name: str | None = None) -> Any:
+    """`output_tensor` once all dependencies have run."""
+    with v1.control_dependencies(list(dependencies)):
+        return v1.identity(output_tensor, name=name)
+
+
+def remove_squeezable_dimensions(
+    labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None
+) -> tuple[Any, Any]:
+    """Labels and predictions, without a last dimension of size 1 that one has more than is expected."""
+    labels, predictions = v1.convert_to_tensor(labels), v1.convert_to_tensor(predictions)
+    ranks = predictions.shape.ndims, labels.shape.ndims
+    if None not in ranks:
+        difference = ranks[0] - ranks[1]
+        if difference == expected_rank_diff + 1 and predictions.shape.as_list()[-1] in (1, None):
+            predictions = v1.squeeze(predictions, [-1])
+        elif difference == expected_rank_diff - 1 and labels.shape.as_list()[-1] in (1, None):
+            labels = v1.squeeze(labels, [-1])
+    return labels, predictions
+
+
+def squeezed_for_metric(predictions: Any, labels: Any, weights: Any) -> Any:
+    """Predictions, labels and weights of one rank."""
+    return streaming.same_rank(predictions, labels, weights)
+
+
+def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Any:
+    """A variable of a metric, in the collections of such."""
+    return streaming.metric_variable(shape, dtype, name or "metric")
+
+
+def safe_div(numerator: Any, denominator: Any, name: str | None = None) -> Any:
+    """The quotient, or 0 where the denominator is not positive."""
+    quotient = v1.truediv(numerator, denominator)
+    return v1.where(v1.greater(denominator, 0), quotient, v1.zeros_like(quotient), name=name)
+
+
+def broadcast_weights(weights: Any, values: Any) -> Any:
+    """The weights in the shape of the values."""
+    values = v1.convert_to_tensor(values)
+    return streaming.spread(v1.cast(weights, values.dtype), values, values.dtype)
+
+
+def assert_broadcastable(weights: Any, values: Any) -> Any:
+    """An operation that fails where weights do not fit values."""
+    return v1.group(v1.broadcast_to(v1.convert_to_tensor(weights), v1.shape(values)))
+
+
+def bucketize(input: Any, boundaries: Sequence[float], name: str | None = None) -> Any:
+    """The number of boundaries that are not above each element."""
+    values = v1.cast(v1.convert_to_tensor(input), v1.float32)
+    edges = v1.constant(list(boundaries), v1.float32)
+    return v1.reduce_sum(v1.cast(values[..., None] >= edges, v1.int32), -1, name=name)
+
+
+def noise_shape(x: Any, shape: Any) -> Any:
+    """The shape of the noise of a dropout."""
+    return v1.shape(x) if shape is None else shape
+
+
+def transpose_batch_time(x: Any) -> Any:
+    """`x` with its first two dimensions exchanged."""
+    x = v1.convert_to_tensor(x)
+    if x.shape.ndims is not None and x.shape.ndims < 2:
+        raise ValueError(f"A tensor of rank 2 or more is needed, not of shape {x.shape}.")
+    return v1.transpose(x, v1.concat([[1, 0], v1.range(2, v1.rank(x))], 0))
+
+
+def batch_size(flat_input: Sequence[Any]) -> Any:
+    """The size of the batch of inputs [time, batch, ...], as a number where it is known."""
+    for value in flat_input:
+        if value.shape.ndims and value.shape.ndims > 1 and (size := value.shape.as_list()[1]) is not None:
+            return size
+    return v1.shape(flat_input[0])[1]
+
+
+def reverse_in_time(input_seq: Sequence[Any], lengths: Any) -> list[Any]:
+    """A list of inputs in the reverse order of time, each row of the batch within its length."""
+    if lengths is None:
+        return list(reversed(input_seq))
+    return v1.unstack(v1.reverse_sequence(v1.stack(list(input_seq)), lengths, seq_axis=0, batch_axis=1))
+
+
+# ---- averages, optimizers, variables
+
+
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
+    """Moves `variable` towards `value` by `1 - decay`; with `zero_debias` corrects for a start at zero (Kingma and Ba 2014)."""
+    with v1.name_scope(name, "AssignMovingAvg", [variable, value, decay]):
+        rest = v1.cast(1.0 - v1.cast(decay, v1.float32), variable.dtype.base_dtype)
+        if not zero_debias:
+            return v1.assign_sub(variable, (variable - value) * rest)
+        with v1.variable_scope(variable.op.name, values=[variable, value], reuse=v1.AUTO_REUSE):
+            zeros = v1.zeros_initializer()
+            biased = v1.get_variable(
+                "biased", shape=variable.shape, dtype=variable.dtype.base_dtype, initializer=zeros, trainable=False
+            )
+            step = v1.get_variable(
+                "local_step", shape=[], dtype=variable.dtype.base_dtype, initializer=zeros, trainable=False
+            )
+        moved = v1.assign_sub(biased, (biased - value) * rest)
+        count = v1.assign_add(step, 1.0)
+        return v1.assign(variable, moved / (1.0 - v1.pow(1.0 - rest, count)))
+
+
+def weighted_moving_average(
+    value: Any, decay: Any, weight: Any, truediv: bool = True, collections: Any = None, name: str | None = None
+) -> Any:
+    """The average of values by weights, each step counting `decay` times the one after it."""
+    with v1.variable_scope(name, "WeightedMovingAvg", [value, weight, decay]):
+        names = {
+            "initializer": v1.zeros_initializer(),
+            "trainable": False,
+            "collections": collections,
+            "dtype": value.dtype,
+        }
+        total = v1.get_variable("value_x_weight", shape=value.shape, **names)
+        count = v1.get_variable("weight", shape=weight.shape, **names)
+        top = assign_moving_average(total, value * weight, decay, zero_debias=False)
+        bottom = assign_moving_average(count, weight, decay, zero_debias=False)
+        return v1.truediv(top, bottom) if truediv else v1.div(top, bottom)
+
+
+def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
+    """The sums of the values of equal indices, and the indices without repetition."""
+    unique, positions = v1.unique(indices)
+    return v1.unsorted_segment_sum(values, positions, v1.shape(unique)[0]), unique
+
+
+def create_variable(next_creator: Any = None, **named: Any) -> Any:
+    """A variable; TensorFlow's end of a chain of creators."""
+    return v1.Variable(**{name: value for name, value in named.items() if name != "use_resource"})
+
+
+def hessian_vector_product(ys: Any, xs: Sequence[Any], v: Sequence[Any]) -> list[Any]:
+    """The second derivatives of `ys` by `xs`, times the vectors `v`."""
+    slopes = v1.gradients(ys, xs)
+    products = [v1.multiply(slope, v1.stop_gradient(each)) for slope, each in zip(slopes, v) if slope is not None]
+    return list(v1.gradients(products, xs))
+
+
+# ---- updates in place
+
+
+def inplace_update(x: Any, i: Any, v: Any) -> Any:
+    """`x` with the rows `i` replaced by `v`. The tensor itself stays as it is."""
+    return v1.tensor_scatter_update(x, v1.reshape(i, [-1, 1]), v1.reshape(v, v1.concat([[-1], v1.shape(x)[1:]], 0)))
+
+
+def inplace_add(x: Any, i: Any, v: Any) -> Any:
+    """`x` with `v` added to the rows `i`."""
+    return v1.tensor_scatter_add(x, v1.reshape(i, [-1, 1]), v1.reshape(v, v1.concat([[-1], v1.shape(x)[1:]], 0)))
+
+
+def inplace_sub(x: Any, i: Any, v: Any) -> Any:
+    """`x` with `v` taken from the rows `i`."""
+    return inplace_add(x, i, v1.negative(v))
+
+
+def empty(shape: Any, dtype: Any, init: bool = False) -> Any:
+    """A tensor of zeros: memory that nothing has written is not given to programs."""
+    return v1.zeros(shape, dtype)

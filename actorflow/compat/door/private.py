@@ -1,0 +1,299 @@
+"""The table of names that only inner modules of TensorFlow have: where each is here.
+
+A place is `module:name` of ours, or a path below `tf`, such as `train.Saver`. Modules beside this one are
+`standins:`, `calculations:` and `cells:`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import actorflow.compat.v1 as v1
+
+_DECORATORS = {
+    name: f"standins:{name}"
+    for name in (
+        "deprecated",
+        "deprecated_args",
+        "deprecated_arg_values",
+        "deprecated_argument_lookup",
+        "deprecated_alias",
+    )
+}
+
+NAMES: dict[str, dict[str, str]] = {
+    "client.device_lib": {"list_local_devices": "standins:list_local_devices"},
+    "client.session": {
+        "BaseSession": "Session",
+        "register_session_run_conversion_functions": "standins:refuse_conversions",
+    },
+    "client.timeline": {"Timeline": "actorflow.compat.door.timeline:Timeline"},
+    "eager.context": {
+        "context": "standins:context",
+        "in_eager_mode": "executing_eagerly",
+        "in_graph_mode": "standins:in_graph_mode",
+        "graph_mode": "standins:graph_mode",
+        "eager_mode": "standins:eager_mode",
+        "num_gpus": "standins:num_gpus",
+    },
+    "eager.function": {"defun": "function"},
+    "framework.constant_op": {"_constant_impl": "constant"},
+    "framework.device": {"merge_device": "standins:merge_device", "canonical_name": "standins:canonical_name"},
+    "framework.device_spec": {"DeviceSpecV1": "DeviceSpec"},
+    "framework.dtypes": {
+        "float32_ref": "float32",
+        "float64_ref": "float64",
+        "int32_ref": "int32",
+        "int64_ref": "int64",
+    },
+    "framework.function": {"Defun": "Defun", "Declare": "standins:declare"},
+    "framework.indexed_slices": {"IndexedSlices": "IndexedSlices"},
+    "framework.ops": {
+        "EagerTensor": "Tensor",
+        "_get_graph_from_inputs": "standins:graph_of_inputs",
+        "convert_n_to_tensor": "standins:convert_n_to_tensor",
+        "convert_n_to_tensor_or_indexed_slices": "standins:convert_n_to_tensor",
+        "convert_to_tensor_or_composite": "convert_to_tensor_or_indexed_slices",
+        "colocate_with": "colocate_with",
+        "control_dependencies": "control_dependencies",
+        "executing_eagerly_outside_functions": "executing_eagerly",
+        "get_all_collection_keys": "standins:collection_keys",
+        "get_from_proto_function": "standins:proto_function",
+        "get_gradient_function": "standins:gradient_function",
+        "get_to_proto_function": "standins:proto_function",
+        "internal_convert_to_tensor": "convert_to_tensor",
+        "internal_convert_to_tensor_or_indexed_slices": "convert_to_tensor_or_indexed_slices",
+        "is_dense_tensor_like": "is_tensor",
+        "name_from_scope_name": "standins:name_from_scope_name",
+        "register_dense_tensor_like_type": "standins:register_type",
+        "register_proto_function": "standins:register_proto_function",
+        "strip_name_scope": "standins:strip_name_scope",
+        "uid": "standins:uid",
+        "op_scope": "op_scope",
+    },
+    "framework.smart_cond": {"smart_cond": "standins:smart_cond", "smart_constant_value": "standins:constant_value"},
+    "framework.tensor_shape": {
+        "as_dimension": "Dimension",
+        "as_shape": "TensorShape",
+        "scalar": "standins:scalar_shape",
+        "unknown_shape": "standins:unknown_shape",
+        "vector": "standins:vector_shape",
+        "matrix": "standins:matrix_shape",
+    },
+    "framework.tensor_util": {
+        "constant_value": "standins:constant_value",
+        "constant_value_as_shape": "standins:constant_shape",
+        "MakeNdarray": "make_ndarray",
+        "make_ndarray": "make_ndarray",
+        "is_tensor": "is_tensor",
+        "TensorShapeProtoToList": "standins:shape_list",
+    },
+    "framework.test_util": {
+        "run_in_graph_and_eager_modes": "standins:as_it_is",
+        "run_deprecated_v1": "standins:as_it_is",
+        "run_v1_only": "standins:as_it_is",
+        "run_all_in_graph_and_eager_modes": "standins:as_it_is",
+        "run_cuda_only": "standins:as_it_is",
+        "TensorFlowTestCase": "test.TestCase",
+        "deprecated_graph_mode_only": "standins:as_it_is",
+        "skip_if": "standins:as_it_is",
+        "use_deterministic_cudnn": "standins:as_it_is",
+        "enable_control_flow_v2": "standins:as_it_is",
+        "disable_xla": "standins:as_it_is",
+    },
+    "layers.utils": {
+        "smart_cond": "standins:smart_cond",
+        "constant_value": "standins:constant_value",
+        "normalize_tuple": "standins:normalize_tuple",
+    },
+    "layers.convolutional": {
+        "Convolution1D": "layers.Conv1D",
+        "Convolution2D": "layers.Conv2D",
+        "Convolution3D": "layers.Conv3D",
+        "Convolution2DTranspose": "layers.Conv2DTranspose",
+        "Convolution3DTranspose": "layers.Conv3DTranspose",
+        "SeparableConvolution1D": "layers.SeparableConv1D",
+        "SeparableConvolution2D": "layers.SeparableConv2D",
+    },
+    "lib.io.file_io": {
+        "write_string_to_file": "standins:write_string_to_file",
+        "read_file_to_string": "standins:read_file_to_string",
+        "FileIO": "gfile.GFile",
+        "file_exists": "gfile.Exists",
+        "delete_file": "gfile.Remove",
+        "get_matching_files": "gfile.Glob",
+        "create_dir": "gfile.MkDir",
+        "recursive_create_dir": "gfile.MakeDirs",
+        "copy": "gfile.Copy",
+        "rename": "gfile.Rename",
+        "delete_recursively": "gfile.DeleteRecursively",
+        "is_directory": "gfile.IsDirectory",
+        "list_directory": "gfile.ListDirectory",
+        "walk": "gfile.Walk",
+        "stat": "gfile.Stat",
+    },
+    "ops.array_ops": {"shape_internal": "shape", "size_internal": "size", "rank_internal": "rank"},
+    "ops.confusion_matrix": {"remove_squeezable_dimensions": "calculations:remove_squeezable_dimensions"},
+    "ops.control_flow_ops": {"with_dependencies": "calculations:with_dependencies"},
+    "ops.control_flow_util": {
+        "GraphOrParentsInXlaContext": "standins:never",
+        "GetContainingXLAContext": "standins:nothing",
+        "GetContainingWhileContext": "standins:nothing",
+        "IsInXLAContext": "standins:never",
+        "IsInWhileLoop": "standins:never",
+        "ENABLE_CONTROL_FLOW_V2": "standins:FALSE",
+        "EnableControlFlowV2": "standins:never",
+    },
+    "ops.gradients_impl": {
+        "gradients_v2": "gradients",
+        "_hessian_vector_product": "calculations:hessian_vector_product",
+    },
+    "ops.init_ops": {
+        "Constant": "initializers.constant",
+        "GlorotNormal": "glorot_normal_initializer",
+        "GlorotUniform": "glorot_uniform_initializer",
+        "Identity": "initializers.identity",
+        "Initializer": "actorflow.variables.initializers:Initializer",
+        "Ones": "initializers.ones",
+        "Orthogonal": "initializers.orthogonal",
+        "RandomNormal": "initializers.random_normal",
+        "RandomUniform": "initializers.random_uniform",
+        "TruncatedNormal": "initializers.truncated_normal",
+        "UniformUnitScaling": "initializers.uniform_unit_scaling",
+        "VarianceScaling": "initializers.variance_scaling",
+        "Zeros": "initializers.zeros",
+    },
+    "ops.inplace_ops": {
+        "alias_inplace_update": "calculations:inplace_update",
+        "alias_inplace_add": "calculations:inplace_add",
+        "alias_inplace_sub": "calculations:inplace_sub",
+        "inplace_update": "calculations:inplace_update",
+        "inplace_add": "calculations:inplace_add",
+        "inplace_sub": "calculations:inplace_sub",
+        "empty": "calculations:empty",
+        "empty_like": "zeros_like",
+    },
+    "ops.math_ops": {"_bucketize": "calculations:bucketize", "tensor_dot": "tensordot"},
+    "ops.metrics_impl": {
+        "_remove_squeezable_dimensions": "calculations:squeezed_for_metric",
+        "metric_variable": "calculations:metric_variable",
+        "_safe_scalar_div": "math.divide_no_nan",
+        "_safe_div": "calculations:safe_div",
+    },
+    "ops.nn_ops": {"convolution_internal": "nn.convolution", "_get_noise_shape": "calculations:noise_shape"},
+    "ops.resource_variable_ops": {
+        "ResourceVariable": "Variable",
+        "is_resource_variable": "standins:always",
+        "BaseResourceVariable": "Variable",
+    },
+    "ops.resources": {
+        "initialize_resources": "standins:group_of",
+        "shared_resources": "standins:no_list",
+        "local_resources": "standins:no_list",
+        "register_resource": "standins:nothing",
+        "report_uninitialized_resources": "standins:no_names",
+    },
+    "ops.rnn": {
+        "_transpose_batch_time": "calculations:transpose_batch_time",
+        "_best_effort_input_batch_size": "calculations:batch_size",
+        "_reverse_seq": "calculations:reverse_in_time",
+    },
+    "ops.rnn_cell_impl": {
+        "_Linear": "cells:Linear",
+        "_linear": "cells:linear",
+        "_RNNCell": "nn.rnn_cell.RNNCell",
+        "LayerRNNCell": "cells:LayerRNNCell",
+        "_LayerRNNCell": "cells:LayerRNNCell",
+        "_WEIGHTS_VARIABLE_NAME": "standins:KERNEL",
+        "_BIAS_VARIABLE_NAME": "standins:BIAS",
+        "_zero_state_tensors": "cells:zero_state_tensors",
+        "_concat": "cells:concat_shapes",
+        "assert_like_rnncell": "cells:assert_like_rnncell",
+        "_like_rnncell": "cells:like_rnncell",
+    },
+    "ops.summary_op_util": {
+        "skip_summary": "standins:never",
+    },
+    "ops.variable_scope": {"variable": "Variable", "default_variable_creator": "calculations:create_variable"},
+    "ops.variables": {"VariableV1": "Variable", "RefVariable": "Variable"},
+    "ops.weights_broadcast_ops": {
+        "broadcast_weights": "calculations:broadcast_weights",
+        "assert_broadcastable": "calculations:assert_broadcastable",
+    },
+    "platform.build_info": {
+        "build_info": "standins:no_dict",
+        "is_cuda_build": "standins:FALSE",
+        "is_rocm_build": "standins:FALSE",
+    },
+    "pywrap_tensorflow": {
+        "NewCheckpointReader": "train.NewCheckpointReader",
+        "CheckpointReader": "train.NewCheckpointReader",
+    },
+    "tf2": {"enabled": "standins:never", "enable": "standins:refuse_v2", "disable": "disable_v2_behavior"},
+    "training.moving_averages": {
+        "assign_moving_average": "calculations:assign_moving_average",
+        "weighted_moving_average": "calculations:weighted_moving_average",
+    },
+    "training.optimizer": {"_deduplicate_indexed_slices": "calculations:deduplicate_indexed_slices"},
+    "training.slot_creator": {
+        name: f"actorflow.train.optimizers.slot_creator:{name}" for name in ("create_slot", "create_zeros_slot")
+    },
+    "util.all_util": {"make_all": "standins:make_all", "remove_undocumented": "standins:nothing"},
+    "util.deprecation": _DECORATORS,
+    "util.decorator_utils": {"validate_callable": "standins:nothing"},
+    "util.function_utils": {
+        "fn_args": "standins:fn_args",
+        "get_func_name": "standins:function_name",
+        "has_kwargs": "standins:has_kwargs",
+    },
+    "util.keyword_args": {"keyword_args_only": "standins:as_it_is"},
+    "util.tf_contextlib": {"contextmanager": "contextlib:contextmanager"},
+    "util.tf_decorator": {
+        "make_decorator": "standins:make_decorator",
+        "unwrap": "standins:unwrap",
+        "rewrap": "standins:rewrap",
+    },
+    "util.tf_export": {name: "standins:exporter" for name in ("tf_export", "estimator_export", "keras_export")},
+    "util.tf_inspect": {
+        name: f"inspect:{name}"
+        for name in (
+            "getfullargspec",
+            "getmembers",
+            "getmodule",
+            "getmro",
+            "getsource",
+            "getsourcefile",
+            "getdoc",
+            "getfile",
+            "isclass",
+            "isfunction",
+            "ismethod",
+            "ismodule",
+            "isgenerator",
+            "isgeneratorfunction",
+            "isroutine",
+            "isbuiltin",
+            "isframe",
+            "currentframe",
+            "signature",
+            "stack",
+            "getcallargs",
+        )
+    }
+    | {"getargspec": "inspect:getfullargspec"},
+    "util.tf_should_use": {"should_use_result": "standins:as_it_is"},
+}
+"""The names of modules below `tensorflow.python` that no public namespace has."""
+
+
+def get(place: str) -> Any:
+    """The thing at a place of the table. Raises AttributeError or ImportError where it is not there."""
+    module, colon, name = place.partition(":")
+    if not colon:
+        thing: Any = v1
+        for part in module.split("."):
+            thing = getattr(thing, part)
+        return thing
+    home = f"actorflow.compat.door.{module}" if module in ("standins", "calculations", "cells") else module
+    return getattr(importlib.import_module(home), name)

@@ -1,0 +1,196 @@
+"""`import tensorflow` over actorflow: aliases, inner modules, refusals, and `actorflow tf`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import actorflow.compat.v1 as tf
+from actorflow.compat.door import finder, modules, open_door, private, protos, refused
+from actorflow.compat.v1 import behavior
+
+
+@pytest.fixture(autouse=True)
+def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An open door, which is shut again behind each test."""
+    before = set(sys.modules)
+    monkeypatch.setattr(sys, "meta_path", [each for each in sys.meta_path if not isinstance(each, finder.Finder)])
+    monkeypatch.setattr(behavior, "_assumed", False)
+    open_door()
+    yield
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "tensorflow":
+            del sys.modules[name]
+
+
+# ---- aliases
+
+
+@pytest.mark.parametrize(
+    ("alias", "ours"),
+    [
+        ("tensorflow", "actorflow.compat.v1"),
+        ("tensorflow.compat.v1", "actorflow.compat.v1"),
+        ("tensorflow.compat", "actorflow.compat.v1.compat"),
+        ("tensorflow.compat.v1.nn", "actorflow.compat.v1.nn"),
+        ("tensorflow.app", "actorflow.compat.v1.app"),
+        ("tensorflow.train", "actorflow.train"),
+        ("tensorflow.python.platform.gfile", "actorflow.compat.files.gfile"),
+        ("tensorflow.python.platform.flags", "actorflow.compat.v1.flags"),
+        ("tensorflow.python.util.nest", "actorflow.compat.v1.nest"),
+        ("tensorflow.python.framework.errors", "actorflow.compat.v1.errors"),
+    ],
+)
+def test_an_alias_is_the_module_itself(alias: str, ours: str) -> None:
+    expected = importlib.import_module(ours)
+    spec = expected.__spec__
+    module = importlib.import_module(alias)
+    if ours == "actorflow.train":
+        assert module is tf.train
+    else:
+        assert module is expected
+    assert expected.__name__ == ours or ours == "actorflow.train"
+    assert expected.__spec__ is spec
+
+
+@pytest.mark.parametrize("name", sorted(modules.SPACES))
+def test_each_module_of_the_table_is_imported(name: str) -> None:
+    spaces = modules.SPACES[name].lstrip("=").split()
+    absent = [space for space in spaces if space != "tf" and finder._public(space) is None]
+    if modules.SPACES[name].startswith("=") and absent:
+        pytest.skip(f"tf.{absent[0]} is not there")
+    if refused.reason(f"python.{name}"):
+        pytest.skip("refused")
+    assert importlib.import_module(f"tensorflow.python.{name}")
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in sorted(private.NAMES.items()) for name in names]
+)
+def test_each_private_name_is_there(module: str, name: str) -> None:
+    assert module in modules.SPACES
+    place = private.NAMES[module][name]
+    if not modules.SPACES[module].startswith("="):
+        assert getattr(importlib.import_module(f"tensorflow.python.{module}"), name) is private.get(place)
+
+
+@pytest.mark.parametrize("module", sorted(protos._TABLE))
+def test_each_message_is_there(module: str) -> None:
+    messages = importlib.import_module(f"tensorflow.core.{module}")
+    for name in protos.table(module) or ():
+        assert getattr(messages, name) is not None
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        (
+            "framework.ops",
+            "Graph Tensor Operation RegisterGradient convert_to_tensor name_scope reset_default_graph uid",
+        ),
+        ("framework.dtypes", "float32 as_dtype DType"),
+        ("framework.tensor_shape", "TensorShape Dimension unknown_shape"),
+        ("framework.tensor_util", "constant_value make_tensor_proto MakeNdarray"),
+        ("ops.array_ops", "expand_dims concat placeholder matrix_diag"),
+        ("ops.math_ops", "add matmul reduce_sum sigmoid tanh cast"),
+        ("ops.nn_ops", "softmax conv2d bias_add"),
+        ("ops.rnn_cell_impl", "RNNCell LSTMStateTuple BasicLSTMCell _linear"),
+        ("ops.variable_scope", "get_variable variable_scope VariableScope AUTO_REUSE"),
+        ("ops.init_ops", "constant_initializer Zeros VarianceScaling truncated_normal_initializer"),
+        ("training.moving_averages", "assign_moving_average ExponentialMovingAverage"),
+        ("training.training_util", "get_global_step get_or_create_global_step"),
+        ("client.device_lib", "list_local_devices"),
+        ("client.timeline", "Timeline"),
+    ],
+)
+def test_an_inner_module_has_the_names_of_its_own(module: str, names: str) -> None:
+    inner = importlib.import_module(f"tensorflow.python.{module}")
+    for name in names.split():
+        assert getattr(inner, name) is not None
+
+
+def test_shapes_of_a_module_that_imports_inner_modules_alone_have_dimensions() -> None:
+    space: dict[str, object] = {"__name__": "program"}
+    code = "from tensorflow.python.ops import array_ops\nsize = array_ops.zeros([3]).shape[0].value"
+    run = vars(importlib.import_module("builtins"))["exec"]
+    run(compile(code, "program.py", "exec"), space)
+    assert space["size"] == 3
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "import tensorflow.python.foo",
+            r"tensorflow\.python\.foo is a private module .* asks for it: `import_it\(\)`|private",
+        ),
+        ("from tensorflow.python.ops import arry_ops", r"Did it mean tensorflow\.python\.ops\.array_ops\?"),
+        (
+            "from tensorflow.python.ops.array_ops import expand_dimz",
+            r"has no expand_dimz\. Did you mean tf\.expand_dims\?",
+        ),
+        ("import tensorflow.keras", "Keras is not part of actorflow"),
+        ("import tensorflow.compat.v2", "TensorFlow 2"),
+        ("from tensorflow import matmull", r"tf has no matmull here\. Did you mean tf\.matmul"),
+        ("from tensorflow.nn import sofmax", r"tf has no nn\.sofmax here\. Did you mean tf\.nn\.softmax"),
+        ("import tensorflow.python.debug.lib", "tfdbg"),
+    ],
+)
+def test_a_module_that_is_not_there_is_refused_with_a_sentence(statement: str, message: str) -> None:
+    run = vars(importlib.import_module("builtins"))["exec"]
+    with pytest.raises(ImportError, match=message):
+        run(statement)
+
+
+# ---- actorflow tf
+
+
+def tf_command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, "-m", "actorflow", "tf", *words]
+    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True)
+
+
+def test_a_script_runs_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("import tensorflow as tf\nthree = tf.constant(3)\n")
+    (tmp_path / "script.py").write_text(
+        "import sys\nimport tensorflow as tf\nfrom helper import three\n"
+        "print(__name__, sys.argv[1:], tf.Session().run(three))\n"
+    )
+    done = tf_command("script.py", "-m", "--steps=3", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("__main__ ['-m', '--steps=3'] 3\n", 0)
+    done = tf_command("-m", "script", "a", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("__main__ ['a'] 3\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "error"),
+    [
+        ("import sys; sys.exit(7)", 7, ""),
+        ("raise SystemExit('stop')", 1, "stop\n"),
+        ("1 / 0", 1, 'Traceback (most recent call last):\n  File "script.py", line 1, in <module>\n'),
+        ("def f(:", 1, '  File "script.py", line 1\n'),
+        ("import tensorflow as tf\ntf.matmull", 1, 'File "script.py", line 2, in <module>\n'),
+    ],
+)
+def test_a_script_ends_as_under_python(text: str, status: int, error: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(text)
+    done = tf_command("script.py", cwd=tmp_path)
+    assert done.returncode == status
+    assert error in done.stderr
+    assert "actorflow/cli" not in done.stderr and "runpy" not in done.stderr
+
+
+def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = tf_command("none.py", cwd=tmp_path)
+    assert done.returncode == 2 and "none.py" in done.stderr
+    assert "There is no script" in tf_command(cwd=tmp_path).stderr
