@@ -41,7 +41,8 @@ def measured() -> dict[str, float]:
 
 
 def test_files() -> list[str]:
-    found = (path.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py"))
+    folders = (ROOT / "tests", ROOT / "packages")
+    found = (path.relative_to(ROOT) for folder in folders for path in folder.rglob("test_*.py"))
     return sorted(str(path) for path in found if not NOT_COLLECTED_HERE & set(path.parts))
 
 

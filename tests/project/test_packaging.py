@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGES: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]  # import package: folder
 PARTS = {package.partition(".")[2] for package in PACKAGES} - {""}
-BESIDE = ("tests", "tools", "examples", "benchmarks", "docs", "deploy")
+BESIDE = ("tests", "tools", "examples", "benchmarks", "docs", "deploy", "packages")
 FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "Makefile", "README.md", "CONTRIBUTING.md", "LICENSE")
 EXTRAS_OF_IMPORTS = ("cupy", "scipy", "ml_dtypes", "llvmlite")
 
