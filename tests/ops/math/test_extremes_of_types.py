@@ -91,3 +91,45 @@ def test_a_nan_is_the_extreme_only_of_nothing_else(dtype: str, axis: int, output
     )
     assert [list(places) for places in found] == [[most for _, most, _ in rows], [least for _, _, least in rows]]
     assert found[0].dtype == output
+
+
+EXTREMES: dict[str, Any] = {
+    "reduce_max": af.reduce_max,
+    "reduce_min": af.reduce_min,
+    "maximum, first": lambda x: af.reduce_sum(af.maximum(x, 1.0)),
+    "maximum, second": lambda x: af.reduce_sum(af.maximum(1.0, x)),
+    "minimum, first": lambda x: af.reduce_sum(af.minimum(x, 1.0)),
+    "minimum, second": lambda x: af.reduce_sum(af.minimum(1.0, x)),
+    "clip_by_value": lambda x: af.reduce_sum(af.clip_by_value(x, 0.0, 1.0)),
+    "clip_by_value, bound": lambda x: af.reduce_sum(af.clip_by_value(af.ones([4]), x, 5.0)),
+    "norm": lambda x: af.norm(x, ord=inf),
+    "segment_max": lambda x: af.segment_max(x, [0] * 4),
+    "segment_min": lambda x: af.segment_min(x, [0] * 4),
+    "unsorted_segment_max": lambda x: af.unsorted_segment_max(x, [0] * 4, 1),
+    "unsorted_segment_min": lambda x: af.unsorted_segment_min(x, [0] * 4, 1),
+    "max_pool": lambda x: af.nn.max_pool(af.reshape(x, [1, 1, 4, 1]), [1, 1, 4, 1], [1] * 4, "VALID"),
+    "max_pool3d": lambda x: af.nn.max_pool3d(af.reshape(x, [1, 1, 1, 4, 1]), [1, 1, 1, 4, 1], [1] * 5, "VALID"),
+    "max_pool_with_argmax": lambda x: af.nn.max_pool_with_argmax(
+        af.reshape(x, [1, 1, 4, 1]), [1, 1, 4, 1], [1] * 4, "VALID"
+    )[0],
+    "sparse_reduce_max": lambda x: af.sparse.reduce_max(af.SparseTensor([[0], [1], [2], [3]], x, [4])),
+    "sparse_maximum": lambda x: af.reduce_sum(af.sparse.maximum(*_beside(x)).values),
+    "sparse_minimum": lambda x: af.reduce_sum(af.sparse.minimum(*_beside(x)[::-1]).values),
+    "top_k": lambda x: af.nn.top_k(x, 1).values,
+    "sort, ascending": lambda x: af.sort(x)[0],
+    "sort, descending": lambda x: af.sort(x, direction="DESCENDING")[0],
+    "argsort": lambda x: af.gather(x, af.argsort(x))[0],
+}
+
+
+def _beside(x: Any) -> list[Any]:
+    return [af.SparseTensor([[0], [1], [2], [3]], values, [4]) for values in (x, af.zeros([4]))]
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("name", EXTREMES)
+def test_a_nan_is_not_lost_among_extremes(name: str, place: int) -> None:
+    """TensorFlow leaves it out, or not, by its place."""
+    values = np.array([1.0, 3.0, 2.0, 4.0], np.float32)
+    values[place] = nan
+    assert np.isnan(evaluate(lambda: EXTREMES[name](af.placeholder_with_default(values, [4])))).all()
