@@ -416,7 +416,9 @@ class Session(Inspection):
         return len(self.graph)
 
     @staticmethod
-    def reset(target: str = "", containers: Sequence[str] = (), credentials: Any = None) -> None:
+    def reset(
+        target: str = "", containers: Sequence[str] = (), credentials: Any = None, timeout: float | None = None
+    ) -> None:
         """Drops the state in these named containers, in all sessions of the process; in each one where none is named.
 
         For a cluster see `actorflow.cluster.client.inquiries.reset`, which awaits it.
@@ -432,7 +434,7 @@ class Session(Inspection):
         Args:
             target: "", which is this process.
             containers: the names.
-            credentials: for a target that is plain text; `blocking.Session.reset` takes one.
+            credentials, timeout: for a cluster; `blocking.Session.reset` takes one.
         """
         if target:
             raise UnimplementedError(
