@@ -260,14 +260,17 @@ def _queue(executor: ExecutorState, turn: Callable[[], None]) -> None:
 async def run_node(executor: ExecutorState, node: PlanNode) -> None:
     """The task of a node: takes its inputs out of their channels, launches the kernel, and sends the outputs on."""
     step, slots = executor.step, executor.slots
-    inputs = slots[node.places]  # `take`, in place: small nodes are many
+    inputs: Any = slots[node.places]  # `take`, in place: small nodes are many
     slots[node.places] = node.blank
     try:
         if node.touches_state and unlocked.writing:
             await unlocked.wait(step, node, inputs)
         if not step.stopped:
             result = node.run(executor, node, inputs)
-            executor.finish(node, await result if type(result) is CoroutineType else result)
+            if type(result) is CoroutineType:
+                result = await result
+            inputs = None  # a consumer may take memory as soon as it fires
+            executor.finish(node, result)
     except BaseException as error:
         faults.remember_inputs(error, inputs)
         step.fail(executor, node, error)

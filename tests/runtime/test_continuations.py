@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors, lanes
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
+from actorflow.ops.shape_rules import scalar, unchanged
 
 waiting: list[Callable[[Any, BaseException | None], None]] = []
 ended: list[str] = []
+copies: list[weakref.ref[Any]] = []
 arrived = asyncio.Event()
 
 
@@ -40,11 +43,34 @@ def _goes_on(xp: Any, x: Any, *, how: str, step: Any, done: Callable[[Any, BaseE
         arrived.set()
 
 
+@af.op("TestTracked", shape=unchanged, gradient=None, stateful=True)
+def tracked(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """A copy of `x`, whose life the test watches."""
+
+
+@af.kernel("TestTracked")
+def _tracked(xp: Any, x: Any) -> Any:
+    copy = x + 0
+    copies.append(weakref.ref(copy))
+    return copy
+
+
+@af.op("TestAlive", shape=scalar, result=af.bool, gradient=None, stateful=True, asynchronous=True)
+def alive(x: TensorLike, *, name: str | None = None) -> Tensor:
+    """Whether a tracked copy is there when the kernel is launched."""
+
+
+@af.kernel("TestAlive")
+def _alive(xp: Any, x: Any, *, step: Any, done: Callable[[Any, BaseException | None], None]) -> None:
+    done(np.bool_(any(copy() is not None for copy in copies)), None)
+
+
 @pytest.fixture
 def graph() -> Iterator[af.Graph]:
     global arrived
     waiting.clear()
     ended.clear()
+    copies.clear()
     arrived = asyncio.Event()
     with af.Graph().as_default() as made:
         yield made
@@ -113,3 +139,14 @@ async def test_f88_continuations_in_loops(graph: af.Graph) -> None:
             await until_waiting()
             waiting.pop()(None, None)
         assert await run == 5
+
+
+@pytest.mark.parametrize("coalesce", [True, False])
+async def test_a_nodes_inputs_are_gone_when_its_consumers_are_launched(graph: af.Graph, coalesce: bool) -> None:
+    """A consumer may take memory at once, such as a copy that comes back from the host."""
+    x = af.placeholder(af.float32, [64])
+    y = alive(-tracked(x))
+    async with af.Session(graph=graph, options=af.PlanOptions(coalesce=coalesce)) as session:
+        for _ in range(6):  # the first runs of a node are measured
+            assert not await session.run(y, {x: [1.0] * 64}, timeout=PATIENCE)
+    assert len(copies) == 6
