@@ -18,7 +18,6 @@ _FARTHER = 0.1
 """By how much a name may look less alike than the nearest one and still be named."""
 
 _OTHERWISE = {
-    "contrib": "Its parts that TensorFlow moved have their later names, such as af.nn and af.nn.rnn_cell.",
     "distribute": "Place variables with af.train.replica_device_setter, and add gradients with af.train.SyncReplicasOptimizer.",
     "distributions": "Draw numbers with af.random_normal and its like, and write densities with ops of af.math.",
     "keras": "Build layers with af.layers, and train them with an optimizer of af.train.",

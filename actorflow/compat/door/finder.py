@@ -218,7 +218,7 @@ def _examples(fullname: str, parts: list[str]) -> ModuleType:
 
 
 def _public(path: str) -> Any:
-    """What the public path below `tf` means, or None."""
+    """The thing that the public path below `tf` means, or None."""
     thing: Any = v1
     for part in path.split("."):
         try:

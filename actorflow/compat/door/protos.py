@@ -46,7 +46,7 @@ _TYPE_NUMBERS = (
 
 
 def table(path: str) -> dict[str, str] | None:
-    """Where the messages of the module `path` below `tensorflow.core` are; None for an unknown module."""
+    """The places of the messages of the module `path` below `tensorflow.core`; None for an unknown module."""
     if path in ("framework", "example", "protobuf", "util", ""):
         return {}
     rows = _TABLE.get(path)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Timeline:
-    """What ran in a step (`tensorflow.python.client.timeline.Timeline`)."""
+    """The nodes that ran in a step (`tensorflow.python.client.timeline.Timeline`)."""
 
     def __init__(self, step_stats: Any, graph: Any = None) -> None:
         """

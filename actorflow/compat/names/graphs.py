@@ -37,3 +37,15 @@ def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str
     if isinstance(value, af.IndexedSlices | af.SparseTensor):
         return value
     return af.convert_to_tensor(value, dtype, name=name)
+
+
+@public("tf")
+def recompute_grad(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """`f` itself: a session that has a limit of memory computes values again where they do not fit (`tf.recompute_grad`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.recompute_grad(tf.square)(3.0)
+        9.0
+    """
+    return f

@@ -187,6 +187,7 @@ from actorflow.compat.v1 import conj as conj
 from actorflow.compat.v1 import constant as constant
 from actorflow.compat.v1 import constant_initializer as constant_initializer
 from actorflow.compat.v1 import container as container
+from actorflow.compat.v1 import contrib as contrib
 from actorflow.compat.v1 import control_dependencies as control_dependencies
 from actorflow.compat.v1 import control_trigger as control_trigger
 from actorflow.compat.v1 import convert_to_tensor as convert_to_tensor
@@ -472,6 +473,7 @@ from actorflow.compat.v1 import real as real
 from actorflow.compat.v1 import realdiv as realdiv
 from actorflow.compat.v1 import reciprocal as reciprocal
 from actorflow.compat.v1 import recompute as recompute
+from actorflow.compat.v1 import recompute_grad as recompute_grad
 from actorflow.compat.v1 import reduce_all as reduce_all
 from actorflow.compat.v1 import reduce_any as reduce_any
 from actorflow.compat.v1 import reduce_euclidean_norm as reduce_euclidean_norm
@@ -867,6 +869,7 @@ __all__ = [
     "constant",
     "constant_initializer",
     "container",
+    "contrib",
     "control_dependencies",
     "control_trigger",
     "convert_to_tensor",
@@ -1155,6 +1158,7 @@ __all__ = [
     "realdiv",
     "reciprocal",
     "recompute",
+    "recompute_grad",
     "reduce_all",
     "reduce_any",
     "reduce_euclidean_norm",

@@ -36,10 +36,12 @@ from actorflow.autodiff.recompute import recompute as recompute
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
+from actorflow.compat import contrib as contrib
 from actorflow.compat.files import gfile as gfile
 from actorflow.compat.names.devices import DeviceSpec as DeviceSpec
 from actorflow.compat.names.graphs import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from actorflow.compat.names.graphs import op_scope as op_scope
+from actorflow.compat.names.graphs import recompute_grad as recompute_grad
 from actorflow.compat.v1 import app as app
 from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
@@ -850,6 +852,7 @@ __all__ = [
     "constant",
     "constant_initializer",
     "container",
+    "contrib",
     "control_dependencies",
     "control_trigger",
     "convert_to_tensor",
@@ -1129,6 +1132,7 @@ __all__ = [
     "realdiv",
     "reciprocal",
     "recompute",
+    "recompute_grad",
     "reduce_all",
     "reduce_any",
     "reduce_euclidean_norm",

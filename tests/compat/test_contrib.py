@@ -1,0 +1,78 @@
+"""`tf.contrib`: values as TensorFlow 1.15 has them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from contrib_programs import PROGRAMS
+
+import actorflow.compat.v1 as tf
+from actorflow.compat.contrib.aliases import ALIASES
+
+ANSWERS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "contrib_tf115.json").read_text())
+
+
+def differs(value: Any, expected: Any) -> str:
+    """The difference from TensorFlow's answer; empty if there is none."""
+    if not isinstance(expected, dict):
+        actual = value.decode() if isinstance(value, bytes) else value
+        return "" if actual == expected else f"{actual!r} and not {expected!r}"
+    array = np.asarray(value, np.float64)
+    if list(array.shape) != expected["shape"]:
+        return f"shape {array.shape} and not {expected['shape']}"
+    truth = np.reshape(expected["values"], expected["shape"])
+    return (
+        ""
+        if np.allclose(array, truth, 2e-4, 2e-5)
+        else f"differs by {np.abs(array - truth).max():.3g}: {array} and not {truth}"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_values_are_tensorflows(name: str) -> None:
+    with tf.Graph().as_default():
+        values = PROGRAMS[name](tf)
+    assert values.keys() == ANSWERS[name].keys()
+    faults = {key: fault for key, value in values.items() if (fault := differs(value, ANSWERS[name][key]))}
+    assert not faults, faults
+
+
+def test_each_program_has_its_answers() -> None:
+    assert PROGRAMS.keys() == ANSWERS.keys()
+
+
+@pytest.mark.parametrize("part", dir(tf.contrib))
+def test_each_name_of_a_part_is_there(part: str) -> None:
+    module = getattr(tf.contrib, part)
+    for name in dir(module):
+        assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("part", sorted(ALIASES))
+def test_parts_without_code_are_public_names(part: str) -> None:
+    assert getattr(tf.contrib, part).__doc__ == f"TensorFlow 1.15's `tf.contrib.{part}`."
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("boosted_trees", "XGBoost"),
+        ("gan", "tensorflow-gan"),
+        ("layres", r"Did you mean tf\.contrib\.layers"),
+        ("layers.fully_conected", r"Did you mean tf\.contrib\.layers\.fully_connected"),
+        ("rnn.GridLSTMCell", "derive it from tf.nn.rnn_cell.RNNCell"),
+        ("learn.DNNClassifier", "it moved to tf.estimator.DNNClassifier"),
+        ("training.stratified_sample", "rejection_resample"),
+    ],
+)
+def test_what_is_not_there_is_refused_by_name(path: str, message: str) -> None:
+    thing: Any = tf.contrib
+    *parents, last = path.split(".")
+    for name in parents:
+        thing = getattr(thing, name)
+    with pytest.raises(AttributeError, match=message):
+        getattr(thing, last)
