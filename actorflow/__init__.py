@@ -13,14 +13,14 @@
 Names are TensorFlow 1's wherever the concept is.
 """
 
-import actorflow.device as _device  # noqa: F401  (first: it sets the attribute `device`, which the function replaces)
-import actorflow.eager as _eager  # noqa: F401  (as well: the attribute `eager`)
-from actorflow import platforms as _platforms  # noqa: F401  (warns where actorflow is not tested)
-from actorflow.eager.scope import eager as eager
+import actorflow.engine.device as _device  # noqa: F401  (first: it sets the attribute `device`, which the function replaces)
+import actorflow.engine.eager as _eager  # noqa: F401  (as well: the attribute `eager`)
+from actorflow.base.process import platforms as _platforms  # noqa: F401  (warns where actorflow is not tested)
+from actorflow.base.reports.tracebacks import install as _install
+from actorflow.engine.eager.scope import eager as eager
 from actorflow.graph.default_graph import device as device
-from actorflow.ops import operators as _operators  # noqa: F401  (the operators of tensors)
+from actorflow.graph.ops import operators as _operators  # noqa: F401  (the operators of tensors)
 from actorflow.public import namespace as _namespace
-from actorflow.tracebacks import install as _install
 
 __version__ = "0.1.0"
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from actorflow.cli.main import main
+from actorflow.frontends.cli.main import main
 
 sys.exit(main())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from actorflow.public import public
 
 if TYPE_CHECKING:
-    from actorflow.user_line import Where
+    from actorflow.base.reports.user_line import Where
 
 public("af:errors")
 

@@ -80,7 +80,7 @@ class _AbsentError(AttributeError):
         self._path = path
 
     def __str__(self) -> str:
-        from actorflow.suggest import suggestion
+        from actorflow.base.reports.suggest import suggestion
 
         return f"{self.args[0]}{suggestion(self._path, str(self.name))}"
 

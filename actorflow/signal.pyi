@@ -2,20 +2,20 @@
 
 """Fourier transforms (`tf.signal`)."""
 
-from actorflow.ops.signal.fft import fft as fft
-from actorflow.ops.signal.fft import fft2d as fft2d
-from actorflow.ops.signal.fft import fft3d as fft3d
-from actorflow.ops.signal.fft import fftshift as fftshift
-from actorflow.ops.signal.fft import ifft as ifft
-from actorflow.ops.signal.fft import ifft2d as ifft2d
-from actorflow.ops.signal.fft import ifft3d as ifft3d
-from actorflow.ops.signal.fft import ifftshift as ifftshift
-from actorflow.ops.signal.fft import irfft as irfft
-from actorflow.ops.signal.fft import irfft2d as irfft2d
-from actorflow.ops.signal.fft import irfft3d as irfft3d
-from actorflow.ops.signal.fft import rfft as rfft
-from actorflow.ops.signal.fft import rfft2d as rfft2d
-from actorflow.ops.signal.fft import rfft3d as rfft3d
+from actorflow.graph.ops.signal.fft import fft as fft
+from actorflow.graph.ops.signal.fft import fft2d as fft2d
+from actorflow.graph.ops.signal.fft import fft3d as fft3d
+from actorflow.graph.ops.signal.fft import fftshift as fftshift
+from actorflow.graph.ops.signal.fft import ifft as ifft
+from actorflow.graph.ops.signal.fft import ifft2d as ifft2d
+from actorflow.graph.ops.signal.fft import ifft3d as ifft3d
+from actorflow.graph.ops.signal.fft import ifftshift as ifftshift
+from actorflow.graph.ops.signal.fft import irfft as irfft
+from actorflow.graph.ops.signal.fft import irfft2d as irfft2d
+from actorflow.graph.ops.signal.fft import irfft3d as irfft3d
+from actorflow.graph.ops.signal.fft import rfft as rfft
+from actorflow.graph.ops.signal.fft import rfft2d as rfft2d
+from actorflow.graph.ops.signal.fft import rfft3d as rfft3d
 
 __all__ = [
     "fft",

@@ -29,7 +29,7 @@ def waiting_op() -> Any:
     import anyio
 
     import actorflow as af
-    from actorflow.ops.shape_rules import unchanged
+    from actorflow.graph.ops.shape_rules import unchanged
 
     @af.op("BenchmarkWait", shape=unchanged, gradient=None, stateful=True, asynchronous=True)
     def wait(x: TensorLike, *, seconds: float, name: str | None = None) -> Tensor:  # type: ignore[empty-body]

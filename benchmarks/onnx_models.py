@@ -77,7 +77,7 @@ def given(path: Path, batch: int) -> list[Any]:
 def loaded(path: Path, batch: int, af: Any) -> Work:
     """The model as a graph for this batch."""
     arrays = given(path, batch)
-    proto, _ = importlib.import_module("actorflow.onnx.model").read(path)
+    proto, _ = importlib.import_module("actorflow.exchange.onnx.model").read(path)
     weights = {tensor.name for tensor in proto.graph.initializer}
     names = [port.name for port in proto.graph.input if port.name not in weights]
     with af.Graph().as_default() as graph:

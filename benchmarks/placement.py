@@ -27,7 +27,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.cluster.processes.launcher import Launcher
-from actorflow.ops.shape_rules import unchanged
+from actorflow.graph.ops.shape_rules import unchanged
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.environment import ROOT
 from benchmarks.even_rounds import EvenRounds, even_rounds

@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.simulation.greedy import Grouping
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.simulation.workload import DeviceSet, Workload, WorkloadEdge
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.greedy import Grouping
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.workload import DeviceSet, Workload, WorkloadEdge
 
 LINKS: Mapping[str, LinkCosts] = {
     name: LinkCosts(process=link, host=link)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from actorflow.base.registry import plugins
+from actorflow.engine.placement.choose import Posed
+from actorflow.engine.placement.place import place
+from actorflow.engine.placement.ranking import needed_by
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.simulation.link_costs import LinkCosts
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.placement.choose import Posed
-from actorflow.placement.place import place
-from actorflow.placement.ranking import needed_by
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.link_costs import LinkCosts
-from actorflow.registry import plugins
 from benchmarks.models.attention import transformer
 from benchmarks.models.blocks import Model, Parts
 from benchmarks.models.embeddings import wide_and_deep

@@ -20,11 +20,11 @@ import anyio
 import numpy as np
 
 import actorflow as af
-from actorflow.placement.search.moves import CriticalPathMoves
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.search.search import search
-from actorflow.placement.simulation.timeline import Timeline
-from actorflow.session.planning.trial import sign_test
+from actorflow.engine.placement.search.moves import CriticalPathMoves
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.search.search import search
+from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.session.planning.trial import sign_test
 from benchmarks.placement_graphs import LINKS, layered, nasnet, problem
 
 _CANDIDATES = 16

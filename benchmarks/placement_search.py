@@ -21,11 +21,11 @@ import anyio
 import anyio.to_thread
 
 import actorflow as af
-from actorflow.placement.choose import best
-from actorflow.placement.search.memory import MemoryRule
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.search.search import search
-from actorflow.placement.simulation.simulator import Simulator
+from actorflow.engine.placement.choose import best
+from actorflow.engine.placement.search.memory import MemoryRule
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.search.search import search
+from actorflow.engine.placement.simulation.simulator import Simulator
 from benchmarks.definitions import Figure, Measurement, Options
 from benchmarks.loop_lag import ticker
 from benchmarks.placement_graphs import LINKS, PROFILES, STEPS, layered, lstm, problem, profile, tangle
@@ -102,7 +102,7 @@ def _large(options: Options) -> Mapping[str, float]:
     best(asked.work, asked.machine, asked.grouping)
     greedy_seconds = time.process_time() - begun
     result = search(asked, _seconds(options), seed=1, clock=time.process_time)
-    with mock.patch("actorflow.placement.search.search.fast_simulator", Simulator):
+    with mock.patch("actorflow.engine.placement.search.search.fast_simulator", Simulator):
         plain = search(asked, _seconds(options), seed=1, clock=time.process_time)
     return {
         "large_greedy_s": greedy_seconds,

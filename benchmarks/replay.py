@@ -21,8 +21,8 @@ class Replay:
     """Evaluates fetches once, node by node, and remembers each kernel with its arguments."""
 
     def __init__(self) -> None:
-        from actorflow.registry import plugins
-        from actorflow.runtime.state.resources import ResourceManager
+        from actorflow.base.registry import plugins
+        from actorflow.engine.runtime.state.resources import ResourceManager
 
         plugins.load_kernels()
         self._device = plugins.load("devices", "CPU")("/job:localhost/replica:0/task:0/device:CPU:0")
@@ -47,8 +47,8 @@ class Replay:
     def _bind(self, graph: Any, node: Node, values: Mapping[TensorId, Any]) -> Bound:
         import numpy as np
 
-        from actorflow.registry import kernel, opdef
-        from actorflow.runtime.context import KernelContext
+        from actorflow.base.registry import kernel, opdef
+        from actorflow.engine.runtime.context import KernelContext
 
         entry = kernel.lookup(node.op, "CPU", node.dtypes or [graph.tensor_at(e).dtype for e in node.inputs])
         keywords: dict[str, Any] = {name: node.attrs[name] for name in entry.attrs}

@@ -6,9 +6,9 @@ import argparse
 import time
 from collections.abc import Callable
 
-from actorflow.cli.main import Command
+from actorflow.engine.formats import installed
 from actorflow.errors import OpError
-from actorflow.formats import installed
+from actorflow.frontends.cli.main import Command
 
 from .format.manifest import Manifest
 from .reading import Reader, checkpoints_in

@@ -11,8 +11,16 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from actorflow import machine
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.process import machine
+from actorflow.base.records.roots import check
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.formats import installed
+from actorflow.engine.formats.base import ReadRequest, SavedTensor
+from actorflow.engine.formats.compare import RestoreRequest, compare
+from actorflow.engine.formats.regions import Region
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.diagnostics.waits import at_work
 from actorflow.errors import (
     CancelledError,
     FailedPreconditionError,
@@ -20,14 +28,6 @@ from actorflow.errors import (
     OpError,
     PermissionDeniedError,
 )
-from actorflow.formats import installed
-from actorflow.formats.base import ReadRequest, SavedTensor
-from actorflow.formats.compare import RestoreRequest, compare
-from actorflow.formats.regions import Region
-from actorflow.records.roots import check
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import at_work
 
 from .snapshot import Snapshot, SnapshotVariable, at_one_instant, put_back, taken, targets
 from .stores.store import locate, read_all

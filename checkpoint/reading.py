@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
-from actorflow.dtypes import string
+from actorflow.base.dtypes import string
+from actorflow.base.process import machine
+from actorflow.base.shapes import show
+from actorflow.engine.formats import base
+from actorflow.engine.formats.base import ReadRequest
+from actorflow.engine.formats.regions import Region
 from actorflow.errors import CancelledError, DataLossError, InvalidArgumentError, NotFoundError, OpError, with_topic
-from actorflow.formats import base
-from actorflow.formats.base import ReadRequest
-from actorflow.formats.regions import Region
-from actorflow.shapes import show
 
 from .format import layout
 from .format.checksum import Checksum, fastest

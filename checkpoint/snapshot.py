@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from actorflow.engine.formats.base import SavedTensor
+from actorflow.engine.formats.regions import Region
+from actorflow.engine.runtime.context import KernelContext, NodeContexts
+from actorflow.engine.runtime.state.resources import ResourceManager, one_at_a_time
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.engine.runtime.threads import WriteInProgress
 from actorflow.errors import FailedPreconditionError
-from actorflow.formats.base import SavedTensor
-from actorflow.formats.regions import Region
-from actorflow.runtime.context import KernelContext, NodeContexts
-from actorflow.runtime.state.resources import ResourceManager, one_at_a_time
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.runtime.threads import WriteInProgress
 
 R = TypeVar("R")
 

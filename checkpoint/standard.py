@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from actorflow.engine.formats.base import Check, Groups
 from actorflow.errors import InvalidArgumentError, NotFoundError
-from actorflow.formats.base import Check, Groups
 
 from . import writing
 from .format.layout import piece
@@ -18,7 +18,7 @@ _MAX_TEXT = 1 << 24
 
 
 class Standard:
-    """Checkpoints as shards and a manifest. See `actorflow.formats.base.Format`."""
+    """Checkpoints as shards and a manifest. See `actorflow.engine.formats.base.Format`."""
 
     def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
         store, name = locate(prefix)
@@ -70,7 +70,7 @@ def _remove(store: Store, written: Sequence[Manifest]) -> None:
 
 
 class Files:
-    """See `actorflow.formats.base.SmallFiles`."""
+    """See `actorflow.engine.formats.base.SmallFiles`."""
 
     def read_text(self, folder: str, name: str) -> str | None:
         try:

@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.base.reports.logs import get_logger
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
-from actorflow.logs import get_logger
 
 from .format import layout
 from .format.checksum import Checksums

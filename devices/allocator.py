@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import forks
-from actorflow.device.base import AllocatorStatistics, BlockSource
-from actorflow.device.memory import owned_buffer
+from actorflow.base.process import forks
+from actorflow.engine.device.base import AllocatorStatistics, BlockSource
+from actorflow.engine.device.memory import owned_buffer
 from actorflow.errors import ResourceExhaustedError, with_topic
 
 THRESHOLD = 64 * 1024

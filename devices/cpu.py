@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import forks, machine
-from actorflow.device.base import Allocator, BlockSource, DeviceStatistics
+from actorflow.base.process import forks, machine
+from actorflow.engine.device.base import Allocator, BlockSource, DeviceStatistics
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.device_spec import DeviceSpec
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import DeviceStatistics
+from actorflow.engine.device.base import DeviceStatistics
 
 from .allocator import axes_in_memory, inverse
 from .cpu import CpuDevice

@@ -20,8 +20,8 @@ import anyio
 import numpy as np
 
 import actorflow as af
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
 
 BATCH = np.ones(64, np.float32)
 

@@ -22,7 +22,7 @@ import anyio
 import numpy as np
 
 import actorflow as af
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 SYMBOLS, UNITS, BATCH, TIME, DELAY = 8, 32, 16, 10, 2
 

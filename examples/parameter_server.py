@@ -27,7 +27,7 @@ import anyio
 import numpy as np
 
 import actorflow as af
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 SERVERS, WORKERS, BATCH, INPUTS, HIDDEN = 2, 3, 20, 10, 16
 

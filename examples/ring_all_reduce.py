@@ -24,7 +24,7 @@ import anyio
 import numpy as np
 
 import actorflow as af
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 INPUTS, HIDDEN, BATCH = 32, 64, 16
 

@@ -27,7 +27,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import actorflow as af
-from actorflow.ext import asgi
+from actorflow.frontends.ext import asgi
 
 PIXELS, HIDDEN, CLASSES, BATCH = 64, 128, 10, 32
 

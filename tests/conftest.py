@@ -33,9 +33,9 @@ from poison import PoisonAllocator
 from progress import register
 
 import actorflow as af
-from actorflow import lanes
+from actorflow.base.process import lanes
 from actorflow.devices import cpu
-from actorflow.runtime.codegen import jit
+from actorflow.engine.runtime.codegen import jit
 
 GRACE = 1.0  # seconds of MachineTime that a thread, a process or a task may take to end after the test
 POLL = 0.002
@@ -233,7 +233,7 @@ async def left_tasks(request: pytest.FixtureRequest) -> AsyncIterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def graphs_are_valid_after_each_pass() -> Iterator[None]:
     """For each plan that a test makes, the graph is looked at after each of its passes."""
-    from actorflow.passes.pipeline import validate, watched
+    from actorflow.engine.passes.pipeline import validate, watched
 
     with watched(validate):
         yield

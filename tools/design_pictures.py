@@ -35,8 +35,8 @@ def packages() -> str:
 
 
 def passes() -> str:
-    """The tuples of `actorflow.passes.compile`, in the order in which they run."""
-    from actorflow.passes import compile as compiling
+    """The tuples of `actorflow.engine.passes.compile`, in the order in which they run."""
+    from actorflow.engine.passes import compile as compiling
 
     groups = (
         ("graph", "over the whole graph", ["inline", "place", *(one.name for one in compiling.GRAPH_PASSES)]),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from actorflow.device.sharing import PeerMemory
+from actorflow.engine.device.sharing import PeerMemory
+from actorflow.engine.transport.base import Callback, Identity, Peer, Reach
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.transport.statistics import ChannelStatistics
 from actorflow.errors import AbortedError, OpError
-from actorflow.transport.base import Callback, Identity, Peer, Reach
-from actorflow.transport.errors import PeerLost, ProtocolError
-from actorflow.transport.statistics import ChannelStatistics
 
 from .protocol.connection import Connection
 from .protocol.events import ArenaAnnounced, ConnectionEnded, ConnectionOpened, Event, KeyReceived, MessageReceived

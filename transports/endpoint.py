@@ -9,9 +9,9 @@ from typing import Any
 
 import anyio
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.engine.transport.base import Allocate, Channel, Identity, Limits
 from actorflow.errors import UnavailableError, with_topic
-from actorflow.transport.base import Allocate, Channel, Identity, Limits
 
 from .channel import BaseChannel
 from .protocol.handshake import CloseReason

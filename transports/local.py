@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.engine.transport.base import Callback
 from actorflow.errors import AbortedError
-from actorflow.transport.base import Callback
 
 TokenKey: TypeAlias = "tuple[str, bytes]"
 

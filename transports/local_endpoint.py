@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.engine.transport.base import Channel, Identity, Reach
+from actorflow.engine.transport.errors import PeerLost
+from actorflow.engine.transport.factory import TransportFactory
 from actorflow.errors import AlreadyExistsError, UnavailableError
-from actorflow.transport.base import Channel, Identity, Reach
-from actorflow.transport.errors import PeerLost
-from actorflow.transport.factory import TransportFactory
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint

@@ -12,14 +12,14 @@ from typing import Any
 
 import anyio
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.engine.transport.base import Channel, Identity, Peer, Reach
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
+from actorflow.engine.transport.factory import KeyPair, TransportFactory
 from actorflow.errors import UnavailableError
 from actorflow.testing.host import Host
 from actorflow.testing.network import Network
 from actorflow.testing.wire import End, Frame, Listener, dial
-from actorflow.transport.base import Channel, Identity, Peer, Reach
-from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
-from actorflow.transport.factory import KeyPair, TransportFactory
 
 from .channel import BaseChannel
 from .endpoint import BaseEndpoint, Progress, not_reached

@@ -15,14 +15,14 @@ import anyio
 from actorflow.cluster.client.in_flight import InFlightSteps
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.session.partial.execution import StepCaller
+from actorflow.engine.session.partial.run import PartialStep
+from actorflow.engine.transport.base import Callback, Channel
 from actorflow.errors import OpError, UnavailableError
 from actorflow.graph.node import TensorId
-from actorflow.passes.compile import Signature
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.runtime.tokens import DEAD
-from actorflow.session.partial.execution import StepCaller
-from actorflow.session.partial.run import PartialStep
-from actorflow.transport.base import Callback, Channel
 
 FEED = 1 << 31
 """The edges of feeds; those of graphs have smaller numbers."""

@@ -17,14 +17,14 @@ from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import RunPart, RunPlan, Within
 from actorflow.cluster.wire.rpc import WaitingForReply
 from actorflow.cluster.wire.signatures import Form, check_feeds, decode_inline, encode_inline
+from actorflow.engine.runtime.diagnostics import step_spans
+from actorflow.engine.runtime.diagnostics.causality import ClockOffset, ahead_of
+from actorflow.engine.runtime.diagnostics.trace import Trace, task_of
+from actorflow.engine.session.partial.execution import StepCaller
+from actorflow.engine.session.step_runner import DeferredCall, Outcome
+from actorflow.engine.transport.base import Channel
 from actorflow.errors import InternalError, InvalidArgumentError, UnavailableError
 from actorflow.graph.node import TensorId
-from actorflow.runtime.diagnostics import step_spans
-from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
-from actorflow.runtime.diagnostics.trace import Trace, task_of
-from actorflow.session.partial.execution import StepCaller
-from actorflow.session.step_runner import DeferredCall, Outcome
-from actorflow.transport.base import Channel
 
 _DEVICE, _BEGUN, _ENDED, _ARRIVED, _READY = 2, 3, 4, 6, 7
 """The columns of an event's row that hold its times."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import anyio
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.client.inquiries import differing
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, task_name
@@ -33,8 +34,16 @@ from actorflow.cluster.wire.messages import (
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.worker.service import WorkerService
 from actorflow.cluster.worker.worker import Worker
-from actorflow.device.base import Device
-from actorflow.device.sharing import as_sharing
+from actorflow.engine.device.base import Device
+from actorflow.engine.device.sharing import as_sharing
+from actorflow.engine.runtime.diagnostics.recorder import Recording
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.runtime.event_loops.delay import LoopDelay
+from actorflow.engine.runtime.state.resources import ResourceManager
+from actorflow.engine.session.devices import open_devices
+from actorflow.engine.transport import installed
+from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -44,15 +53,6 @@ from actorflow.errors import (
 )
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.public import public
-from actorflow.runtime.diagnostics.recorder import Recording
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.runtime.event_loops.delay import LoopDelay
-from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.devices import open_devices
-from actorflow.transport import installed
-from actorflow.transport.base import Identity
-from actorflow.transport.errors import HandshakeRejected
-from actorflow.unpicklable import unpicklable
 
 _REACH_SECONDS = 5.0
 MOST_TOLD = 50

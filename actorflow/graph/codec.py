@@ -13,12 +13,12 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.registry import opdef
+from actorflow.base.reports.user_line import Where
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
-from actorflow.registry import opdef
-from actorflow.user_line import Where
 
 FORMAT = 2
 _DTYPE, _ARRAY, _STRINGS, _TUPLE, _COMPLEX = 1, 2, 3, 4, 5

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.base.shapes import Shape, num_elements
 from actorflow.graph.node import Node, TensorId
-from actorflow.shapes import Shape, num_elements
 
 _DEPTH = 8
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.shapes import TensorShape
 from actorflow.graph import scopes
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
-from actorflow.shapes import TensorShape
 
 _CONVERSIONS: list[tuple[int, type | tuple[type, ...], Callable[..., Any]]] = []
 """Registered functions with their priorities, in the order in which they are asked."""

@@ -10,8 +10,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from actorflow import shapes
-from actorflow.dtypes import DType, float32
+from actorflow.base import shapes
+from actorflow.base.dtypes import DType, float32
+from actorflow.base.registry import opdef
+from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.unpicklable import unpicklable
 from actorflow.errors import describe, with_topic
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
@@ -19,9 +22,6 @@ from actorflow.graph.interchange import Interchange
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.public import public
-from actorflow.registry import opdef
-from actorflow.unpicklable import unpicklable
-from actorflow.user_line import Where, user_line
 
 _NONE_GRADIENTS = 20
 _MOST_INPUTS = 4
@@ -50,7 +50,7 @@ class Graph(Interchange):
     """
 
     eager: ClassVar[bool] = False
-    """Whether this is the graph that runs each node as it is made (`actorflow.eager`)."""
+    """Whether this is the graph that runs each node as it is made (`actorflow.engine.eager`)."""
     takes_values: ClassVar[bool] = False
     """Whether tensors that have their values may enter nodes: of functions that are traced from eager programs."""
     takes_outer: ClassVar[bool] = False
@@ -76,7 +76,7 @@ class Graph(Interchange):
         self._has_run = False
         self._made_by_line: Counter[Where] = Counter()
         self.none_gradients: deque[Any] = deque(maxlen=_NONE_GRADIENTS)
-        """The latest gradients that were None, for the error of a run that fetches one (`actorflow.autodiff.reasons`)."""
+        """The latest gradients that were None, for the error of a run that fetches one (`actorflow.graph.autodiff.reasons`)."""
         self._flows: dict[str, Any] = {}
         self.seed: int | None = None
 
@@ -222,7 +222,7 @@ class Graph(Interchange):
             self._edits += 1
 
     def flow_of(self, name: str) -> Any:
-        """The branch or loop (`actorflow.control_flow`) in which the outputs of a node are, or None.
+        """The branch or loop (`actorflow.graph.control_flow`) in which the outputs of a node are, or None.
 
         Example:
             >>> with af.Graph().as_default() as graph:

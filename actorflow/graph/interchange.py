@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
-from actorflow import markup
+from actorflow.base.reports import markup
 from actorflow.graph.elements import Elements
 from actorflow.graph.node import Node
 from actorflow.graph.tensor import Operation
 
 if TYPE_CHECKING:
-    from actorflow.graphdef.protos import GraphDef
-    from actorflow.lint.forgotten_updates import ForgottenUpdates
-    from actorflow.lint.races import Race
+    from actorflow.graph.graphdef.protos import GraphDef
+    from actorflow.graph.lint.forgotten_updates import ForgottenUpdates
+    from actorflow.graph.lint.races import Race
 
 
 _DRAWN = 60
@@ -61,8 +61,8 @@ class Interchange(Elements):
             InvalidArgumentError: the nodes form a cycle.
             KeyError, TypeError, ValueError: something can't be fetched, as `session.run` says.
         """
-        from actorflow.lint.forgotten_updates import forgotten_updates_of_runs
-        from actorflow.lint.races import races_of_runs
+        from actorflow.graph.lint.forgotten_updates import forgotten_updates_of_runs
+        from actorflow.graph.lint.races import races_of_runs
 
         graph: Any = self
         runs = () if fetches is None and not others else (fetches, *others)
@@ -86,7 +86,7 @@ class Interchange(Elements):
         Raises:
             TypeError: a node has an attribute that no message has; the node is named.
         """
-        from actorflow.graphdef.export import graph_def_of
+        from actorflow.graph.graphdef.export import graph_def_of
 
         graph: Any = self
         return graph_def_of(graph, from_version or 0, add_shapes)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from actorflow.dtypes import DType
-from actorflow.shapes import Shape
-from actorflow.user_line import Where
+from actorflow.base.dtypes import DType
+from actorflow.base.reports.user_line import Where
+from actorflow.base.shapes import Shape
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 

@@ -1,7 +1,7 @@
 """Python's operators on tensors build nodes: `a + b` makes an Add (paper Figure 1). Numbers of Python are refused: a tensor of a
 graph has none yet.
 
-The ops register the functions here (`actorflow.ops.operators`), because a graph knows no ops.
+The ops register the functions here (`actorflow.graph.ops.operators`), because a graph knows no ops.
 """
 
 from __future__ import annotations

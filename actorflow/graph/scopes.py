@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from actorflow.base.reports.user_line import user_line
 from actorflow.errors import describe
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.user_line import user_line
 
 if TYPE_CHECKING:
     from actorflow.graph.graph import Graph
@@ -37,14 +37,14 @@ class ControlScope:
 
 
 class Flow(Protocol):
-    """A branch or a loop in which nodes are made (`actorflow.control_flow`)."""
+    """A branch or a loop in which nodes are made (`actorflow.graph.control_flow`)."""
 
     def admit(self, op: str, inputs: Sequence[Tensor], controls: Sequence[str]) -> tuple[list[Tensor], tuple[str, ...]]:
         """The inputs and control inputs that a new node in here takes in place of these, which may be from outside."""
 
 
 class Launches(Protocol):
-    """A thread on which ops run that were called, while the program goes on (`actorflow.eager.launches`)."""
+    """A thread on which ops run that were called, while the program goes on (`actorflow.engine.eager.launches`)."""
 
     def launch(self, prepared: Any, inputs: Sequence[Any], shapes: Sequence[Any], name: str, where: Any) -> Any:
         """The tensors that an op will give; None where it is to run at once."""

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from actorflow.dtypes import DType, DTypeLike, as_dtype, int64
+from actorflow.base.dtypes import DType, DTypeLike, as_dtype, int64
+from actorflow.base.shapes import Shape, TensorShape, compatible, show
 from actorflow.graph import overloads
 from actorflow.graph.constant_value import constant_value
 from actorflow.graph.convert import convert_to_tensor, graph_of, register_tensor_conversion_function
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.public import public
-from actorflow.shapes import Shape, TensorShape, compatible, show
 
 
 @public("af")

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from actorflow import markup, shapes
-from actorflow.dtypes import DType
+from actorflow.base import shapes
+from actorflow.base.dtypes import DType
+from actorflow.base.reports import markup
+from actorflow.base.reports.user_line import Where
+from actorflow.base.shapes import ShapeLike, TensorShape
+from actorflow.base.unpicklable import unpicklable
 from actorflow.errors import with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.overloads import OPERATORS, Overloads
 from actorflow.public import public
-from actorflow.shapes import ShapeLike, TensorShape
-from actorflow.unpicklable import unpicklable
-from actorflow.user_line import Where
 
 if TYPE_CHECKING:
+    from actorflow.base.registry.opdef import OpDef
     from actorflow.graph.graph import Graph
-    from actorflow.graphdef.protos import NodeDef
-    from actorflow.registry.opdef import OpDef
+    from actorflow.graph.graphdef.protos import NodeDef
 
 # The values that an op takes for a tensor: a tensor, a variable, or a value that becomes a constant.
 TensorLike: TypeAlias = "Tensor | Any | np.ndarray[Any, Any] | np.generic | complex | bytes | str | Sequence[Any]"
@@ -78,7 +79,7 @@ class Operation:
 
     @property
     def definition(self) -> OpDef:
-        from actorflow.registry.opdef import lookup
+        from actorflow.base.registry.opdef import lookup
 
         return lookup(self.node.op)
 
@@ -111,7 +112,7 @@ class Operation:
         """
         attrs = self.node.attrs
         if name not in attrs:
-            from actorflow.registry.type_attrs import type_attr
+            from actorflow.base.registry.type_attrs import type_attr
 
             inferred = type_attr(self.definition, name, [t.dtype for t in self.inputs], self.node.dtypes)
             if inferred is not None:
@@ -132,7 +133,7 @@ class Operation:
     @property
     def node_def(self) -> NodeDef:
         """The node as a `NodeDef` message."""
-        from actorflow.graphdef.export import node_def_of
+        from actorflow.graph.graphdef.export import node_def_of
 
         return node_def_of(self.graph.nodes, self.node)
 

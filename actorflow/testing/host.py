@@ -9,11 +9,11 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.engine.transport.base import Identity
 from actorflow.errors import UnavailableError
 from actorflow.testing.files import SimulatedFiles
 from actorflow.testing.loop import VirtualLoop
-from actorflow.transport.base import Identity
 
 if TYPE_CHECKING:
     from actorflow.testing.world import World

@@ -12,7 +12,7 @@ from typing import Any
 
 from anyio._backends import _asyncio
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.testing.loop import DAY, Clock, T, VirtualLoop
 
 
@@ -97,7 +97,7 @@ def no_threads() -> Iterator[None]:
         if isinstance(asyncio._get_running_loop(), VirtualLoop):
             raise RuntimeError(
                 f"The thread {thread.name!r} would be started from a loop on virtual time, which has none. "
-                "Call `actorflow.machine.on_thread`, or ask `machine.current().is_real` first."
+                "Call `actorflow.base.process.machine.on_thread`, or ask `machine.current().is_real` first."
             )
         real(thread)
 

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
-from actorflow.dtypes import as_dtype, string
+from actorflow.base.dtypes import as_dtype, string
+from actorflow.base.process import machine
+from actorflow.base.records.crc32c import crc32c, joined, mask
+from actorflow.engine.formats.base import Check, Groups, ReadRequest, StoredVariable
+from actorflow.engine.formats.base import Reader as BaseReader
+from actorflow.engine.formats.merging import is_whole, merged, variables
+from actorflow.engine.formats.regions import Region
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError
-from actorflow.formats.base import Check, Groups, ReadRequest, StoredVariable
-from actorflow.formats.base import Reader as BaseReader
-from actorflow.formats.merging import is_whole, merged, variables
-from actorflow.formats.regions import Region
-from actorflow.records.crc32c import crc32c, joined, mask
 
 from ..format.layout import chunks
 from ..stores.store import LocalStore, Source, Store, locate, read_all, remove_quietly
@@ -53,7 +53,7 @@ class _Tensor:
 
 
 class Bundle:
-    """Checkpoints of TensorFlow. See `actorflow.formats.base.Format`."""
+    """Checkpoints of TensorFlow. See `actorflow.engine.formats.base.Format`."""
 
     def write(self, prefix: str, groups: Groups, *, global_step: int | None, state: bool, check: Check) -> bytes:
         locate(prefix)  # raises where it can't be one

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import ALL, DType, string
-from actorflow.errors import DataLossError
-from actorflow.formats.regions import Region
-from actorflow.records.crc32c import crc32c, mask
-from actorflow.records.wire import (
+from actorflow.base.dtypes import ALL, DType, string
+from actorflow.base.records.crc32c import crc32c, mask
+from actorflow.base.records.wire import (
     BYTES,
     FIXED32,
     VARINT,
@@ -25,6 +23,8 @@ from actorflow.records.wire import (
     write_int,
     write_varint,
 )
+from actorflow.engine.formats.regions import Region
+from actorflow.errors import DataLossError
 
 _BY_CODE = {dtype.code: dtype for dtype in ALL}
 _KINDS = {1: VARINT, 2: BYTES, 3: VARINT, 4: VARINT, 5: VARINT, 6: FIXED32, 7: BYTES}

@@ -10,9 +10,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 
+from actorflow.base.records.crc32c import masked_crc32c
+from actorflow.base.records.wire import BrokenMessageError, varint, write_varint
 from actorflow.errors import DataLossError, UnimplementedError
-from actorflow.records.crc32c import masked_crc32c
-from actorflow.records.wire import BrokenMessageError, varint, write_varint
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER = 48

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
-from actorflow import machine
+from actorflow.base.process import machine
 
 from .layout import CHUNK, chunks
 

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.engine.formats.regions import Region
 from actorflow.errors import DataLossError
-from actorflow.formats.regions import Region
 
 CHUNK = 1 << 23
 """Bytes that are summed and written at once. If they are few they stay in the processor's caches from the one to the other. If

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from actorflow.dtypes import DType, as_dtype
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.engine.formats import merging
+from actorflow.engine.formats.merging import LEFT, is_whole
+from actorflow.engine.formats.regions import Region
 from actorflow.errors import DataLossError
-from actorflow.formats import merging
-from actorflow.formats.merging import LEFT, is_whole
-from actorflow.formats.regions import Region
 
 SUFFIX = ".manifest"
 MAX_SIZE = 1 << 26

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from actorflow.base.records.reading.opening import KINDS, os_errors
 from actorflow.errors import (
     DataLossError,
     InvalidArgumentError,
     OpError,
     UnknownError,
 )
-from actorflow.records.reading.opening import KINDS, os_errors
 
 from ..format.layout import Buffer
 

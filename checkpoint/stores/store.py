@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Protocol
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.errors import InvalidArgumentError, OpError
 
 from ..format.layout import Buffer

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import DeviceStatistics, Recordable
-from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import traits
+from actorflow.base.shapes import Shape
+from actorflow.engine.device.base import DeviceStatistics, Recordable
+from actorflow.engine.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.errors import FailedPreconditionError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
-from actorflow.registry.kernel import traits
-from actorflow.shapes import Shape
 
 from ..cpu import CpuDevice
 from .errors import CudaErrors
@@ -93,7 +93,7 @@ class CudaDevice:
             lambda: self.hooks.here is not None,
         )
         self.sharing = Sharing(self.xp, self.place, name, self.compute, self.allocator, self.errors, self.transfers)
-        # See `actorflow.device.sharing.SharingDevice`.
+        # See `actorflow.engine.device.sharing.SharingDevice`.
         self.offer, self.opens, self.refused = self.sharing.offer, self.sharing.opens, self.sharing.refused
         self.capture = capture
         self.recorder = Recorder(self)
@@ -167,7 +167,7 @@ class CudaDevice:
                 self._within = 0
 
     def record(self, line: Recordable, inputs: Sequence[Any]) -> Replay | None:
-        """See `actorflow.device.base.AsynchronousDevice`."""
+        """See `actorflow.engine.device.base.AsynchronousDevice`."""
         if not self.capture or self.checked or not line.instructions:  # a region of constants alone has none
             return None
         return self.recorder.attempt(line, inputs)
@@ -238,7 +238,7 @@ class CudaDevice:
         return self.transfers.lend(value)
 
     def share(self, value: Any, peer_memory: PeerMemory) -> SharedTensor | None:
-        """See `actorflow.device.sharing.SharingDevice`."""
+        """See `actorflow.engine.device.sharing.SharingDevice`."""
         if type(value) is not self.xp.ndarray:
             return None
         with self.launching("a token for another process"):
@@ -255,11 +255,11 @@ class CudaDevice:
         return self.transfers.fetch(value)
 
     def swap_out(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
-        """See `actorflow.device.base.SwappingDevice`."""
+        """See `actorflow.engine.device.base.SwappingDevice`."""
         self.transfers.swap_out(value, done)
 
     def swap_in(self, value: Any, done: Callable[[Any, BaseException | None], object]) -> None:
-        """See `actorflow.device.base.SwappingDevice`."""
+        """See `actorflow.engine.device.base.SwappingDevice`."""
         self.transfers.swap_in(value, done)
 
     def copy(self, target: Any, value: Any) -> None:

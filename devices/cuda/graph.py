@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Recordable
-from actorflow.registry.kernel import lookup, traits
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.shapes import is_static
+from actorflow.base.registry.kernel import lookup, traits
+from actorflow.base.shapes import is_static
+from actorflow.engine.device.base import Recordable
+from actorflow.engine.runtime.state.variable_state import VariableState
 
 from .recording import NotRecordable, PrivateMemory, Recording
 

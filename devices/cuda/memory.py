@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import AllocatorStatistics
+from actorflow.engine.device.base import AllocatorStatistics
 from actorflow.errors import ResourceExhaustedError
 
 from .streams import Stream

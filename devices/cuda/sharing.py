@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
+from actorflow.base.reports.logs import get_logger
+from actorflow.engine.device.sharing import PeerMemory, PeerTensor, SharedTensor
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError
-from actorflow.logs import get_logger
 
 from .errors import CudaErrors
 from .memory import CudaAllocator
@@ -119,7 +119,7 @@ class Sharing:
     # ---- what is shown
 
     def offer(self) -> bytes | None:
-        """See `actorflow.device.sharing.SharingDevice`."""
+        """See `actorflow.engine.device.sharing.SharingDevice`."""
         if self._name in self.refusals or self._errors.closed or self._errors.lost:
             return None
         try:
@@ -195,7 +195,7 @@ class Sharing:
     # ---- what is seen
 
     def opens(self, description: bytes) -> str:
-        """See `actorflow.device.sharing.SharingDevice`."""
+        """See `actorflow.engine.device.sharing.SharingDevice`."""
         try:
             memory, event, _ = _read(description)
             self._errors.check_usable()

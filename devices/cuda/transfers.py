@@ -173,7 +173,7 @@ class Transfers:
     # ---- there and back again
 
     def swap_out(self, value: Any, done: Done) -> None:
-        """See `actorflow.device.base.SwappingDevice`. The copy runs beside kernels, and until its end it holds the memory."""
+        """See `actorflow.engine.device.base.SwappingDevice`. The copy runs beside kernels, and until its end it holds the memory."""
         if type(value) is not self._xp.ndarray:
             done(value, None)
             return
@@ -188,7 +188,7 @@ class Transfers:
         self.take(dense, come)
 
     def swap_in(self, value: Any, done: Done) -> None:
-        """See `actorflow.device.base.SwappingDevice`. The copy runs beside kernels; the ones that wait for
+        """See `actorflow.engine.device.base.SwappingDevice`. The copy runs beside kernels; the ones that wait for
         it are launched after it, so the compute stream never stands still for its sake."""
         if not isinstance(value, np.ndarray):
             done(value, None)

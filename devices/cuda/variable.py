@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Allocator
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.shapes import Shape, compatible, show
+from actorflow.engine.device.base import Allocator
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.shapes import Shape, compatible, show
 
 from .memory import Lease, array_over
 

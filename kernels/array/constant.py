@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import STRING, in_words
+from actorflow.base.dtypes import STRING, in_words
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, HANDS_ON, Gpu
+from actorflow.base.shapes import show
+from actorflow.engine.runtime.context import KernelContext
 from actorflow.errors import InvalidArgumentError, with_topic
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, HANDS_ON, Gpu
-from actorflow.runtime.context import KernelContext
-from actorflow.shapes import show
 
 from ..strings.objects import moving_kernel
 

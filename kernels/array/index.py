@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
 from actorflow.graph.constant_value import python_index
-from actorflow.ops.array.index import check_slice
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
+from actorflow.graph.ops.array.index import check_slice
 
 from ..strings.objects import moving_kernel
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, Gpu
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.array.join import resolve_sizes
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Gpu
+from actorflow.graph.ops.array.join import resolve_sizes
 
 from ..strings.objects import moving_kernel
 from .shape import axis_in

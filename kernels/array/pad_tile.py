@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.array.pad_tile import check_mirror
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
+from actorflow.graph.ops.array.pad_tile import check_mirror
 
 from ..strings.objects import moving_kernel
 

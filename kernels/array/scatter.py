@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 from ..strings.objects import moving_kernel
 from .gather import accumulate, row_numbers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from actorflow.ops.array.space_batch import check_blocks, cropped, divided
-from actorflow.ops.nn.conv.geometry import Span, check_shape, span, taps
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
+from actorflow.graph.ops.array.space_batch import check_blocks, cropped, divided
+from actorflow.graph.ops.nn.conv.geometry import Span, check_shape, span, taps
 
 from ..strings.objects import moving_kernel
 

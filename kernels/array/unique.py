@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
-from actorflow.registry.kernel import kernel
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
 
 # ---- sets
 

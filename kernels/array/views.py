@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 from . import join
 from . import shape as views

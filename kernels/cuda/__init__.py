@@ -4,7 +4,7 @@ Importing this package needs neither a GPU nor CuPy: kernels are given their arr
 
 choices.py         the device type GPU, and kernels of ops that the CPU's kernels check by looking at values
 compiler.py        groups of elementwise nodes as one kernel of a GPU: what the runtime asks for them
-                   (`actorflow.runtime.codegen.jit.LaunchCompiler`)
+                   (`actorflow.engine.runtime.codegen.jit.LaunchCompiler`)
 cross_entropy.py   the cross entropy of softmax on a GPU: one kernel for the loss and its derivative, one block for each row
 random.py          random numbers drawn on a GPU: the streams that `philox` defines, so that a node draws the same ones on every
                    device

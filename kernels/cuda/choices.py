@@ -1,6 +1,6 @@
 """The device type GPU, and its kernels of ops that the CPU's kernels check by looking at values.
 
-A GPU takes those kernels for every device whose trait `gpu` says so (`actorflow.registry.traits`). Kernels that look at values
+A GPU takes those kernels for every device whose trait `gpu` says so (`actorflow.base.registry.traits`). Kernels that look at values
 can't be among them: on a GPU the host does not wait for values.
 
 As on TensorFlow's GPUs, an index that is out of range picks zeros, a label that is out of range makes the loss NaN, and a
@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from actorflow.dtypes import FLOATING, INTEGER, STRING, bfloat16
-from actorflow.registry.kernel import kernel, own_memory
-from actorflow.registry.traits import ELEMENTWISE, Gpu
+from actorflow.base.dtypes import FLOATING, INTEGER, STRING, bfloat16
+from actorflow.base.registry.kernel import kernel, own_memory
+from actorflow.base.registry.traits import ELEMENTWISE, Gpu
 
 from ..array.shape import axis_in
 from ..flow.send_recv import copying

@@ -1,5 +1,5 @@
 """Groups of elementwise nodes as one kernel of a GPU: what the runtime asks for them
-(`actorflow.runtime.codegen.jit.LaunchCompiler`).
+(`actorflow.engine.runtime.codegen.jit.LaunchCompiler`).
 
 The loops are those of the CPU, but for functions such as the exponential, which are CUDA's here. A group has the
 bits that its nodes' own kernels give on the GPU: each operation rounds by itself. From the CPU's they may differ where such
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.runtime.codegen.jit_recipe import Recipe
+from actorflow.engine.runtime.codegen.jit_recipe import Recipe
 
 from .choices import GPU
 from .source import elementwise

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import RECORDED
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import RECORDED
 
 from ..nn import activation as nn
 from .choices import GPU

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes as dt
-from actorflow.dtypes import DType
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
-from actorflow.runtime.context import KernelContext
+from actorflow.base import dtypes as dt
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
+from actorflow.engine.runtime.context import KernelContext
 
 from ..random.distributions import check_bounds, next_run, sizes, uniform_bits
 from .choices import GPU

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from actorflow.runtime.codegen.jit_recipe import CALLED, COMPARISONS, Instruction, Recipe
+from actorflow.engine.runtime.codegen.jit_recipe import CALLED, COMPARISONS, Instruction, Recipe
 
 OPTIONS = ("--fmad=false",)
 C_TYPES = {

@@ -1,6 +1,6 @@
 """Optimizers' dense updates on a GPU: one launch each, which reads and writes the variable and its slots once.
 
-The formulas are the rows of `actorflow.ops.state.training`. A value that the CPU computes once for all elements, such
+The formulas are the rows of `actorflow.graph.ops.state.training`. A value that the CPU computes once for all elements, such
 as Adam's rate, each thread computes for itself: its operands are on the GPU, and a kernel that waits for memory has the
 time. Halves, and a variable that is its own slot, are left to the kernels for every device.
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.ops.state.update import TABLE, Update
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import RECORDED
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import RECORDED
+from actorflow.graph.ops.state.update import TABLE, Update
 
 from ..state import training
 from ..state.update_program import recipe_of

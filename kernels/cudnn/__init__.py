@@ -9,7 +9,7 @@ norm.py      batch normalization on GPUs by cuDNN, while training and after it, 
 program.py   operations of cuDNN: how they are described, the plans that the library makes of them, and their runs
 """
 
-from actorflow.registry.library import provide
+from actorflow.base.registry.library import provide
 
 from . import conv, norm
 from .binding import loaded

@@ -11,8 +11,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from actorflow import forks
-from actorflow.logs import get_logger
+from actorflow.base.process import forks
+from actorflow.base.reports.logs import get_logger
 
 _LEAST = 90_000
 """The version of the library from which on the calls of this package are there: 9.0."""

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from actorflow import dtypes as dt
-from actorflow.ops.nn.conv.geometry import Span, arranged, channel_axis, groups, spatial
-from actorflow.registry.kernel import kernel
+from actorflow.base import dtypes as dt
+from actorflow.base.registry.kernel import kernel
+from actorflow.graph.ops.nn.conv.geometry import Span, arranged, channel_axis, groups, spatial
 
 from ..cuda.choices import GPU
 from ..nn.conv import depthwise as conv_depthwise

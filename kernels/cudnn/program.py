@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.logs import get_logger
+from actorflow.base.reports.logs import get_logger
 
 from .binding import Handle, Handles, loaded
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import BOOLEAN, REAL
+from actorflow.base.dtypes import BOOLEAN, REAL
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import HANDS_ON, PASSES_ON, Gpu, Loop
+from actorflow.base.reports.logs import get_logger
+from actorflow.base.shapes import compatible, show
+from actorflow.engine.runtime.context import KernelContext
+from actorflow.engine.runtime.tokens import DEAD
 from actorflow.errors import InvalidArgumentError
-from actorflow.logs import get_logger
-from actorflow.ops.flow.control import broadcast_axes
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import HANDS_ON, PASSES_ON, Gpu, Loop
-from actorflow.runtime.context import KernelContext
-from actorflow.runtime.tokens import DEAD
-from actorflow.shapes import compatible, show
+from actorflow.graph.ops.flow.control import broadcast_axes
 
 from ..strings.objects import moving_kernel
 
@@ -190,7 +190,7 @@ def check_numerics(xp: Any, x: Any, *, message: str) -> Any:
     return x
 
 
-# ---- Kernels of control flow's primitives. The runtime (`actorflow.runtime.frames`) decides where their tokens go.
+# ---- Kernels of control flow's primitives. The runtime (`actorflow.engine.runtime.frames`) decides where their tokens go.
 
 
 @kernel("Enter", "Exit", "NextIteration", "LoopCond", gpu=HANDS_ON)

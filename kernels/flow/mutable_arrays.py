@@ -1,4 +1,4 @@
-"""Kernels of arrays and stacks that change in place (`actorflow.ops.flow.mutable_arrays`)."""
+"""Kernels of arrays and stacks that change in place (`actorflow.graph.ops.flow.mutable_arrays`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import Shape
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.shapes import Shape
 
 from .tensor_list import stacked
 

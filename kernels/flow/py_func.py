@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes, machine
-from actorflow.dtypes import DType
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.process import machine
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import StepHandle
 from actorflow.errors import (
     InvalidArgumentError,
     OpError,
 )
 from actorflow.graph.convert import host_array
-from actorflow.ops.flow.py_func import PythonFunction, Record, function_of, raised
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import StepHandle
+from actorflow.graph.ops.flow.py_func import PythonFunction, Record, function_of, raised
 
 
 @kernel("PyFunc", "PyFuncStateless", device="CPU", threaded=True)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.device.base import as_asynchronous, as_swapping
-from actorflow.device.sharing import as_sharing
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import HANDS_ON, LAUNCHED
+from actorflow.engine.device.base import as_asynchronous, as_swapping
+from actorflow.engine.device.sharing import as_sharing
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.base import Callback
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import HANDS_ON, LAUNCHED
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Callback
 
 
 @kernel("_Send")

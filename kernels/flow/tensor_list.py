@@ -1,4 +1,4 @@
-"""Kernels of lists of tensors (`actorflow.ops.flow.lists`)."""
+"""Kernels of lists of tensors (`actorflow.graph.ops.flow.lists`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import Shape, show
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.shapes import Shape, show
 
 from .lists import Items, Stack
 

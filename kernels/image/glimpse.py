@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import float32
+from actorflow.base.dtypes import float32
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
 
 from ..random import philox
 from ..random.distributions import stream

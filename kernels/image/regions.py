@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 
 def _check(images: Any, boxes: Any, numbers: Any) -> None:

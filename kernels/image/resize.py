@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 Taps: TypeAlias = "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]"  # indices and weights, [new size, taps]
 _FLOAT = np.float32

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, int64, string
-from actorflow.records.features import NUMBERS
-from actorflow.records.wire import BYTES, BrokenMessageError, varints
+from actorflow.base.dtypes import DType, int64, string
+from actorflow.base.records.features import NUMBERS
+from actorflow.base.records.wire import BYTES, BrokenMessageError, varints
 
 from ..native.library import loaded
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype, in_words, string
+from actorflow.base.dtypes import DType, as_dtype, in_words, string
+from actorflow.base.records import csv
+from actorflow.base.records.proto_tensor import example_from_json, read_tensor, write_tensor
+from actorflow.base.records.unpacking import Unpacker, check_unpacked, most_unpacked
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.records import csv
-from actorflow.records.proto_tensor import example_from_json, read_tensor, write_tensor
-from actorflow.records.unpacking import Unpacker, check_unpacked, most_unpacked
-from actorflow.registry.kernel import kernel
 
 from ..strings.objects import as_arrays, mapped
 

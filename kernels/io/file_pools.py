@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.data.sharing.file_pool import FilePool
-from actorflow.data.stage import EndOfSequence
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.state.resources import one_at_a_time
 from actorflow.errors import InvalidArgumentError, OutOfRangeError, with_topic
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.state.resources import one_at_a_time
+from actorflow.models.data.sharing.file_pool import FilePool
+from actorflow.models.data.stage import EndOfSequence
 
 
 def _text(value: Any) -> bytes:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
-from actorflow.records.reading.opening import matching, on_thread, opened, os_errors, read_all
-from actorflow.records.roots import FileRoots
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import at_work
+from actorflow.base.process import machine
+from actorflow.base.records.reading.opening import matching, on_thread, opened, os_errors, read_all
+from actorflow.base.records.roots import FileRoots
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.diagnostics.waits import at_work
 
 
 def roots_of(ctx: KernelContext) -> FileRoots:

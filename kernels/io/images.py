@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, uint8, uint16
+from actorflow.base.dtypes import DType, uint8, uint16
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
-from actorflow.registry.kernel import kernel
 
 from ..strings.objects import as_arrays
 

@@ -9,16 +9,16 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from actorflow.data.node import Node, decode
-from actorflow.data.resource import IteratorResource, Pulling
-from actorflow.data.stage import EndOfSequence
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import Shape
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.state.resources import one_at_a_time
 from actorflow.errors import InvalidArgumentError, NotFoundError, OutOfRangeError, with_topic
-from actorflow.ops.io.iterators import check_single
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.state.resources import one_at_a_time
-from actorflow.shapes import Shape
+from actorflow.graph.ops.io.iterators import check_single
+from actorflow.models.data.node import Node, decode
+from actorflow.models.data.resource import IteratorResource, Pulling
+from actorflow.models.data.stage import EndOfSequence
 
 from .files import roots_of
 

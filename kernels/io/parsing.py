@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.records.features import read_example, read_feature, read_sequence_example
+from actorflow.base.records.wire import BrokenMessageError
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import Shape
 from actorflow.errors import InvalidArgumentError
-from actorflow.records.features import read_example, read_feature, read_sequence_example
-from actorflow.records.wire import BrokenMessageError
-from actorflow.registry.kernel import kernel
-from actorflow.shapes import Shape
 
 from ..strings.objects import as_arrays
 from .columns import FEWEST, Column, read_columns

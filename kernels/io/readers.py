@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import string
+from actorflow.base.dtypes import string
+from actorflow.base.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
+from actorflow.base.records.reading.reader import ReaderState
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.diagnostics.waits import Wait
 from actorflow.errors import InvalidArgumentError
-from actorflow.records.formats import FixedLength, Format, Lines, TFRecords, WholeFile
-from actorflow.records.reading.reader import ReaderState
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import Wait
 
 from .files import roots_of
 from .queues.core import Take

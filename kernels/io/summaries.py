@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import as_dtype
+from actorflow.base.dtypes import as_dtype
+from actorflow.base.records import summaries
+from actorflow.base.records.proto_tensor import write_tensor
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext
 from actorflow.errors import InvalidArgumentError
-from actorflow.records import summaries
-from actorflow.records.proto_tensor import write_tensor
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
 
 from ..strings.objects import as_arrays
 

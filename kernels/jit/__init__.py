@@ -1,9 +1,9 @@
 """Loops that are made from a user's graph: elementwise members of regions, and optimizers' updates, compiled for this
 machine (extra `jit`).
 
-An elementwise kernel has its loop as a trait (`actorflow.registry.traits.Loop`). The runtime finds `LlvmCompiler` by its
-entry point and asks it for the loops of regions (`actorflow.runtime.codegen.jit`). The updates stand beside numpy's as
-kernels of a library (`actorflow.registry.library`). Kernels that do not depend on a graph are in C (`..native`).
+An elementwise kernel has its loop as a trait (`actorflow.base.registry.traits.Loop`). The runtime finds `LlvmCompiler` by its
+entry point and asks it for the loops of regions (`actorflow.engine.runtime.codegen.jit`). The updates stand beside numpy's as
+kernels of a library (`actorflow.base.registry.library`). Kernels that do not depend on a graph are in C (`..native`).
 
 arrays.py     what generated code sees of numpy's array objects
 blocks.py     how a recipe that calls numpy's functions becomes several loops over a block that stays in the cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from actorflow.runtime.codegen.jit_recipe import CALLED, Operand, Recipe
+from actorflow.engine.runtime.codegen.jit_recipe import CALLED, Operand, Recipe
 
 from .ufuncs import inner_loop
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import forks
+from actorflow.base.process import forks
+from actorflow.engine.runtime.codegen import llvm
+from actorflow.engine.runtime.codegen.jit_recipe import Operand, Recipe
 from actorflow.errors import InternalError
-from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit_recipe import Operand, Recipe
 
 from ..native.library import loaded
 from ..shared.threads import WORTH_DIVIDING, governed
@@ -28,7 +28,7 @@ _SIZE = ctypes.c_ssize_t
 
 
 class LlvmCompiler:
-    """The compiler that the runtime asks for loops: see `actorflow.runtime.codegen.jit.Compiler`."""
+    """The compiler that the runtime asks for loops: see `actorflow.engine.runtime.codegen.jit.Compiler`."""
 
     name = "jit"
     device_type = "CPU"

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from actorflow.runtime.codegen.jit_recipe import COMPARISONS, Instruction, Operand, Recipe
+from actorflow.engine.runtime.codegen.jit_recipe import COMPARISONS, Instruction, Operand, Recipe
 
 from .arrays import CHECKS, FIELDS, HEADER
 from .blocks import TYPES as _TYPES

@@ -1,6 +1,6 @@
 """Optimizers' dense updates as one loop each: every variable and slot is read and written once.
 
-The formulas are the rows of `actorflow.ops.state.training`, as for numpy's kernels, so the results are the same bits. The native
+The formulas are the rows of `actorflow.graph.ops.state.training`, as for numpy's kernels, so the results are the same bits. The native
 kernels compute the first updates, until the loop is there, and whatever it can't take.
 """
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.state.update import TABLE, Update
-from actorflow.registry.kernel import kernel
-from actorflow.registry.library import provide
-from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.jit import TieredCache
-from actorflow.runtime.codegen.jit_recipe import CALLED
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.library import provide
+from actorflow.engine.runtime.codegen import llvm
+from actorflow.engine.runtime.codegen.jit import TieredCache
+from actorflow.engine.runtime.codegen.jit_recipe import CALLED
+from actorflow.graph.ops.state.update import TABLE, Update
 
 from ..native import update as native
 from ..state import training

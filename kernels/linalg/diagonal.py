@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 # ---- parts of matrices, and checks
 

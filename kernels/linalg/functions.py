@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
-from actorflow.registry.kernel import kernel
 
 from .matrix import check_square
 

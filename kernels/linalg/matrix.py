@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 from ..math.matmul import _turned
 from . import lapack

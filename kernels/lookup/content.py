@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.records import wire
+from actorflow.base.records.proto_tensor import read_tensor, write_tensor
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
-from actorflow.records import wire
-from actorflow.records.proto_tensor import read_tensor, write_tensor
 
 from ..strings.objects import as_arrays
 

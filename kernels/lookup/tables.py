@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.records.reading.opening import on_thread
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.diagnostics.waits import at_work
+from actorflow.engine.runtime.state.resources import one_at_a_time
 from actorflow.errors import InvalidArgumentError
-from actorflow.records.reading.opening import on_thread
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import at_work
-from actorflow.runtime.state.resources import one_at_a_time
 
 from ..io.files import roots_of, text
 from .content import SavedTable, Table

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.dtypes import DType, string
+from actorflow.base.dtypes import DType, string
+from actorflow.base.records.reading.opening import read_all
+from actorflow.base.records.roots import FileRoots
 from actorflow.errors import InvalidArgumentError
-from actorflow.records.reading.opening import read_all
-from actorflow.records.roots import FileRoots
 
 WHOLE_LINE, LINE_NUMBER = -2, -1
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import COMPLEX, FLOATING, INTEGER, REAL, STRING
+from actorflow.base.dtypes import COMPLEX, FLOATING, INTEGER, REAL, STRING
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, Direct, Loop
+from actorflow.engine.runtime.codegen.jit_recipe import Value
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
-from actorflow.runtime.codegen.jit_recipe import Value
 
 from ..shared.elementwise import with_number
 from ..shared.loops import of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import BOOLEAN, COMPLEX, REAL, DType
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Loop
-from actorflow.runtime.codegen.jit_recipe import TYPES, Value
+from actorflow.base.dtypes import BOOLEAN, COMPLEX, REAL, DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, Loop
+from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Value
 
 _ONE_INSTRUCTION = ("f4", "f8", "b1", "i4", "i8")
 """The types into which one instruction converts floats."""

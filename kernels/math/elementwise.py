@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import FLOATING, REAL
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
+from actorflow.base.dtypes import FLOATING, REAL
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, Direct, Loop
 
 from ..shared.elementwise import mapped, scalar
 from ..shared.loops import calls, of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 
 @kernel("Bincount")

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import BOOLEAN, INTEGER, REAL
+from actorflow.base.dtypes import BOOLEAN, INTEGER, REAL
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, Direct, Loop
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Direct, Loop
 
 from ..shared.elementwise import chosen
 from ..shared.loops import of

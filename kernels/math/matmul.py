@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow import dtypes as dt
-from actorflow.dtypes import COMPLEX
+from actorflow.base import dtypes as dt
+from actorflow.base.dtypes import COMPLEX
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import APART
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import APART
 
 from ..shared import blas
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
 
 from ..array.constant import filled
 
@@ -18,7 +18,7 @@ def _check_scalars(name: str, *values: Any) -> None:
 @kernel("Range", gpu=Gpu(host=(0, 1, 2)))
 def range_(xp: Any, start: Any, limit: Any, delta: Any, *, out: Any = None) -> Any:
     # The rule that gives the length is the one of the static shape.
-    from actorflow.ops.math.cumulative import range_length
+    from actorflow.graph.ops.math.cumulative import range_length
 
     _check_scalars("range", start, limit, delta)
     length = range_length(start, limit, delta)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes as dt
-from actorflow.dtypes import INTEGER, DType
+from actorflow.base import dtypes as dt
+from actorflow.base.dtypes import INTEGER, DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
 
 from ..shared.elementwise import scalar
 from ..shared.reducing import largest, mean_of_integers, smallest, sum_over

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 from ..array.constant import filled
 from ..array.gather import WORTH_SCIPY, accumulate, add_rows
@@ -179,13 +179,13 @@ def unsorted_segment_min(xp: Any, data: Any, ids: Any, count: Any, *, out: Any =
 
 def lowest(dtype: Any) -> Any:
     """The smallest finite value of a type."""
-    from actorflow.dtypes import as_dtype
+    from actorflow.base.dtypes import as_dtype
 
     return as_dtype(dtype).min
 
 
 def highest(dtype: Any) -> Any:
     """The largest finite value of a type."""
-    from actorflow.dtypes import as_dtype
+    from actorflow.base.dtypes import as_dtype
 
     return as_dtype(dtype).max

@@ -7,10 +7,10 @@ import importlib
 import math
 from typing import Any
 
-from actorflow.dtypes import FLOATING
+from actorflow.base.dtypes import FLOATING
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import ELEMENTWISE, Loop
 from actorflow.errors import InvalidArgumentError, UnimplementedError, with_topic
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import ELEMENTWISE, Loop
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """Kernels in C, for arrays that lie in order: the library `_native`, and which ops it computes.
 
 They stand beside numpy's, which are the reference, and are chosen where the library is there and the shapes suit
-(`actorflow.registry.library`). The library is compiled when the package is installed, if there is a compiler, or comes with
+(`actorflow.base.registry.library`). The library is compiled when the package is installed, if there is a compiler, or comes with
 a wheel. Without it numpy computes, and a line of the log says why. A kernel in C that meets what it does not know (another
 type, another order of elements, a value that is an error) leaves the call, untouched, to the Python kernel of the op.
 Results are the same bits, except where a module here says otherwise.
@@ -25,7 +25,7 @@ update.py        optimizers' dense updates
 window.py        pools of maxima, depthwise convolutions
 """
 
-from actorflow.registry.library import provide
+from actorflow.base.registry.library import provide
 
 from .library import available
 

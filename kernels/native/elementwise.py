@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Direct
-from actorflow.shapes import num_elements
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Direct
+from actorflow.base.shapes import num_elements
 
 from ..math import arithmetic as math
 from ..math import cast as casts

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from actorflow.base.records import crc32c, tfrecord
+from actorflow.base.reports.logs import get_logger
+from actorflow.engine.runtime.tape import tape
 from actorflow.errors import InvalidArgumentError
-from actorflow.logs import get_logger
-from actorflow.records import crc32c, tfrecord
-from actorflow.runtime.tape import tape
 
 from ..shared.tapes import TapesInC
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.ops.nn.fused import NORM_ACTIVATIONS
-from actorflow.registry.kernel import kernel
-from actorflow.shapes import num_elements
+from actorflow.base import dtypes
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import num_elements
+from actorflow.graph.ops.nn.fused import NORM_ACTIVATIONS
 
 from ..nn import fused, normalization
 from .library import function

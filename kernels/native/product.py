@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.base import dtypes
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..nn import fused

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext
 
 from ..random import distributions, philox, stateless
 from .library import function

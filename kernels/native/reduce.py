@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.registry.kernel import kernel
-from actorflow.shapes import num_elements
+from actorflow.base import dtypes
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import num_elements
 
 from ..math import reduction
 from ..nn import activation

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
-from actorflow.registry.kernel import kernel
-from actorflow.shapes import num_elements
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import num_elements
 
 from ..array import gather as gathering
 from ..array import index as indexing

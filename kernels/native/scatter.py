@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
-from actorflow.ops.state.update import TABLE, Update
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.state.update import TABLE, Update
 
 from ..array import gather as gathering
 from ..array import unique as distinct

@@ -1,4 +1,4 @@
-"""Optimizers' dense updates: the formulas of `actorflow.ops.state.training` as lists of steps, which C does block by block."""
+"""Optimizers' dense updates: the formulas of `actorflow.graph.ops.state.training` as lists of steps, which C does block by block."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.ops.state.update import TABLE, Update
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
+from actorflow.graph.ops.state.update import TABLE, Update
 
 from ..state import training
 from ..state.update_program import Loop, Program

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.registry.kernel import kernel
+from actorflow.base import dtypes
+from actorflow.base.registry.kernel import kernel
 
 from ..nn import pool
 from ..nn.conv import depthwise as numpy_depthwise

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import FLOATING, REAL
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import APART, ELEMENTWISE, RECORDED, Loop
+from actorflow.base.dtypes import FLOATING, REAL
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import APART, ELEMENTWISE, RECORDED, Loop
 
 from ..shared.elementwise import at_least, at_most, chosen, scalar, with_vector
 from ..shared.reducing import largest, sum_over

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
 
 from ..random import philox
 from ..random.distributions import stream

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OpError
-from actorflow.registry.kernel import kernel
 
 
 def _check(logits: Any, lengths: Any, too_long: type[OpError] = FailedPreconditionError) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import APART
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.nn.conv.geometry import check_shape
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import APART
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.nn.conv.geometry import check_shape
 
 from ..math import elementwise as unary
 from ..math import matmul as math_matmul

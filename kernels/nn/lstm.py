@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
+from actorflow.base import dtypes
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
 
 from ..native.library import function, loaded
 from ..shared.threads import governed

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import check_shape
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import LAUNCHED
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import LAUNCHED
+from actorflow.graph.ops.nn.conv.geometry import check_shape
 
 from ..shared.elementwise import with_vector
 from ..shared.reducing import sum_over

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import Span, check_shape, span
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import LAUNCHED, Gpu
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import LAUNCHED, Gpu
+from actorflow.graph.ops.nn.conv.geometry import Span, check_shape, span
 
 from ..shared.threads import WORTH_DIVIDING, in_pieces
 from .conv.columns import taps_of

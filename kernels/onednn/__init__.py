@@ -1,7 +1,7 @@
 """Kernels that call oneDNN, for float32 on the CPU: convolutions, pools, products of matrices, their fused forms and batches.
 
 They stand beside numpy's, and are chosen where the library is there (extra `onednn`) and the sizes pay
-(`actorflow.registry.library`). If the library lacks a kernel, numpy's computes.
+(`actorflow.base.registry.library`). If the library lacks a kernel, numpy's computes.
 
 batch.py          batches of products of float32 matrices, each a primitive of its own for all of them, or for parts of them
                   where threads share the work
@@ -20,7 +20,7 @@ prepared.py       convolutions and products of constants, which get their weight
 program.py        programs: one or several primitives of oneDNN, made for certain shapes, that run on arrays
 """
 
-from actorflow.registry.library import provide
+from actorflow.base.registry.library import provide
 
 from . import batch, conv, int8, matmul, pool
 from .binding import loaded

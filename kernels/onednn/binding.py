@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
-from actorflow import forks, machine
+from actorflow.base.process import forks, machine
+from actorflow.base.reports.logs import get_logger
 from actorflow.errors import InternalError, ResourceExhaustedError
-from actorflow.logs import get_logger
 
 from .interface import interface
 

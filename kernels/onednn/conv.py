@@ -10,8 +10,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from actorflow import dtypes as dt
-from actorflow.registry.kernel import Prepare, kernel
+from actorflow.base import dtypes as dt
+from actorflow.base.registry.kernel import Prepare, kernel
 
 from ..nn import fused
 from ..nn.conv import depthwise as conv_depthwise

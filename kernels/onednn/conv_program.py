@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import Span, groups
+from actorflow.graph.ops.nn.conv.geometry import Span, groups
 
 from ..nn import fused
 from ..nn.conv import functions as conv

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import Prepare, kernel
+from actorflow.base.registry.kernel import Prepare, kernel
 
 from ..nn.conv import functions as conv
 from ..quantize import int8

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.registry.kernel import Prepare, kernel
-from actorflow.runtime.codegen.background import background
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.base import dtypes
+from actorflow.base.registry.kernel import Prepare, kernel
+from actorflow.engine.runtime.codegen.background import background
+from actorflow.engine.runtime.state.variable_state import VariableState
 
 from ..math import matmul as math_matmul
 from ..native import product as native_product

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import Span
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
+from actorflow.graph.ops.nn.conv.geometry import Span
 
 from ..nn import pool
 from .binding import Binding, loaded

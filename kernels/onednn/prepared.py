@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from actorflow.registry.series import offer
-from actorflow.runtime.kernel_context import MOST_THREADS
+from actorflow.base.registry.series import offer
+from actorflow.engine.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded as library_in_c
 from ..shared.governor import Governor

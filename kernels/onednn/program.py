@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.runtime.kernel_context import MOST_THREADS
+from actorflow.engine.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import function
 from ..nn import fused

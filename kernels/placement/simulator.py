@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
-from actorflow.placement.simulation.simulator import Simulator
-from actorflow.placement.simulation.timeline import Timeline
-from actorflow.placement.simulation.workload import DeviceSet, Workload
+from actorflow.engine.placement.simulation.simulator import Simulator
+from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.workload import DeviceSet, Workload
 
 from ..native.library import loaded
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 Range = tuple[Any, Any, Any]
 

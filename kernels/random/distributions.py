@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import forks
-from actorflow.dtypes import DType, bfloat16, float16, float32
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
+from actorflow.base.dtypes import DType, bfloat16, float16, float32
+from actorflow.base.process import forks
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext
 
 from ..math.special import apply
 from ..strings.objects import as_arrays

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from actorflow import machine
+from actorflow.base.process import machine
 
 from .threads import governed, in_pieces, most_threads
 

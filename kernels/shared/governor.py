@@ -21,7 +21,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TypeVar
 
-from actorflow.runtime.codegen.background import background
+from actorflow.engine.runtime.codegen.background import background
 
 T = TypeVar("T")
 

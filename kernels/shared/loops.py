@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actorflow.dtypes import FLOATING, DType
-from actorflow.registry.traits import Loop
-from actorflow.runtime.codegen.jit_recipe import Value
+from actorflow.base.dtypes import FLOATING, DType
+from actorflow.base.registry.traits import Loop
+from actorflow.engine.runtime.codegen.jit_recipe import Value
 
 
 def of(function: str, types: frozenset[DType]) -> Loop:

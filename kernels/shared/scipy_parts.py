@@ -16,7 +16,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from actorflow import forks
+from actorflow.base.process import forks
 
 _loading = forks.new_lock()
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actorflow.registry.series import Place
+from actorflow.base.registry.series import Place
 
 from ..native.library import function, loaded
 from .governor import Governor
@@ -54,7 +54,7 @@ class WorkStep:
     def join(
         self, steps: Sequence[Any], places: Sequence[Sequence[Place]], given: int, sizes: Sequence[int]
     ) -> Callable[..., None] | None:
-        """See `actorflow.registry.series.Step`."""
+        """See `actorflow.base.registry.series.Step`."""
         if len(sizes) > MOST_ARRAYS or not all(isinstance(step, WorkStep) for step in steps):
             return None
         series = _Series(steps, places, given, sizes)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.runtime.tape.tape import Instruction, Kind, Run, Tape
+from actorflow.engine.runtime.tape.tape import Instruction, Kind, Run, Tape
 
 MOST_ARGUMENTS = 63
 """Arguments of a call, a list counted as one."""
@@ -15,7 +15,7 @@ MOST_ARGUMENTS = 63
 
 @dataclass(frozen=True, slots=True)
 class TapesInC:
-    """The library as one that runs tapes (`actorflow.runtime.tape.tape.Library`).
+    """The library as one that runs tapes (`actorflow.engine.runtime.tape.tape.Library`).
 
     Args:
         library: the extension module.

@@ -17,10 +17,10 @@ import os
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.engine.runtime.codegen.background import background
+from actorflow.engine.runtime.kernel_context import MOST_THREADS
 from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.codegen.background import background
-from actorflow.runtime.kernel_context import MOST_THREADS
 
 from ..native.library import loaded
 from .governor import Governor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from actorflow.runtime.context import StepHandle
-from actorflow.runtime.diagnostics.waits import Reason
+from actorflow.engine.runtime.context import StepHandle
+from actorflow.engine.runtime.diagnostics.waits import Reason
 
 
 class Waiter:

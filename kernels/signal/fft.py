@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 from ..shared.threads import governed
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
 
 from ..strings.hash import fingerprint64
 

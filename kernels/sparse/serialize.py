@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype, in_words, int64
+from actorflow.base.dtypes import DType, as_dtype, in_words, int64
+from actorflow.base.records.proto_tensor import read_tensor, write_tensor
+from actorflow.base.records.wire import BrokenMessageError
+from actorflow.base.registry.kernel import kernel
 from actorflow.errors import InvalidArgumentError
-from actorflow.records.proto_tensor import read_tensor, write_tensor
-from actorflow.records.wire import BrokenMessageError
-from actorflow.registry.kernel import kernel
 
 from ..strings.objects import as_arrays
 

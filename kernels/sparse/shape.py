@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.ops.sparse.shape import resolve_shape
+from actorflow.graph.ops.sparse.shape import resolve_shape
 
 from ..array.shape import axis_in
 from ..strings.objects import moving_kernel

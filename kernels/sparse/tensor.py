@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 from ..strings.objects import moving_kernel
 

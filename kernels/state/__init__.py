@@ -6,7 +6,7 @@ mutex.py               mutexes: a lock that steps take turns to hold, across ses
 scatter.py             change some rows of a variable, count it up, or read it if it has a value
 scatter_nd.py          multiply, divide or bound rows of a variable, and those that change elements or slices of it
 session_handles.py     tensors that a session keeps between runs
-training.py            optimizers' updates, from the rows of `actorflow.ops.state.training`
+training.py            optimizers' updates, from the rows of `actorflow.graph.ops.state.training`
 update_program.py      from an optimizer's formula to what computes it: numpy's calls, or a recipe for a compiler
 variable.py            variables
 """

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import Shape, compatible, show
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.diagnostics.waits import Wait, behind, several
 from actorflow.errors import CancelledError, InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import Wait, behind, several
-from actorflow.shapes import Shape, compatible, show
 
 from ..shared.waiter import Waiter
 from .scatter import sum_duplicates

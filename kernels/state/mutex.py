@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext, StepHandle
+from actorflow.engine.runtime.diagnostics.waits import Users, Wait, behind
 from actorflow.errors import CancelledError, InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.runtime.diagnostics.waits import Users, Wait, behind
 
 from ..shared.waiter import Waiter
 

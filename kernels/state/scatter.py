@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError, OutOfRangeError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.state.variable_state import VariableState
 
 Change: TypeAlias = Callable[[Any, VariableState, Any, Any], None]
 

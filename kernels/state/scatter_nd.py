@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.constant_value import python_index
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.state.variable_state import VariableState
 
 from .scatter import flat_rows, update
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from actorflow.dtypes import DType, as_dtype
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.registry.kernel import kernel
+from actorflow.engine.runtime.context import KernelContext
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext
 
 from ..strings.objects import as_arrays
 

@@ -1,4 +1,4 @@
-"""Kernels of optimizers' updates, from the rows of `actorflow.ops.state.training`.
+"""Kernels of optimizers' updates, from the rows of `actorflow.graph.ops.state.training`.
 
 A dense update walks over a variable and its slots in blocks that stay in a core's cache, with temporaries of a
 block's size, so that a large one is read and written once instead of once for each of its dozen operations.
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.state.training import adam_rate, adam_step
-from actorflow.ops.state.update import TABLE, Update
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import RECORDED
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import RECORDED
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.state.training import adam_rate, adam_step
+from actorflow.graph.ops.state.update import TABLE, Update
 
 from .scatter import flat_rows, sum_duplicates
 from .update_program import Loop, Program, program_of, written

@@ -1,4 +1,4 @@
-"""From an optimizer's formula (`actorflow.ops.state.update`) to what computes it: numpy's calls, or a recipe for a compiler.
+"""From an optimizer's formula (`actorflow.graph.ops.state.update`) to what computes it: numpy's calls, or a recipe for a compiler.
 
 A formula is written down once, as a recipe over the op's inputs. A GPU's kernel is that recipe. For the CPU a `Program` divides
 it: it computes once a run what depends on scalars only, makes the choices that depend on them, and leaves a `Loop` over elements.
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.engine.runtime.codegen.jit_recipe import Block, Instruction, Operand, Recipe, Value
+from actorflow.engine.runtime.tape.tape import Instruction as Call
+from actorflow.engine.runtime.tape.tape import runner
+from actorflow.engine.runtime.tape.writer import TapeWriter
 from actorflow.graph.node import Node
-from actorflow.ops.state.update import Formula, Update
-from actorflow.runtime.codegen.jit_recipe import Block, Instruction, Operand, Recipe, Value
-from actorflow.runtime.tape.tape import Instruction as Call
-from actorflow.runtime.tape.tape import runner
-from actorflow.runtime.tape.writer import TapeWriter
+from actorflow.graph.ops.state.update import Formula, Update
 
 _CALLS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "max": "maximum", "copysign": "copysign",
@@ -34,7 +34,7 @@ _ONCE: Mapping[str, Callable[..., Any]] = {
 
 
 class _Functions:
-    """The functions of formulas, which write instructions (`actorflow.ops.state.update.Functions`)."""
+    """The functions of formulas, which write instructions (`actorflow.graph.ops.state.update.Functions`)."""
 
     def __init__(self, block: Block, dtype: str) -> None:
         self._block, self._dtype = block, dtype

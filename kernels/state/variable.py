@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import HANDS_ON, RECORDED, Direct, Gpu
+from actorflow.base.shapes import Shape
+from actorflow.engine.runtime.context import KernelContext
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import HANDS_ON, RECORDED, Direct, Gpu
-from actorflow.runtime.context import KernelContext
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.shapes import Shape
 
 
 @kernel("VariableV2", gpu=Gpu(anywhere=True, recorded=True))

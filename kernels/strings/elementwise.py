@@ -8,7 +8,7 @@ import codecs
 import re
 from typing import Any
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 from .objects import mapped, single
 from .regex import compiled, rewriter

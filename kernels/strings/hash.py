@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
 
 from . import packed_hash
 from .objects import mapped

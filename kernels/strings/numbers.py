@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from actorflow.dtypes import DType, as_dtype
-from actorflow.registry.kernel import kernel
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.registry.kernel import kernel
 
 from .objects import mapped
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from actorflow.dtypes import STRING
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import Gpu
+from actorflow.base.dtypes import STRING
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import Gpu
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import as_dtype
-from actorflow.registry.kernel import kernel
+from actorflow.base.dtypes import as_dtype
+from actorflow.base.registry.kernel import kernel
 
 from ..array.shape import axis_in
 from .objects import single

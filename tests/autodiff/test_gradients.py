@@ -10,10 +10,10 @@ import pytest
 from running import Run, interpreted, start
 
 import actorflow as af
-from actorflow.autodiff.gradients import AggregationMethod
+from actorflow.graph.autodiff.gradients import AggregationMethod
 from actorflow.graph.graph import Graph
-from actorflow.ops.declare import op
-from actorflow.ops.shape_rules import unchanged
+from actorflow.graph.ops.declare import op
+from actorflow.graph.ops.shape_rules import unchanged
 
 __all__ = ["start"]
 
@@ -286,7 +286,7 @@ def test_an_op_without_a_gradient_is_named(graph: Graph) -> None:
             af.gradients(y * 2.0, x)
         assert af.gradients(y * 2.0, y)[0] is not None  # it is not on the way
     finally:
-        from actorflow.registry import opdef
+        from actorflow.base.registry import opdef
 
         del opdef._OPS["TestNotDifferentiated"]
 
@@ -296,7 +296,7 @@ def test_a_rule_that_fails_names_the_node(graph: Graph) -> None:
     def wrong(x: TensorLike, *, name: str | None = None) -> Tensor:  # type: ignore[name-defined]  # noqa: F821
         """An op whose gradient is wrong."""
 
-    from actorflow.registry import opdef
+    from actorflow.base.registry import opdef
 
     try:
         x = af.placeholder(af.float32, [3])

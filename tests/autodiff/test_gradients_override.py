@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.autodiff import override
+from actorflow.base.registry import opdef
 from actorflow.blocking import Session
-from actorflow.registry import opdef
+from actorflow.graph.autodiff import override
 
 X = np.float32([-2.0, 0.5, 3.0])
 

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 import actorflow as af
-from actorflow.ops.shape_rules import unchanged
+from actorflow.graph.ops.shape_rules import unchanged
 
 
 @af.op("ChaosHog", shape=unchanged, gradient=None, stateful=True)

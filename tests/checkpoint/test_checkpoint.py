@@ -17,12 +17,12 @@ from volatile_files import VolatileFiles
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.dtypes import ALL
 from actorflow.checkpoint.reading import Reader
 from actorflow.checkpoint.stores import store as stores
 from actorflow.checkpoint.stores.files import SystemFiles
-from actorflow.dtypes import ALL
-from actorflow.ops.state.checkpoint import restore_v2, save_v2
-from actorflow.train.saving import saver as saver_module
+from actorflow.graph.ops.state.checkpoint import restore_v2, save_v2
+from actorflow.models.train.saving import saver as saver_module
 
 Run = Callable[..., Any]
 

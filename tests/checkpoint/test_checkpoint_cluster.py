@@ -16,7 +16,7 @@ import actorflow as af
 from actorflow import errors
 from actorflow.checkpoint.stores import store as stores
 from actorflow.checkpoint.stores.files import SystemFiles
-from actorflow.ops.state.checkpoint import save_variables
+from actorflow.graph.ops.state.checkpoint import save_variables
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 

@@ -22,7 +22,7 @@ from actorflow import errors
 from actorflow.checkpoint import reading, writing
 from actorflow.checkpoint.format import layout
 from actorflow.checkpoint.stores.store import LocalStore, locate, register_store
-from actorflow.cli.main import main
+from actorflow.frontends.cli.main import main
 
 CONTENT = {
     "w": np.arange(6, dtype=np.float32).reshape(2, 3),

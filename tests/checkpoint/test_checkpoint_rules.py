@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from actorflow import machine
+from actorflow.base.dtypes import float32
+from actorflow.base.process import machine
 from actorflow.checkpoint import writing
 from actorflow.checkpoint.format import layout
 from actorflow.checkpoint.format.manifest import (
@@ -33,12 +34,11 @@ from actorflow.checkpoint.reading import Reader
 from actorflow.checkpoint.snapshot import at_one_instant
 from actorflow.checkpoint.stores.files import SystemFiles
 from actorflow.checkpoint.stores.store import LocalStore
-from actorflow.cli.main import main
-from actorflow.dtypes import float32
+from actorflow.engine.formats.compare import RestoreRequest, compare
+from actorflow.engine.formats.regions import Region, covers
+from actorflow.engine.runtime.threads import WriteInProgress
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.formats.compare import RestoreRequest, compare
-from actorflow.formats.regions import Region, covers
-from actorflow.runtime.threads import WriteInProgress
+from actorflow.frontends.cli.main import main
 
 
 class Recorded(SystemFiles):

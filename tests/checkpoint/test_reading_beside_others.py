@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.blocking import Session
 from actorflow.checkpoint import reading
-from actorflow.formats.base import ReadRequest
-from actorflow.train.saving.checkpoints import load_checkpoint
+from actorflow.engine.formats.base import ReadRequest
+from actorflow.models.train.saving.checkpoints import load_checkpoint
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])

@@ -18,10 +18,10 @@ import actorflow as af
 from actorflow.checkpoint.bundle import bundle
 from actorflow.checkpoint.bundle.entries import slice_key
 from actorflow.checkpoint.bundle.table import read_table, write_table
+from actorflow.engine.formats import installed
+from actorflow.engine.formats.base import ReadRequest
+from actorflow.engine.formats.regions import Region
 from actorflow.errors import DataLossError
-from actorflow.formats import installed
-from actorflow.formats.base import ReadRequest
-from actorflow.formats.regions import Region
 from actorflow.testing import format_contract
 from actorflow.testing.format_contract import Subject
 

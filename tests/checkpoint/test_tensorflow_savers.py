@@ -15,7 +15,7 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow.errors import DataLossError
-from actorflow.ops.state.checkpoint import save_v2
+from actorflow.graph.ops.state.checkpoint import save_v2
 
 DATA = ".data-00000-of-00001"
 

@@ -23,12 +23,12 @@ from clusters import free_port
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cli import local, worker
-from actorflow.cli import main as cli
-from actorflow.cli.main import main, parser
 from actorflow.cluster.config.credentials import Credentials, Target, read_keys, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import listening
+from actorflow.frontends.cli import local, worker
+from actorflow.frontends.cli import main as cli
+from actorflow.frontends.cli.main import main, parser
 
 pytestmark = pytest.mark.timeout(120)
 ENVIRON = {k: v for k, v in os.environ.items() if not k.startswith(("ACTORFLOW_", "TF_CONFIG", "SLURM_"))}
@@ -49,7 +49,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def command(*arguments: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
     """The command as a process; killed at the end if it still runs."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "actorflow.cli", *arguments],
+        [sys.executable, "-m", "actorflow.frontends.cli", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -111,7 +111,7 @@ def test_f55_a_worker_from_its_start_to_sigterm(
         assert main([*check, "--keys", str(tmp_path / "keys")]) == 0
         assert "2 of 2 tasks are there." in capsys.readouterr().out
         write_keys(tmp_path / "others", Credentials.make())
-        monkeypatch.setattr("actorflow.cli.check.CHECK_SECONDS", 0.7)
+        monkeypatch.setattr("actorflow.frontends.cli.check.CHECK_SECONDS", 0.7)
         assert main([*check, "--keys", str(tmp_path / "others")]) == 1
         said = capsys.readouterr().out
         assert "1 of 2 tasks are there." in said
@@ -384,14 +384,14 @@ def test_a_command_imports_no_other(tmp_path: Path) -> None:
     """A probe that is run every few seconds should be quick."""
     script = """
 import sys
-from actorflow.cli.main import main
+from actorflow.frontends.cli.main import main
 assert main(["keys", "show"]) == 1
 assert "actorflow.checkpoint" not in sys.modules and "actorflow.cluster.server" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True, env=ENVIRON | {"ACTORFLOW_KEYS": str(tmp_path / "no")})
 
 
-@pytest.mark.parametrize("module", ["actorflow", "actorflow.cli"])
+@pytest.mark.parametrize("module", ["actorflow", "actorflow.frontends.cli"])
 def test_the_version(module: str) -> None:
     said = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
     assert (said.stdout, said.stderr) == (f"actorflow {af.__version__}\n", "")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import actorflow as af
-from actorflow import machine
-from actorflow.runtime.diagnostics.causality import ClockOffset, ahead_of
-from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.base.process import machine
+from actorflow.engine.runtime.diagnostics.causality import ClockOffset, ahead_of
+from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.transports.protocol.heartbeats import Heartbeats
 
 MS = 1_000_000

@@ -25,6 +25,8 @@ from actorflow.cluster.master.session import MasterSession
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.signatures import decode_signature, encode_signature
 from actorflow.cluster.worker.remote_rendezvous import RunnablePartition
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.runtime.codegen.background import background
 from actorflow.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -34,8 +36,6 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.compile import Signature
-from actorflow.runtime.codegen.background import background
 
 __all__ = ["probe"]
 TRANSPORTS = ("local", "zmq", "shm")

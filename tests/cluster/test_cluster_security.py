@@ -29,9 +29,9 @@ from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.task_config import TaskConfig, to_message
 from actorflow.cluster.server import Server
+from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import PermissionDeniedError, UnavailableError
-from actorflow.transport.base import Channel, Identity
-from actorflow.transport.errors import HandshakeRejected
 from actorflow.transports.shm.endpoint import ShmEndpoint
 from actorflow.transports.zmq import auth
 from actorflow.transports.zmq.endpoint import ZmqEndpoint

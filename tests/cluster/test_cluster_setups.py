@@ -29,15 +29,16 @@ from clusters import free_port, make_spec, servers
 from patience import PATIENCE, MachineTime
 
 import actorflow as af
-from actorflow import errors, machine
+from actorflow import errors
+from actorflow.base.process import machine
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes.launcher import Launcher
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.server import Server
+from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import UnavailableError
-from actorflow.transport.base import Identity
-from actorflow.transport.errors import HandshakeRejected
 from actorflow.transports.protocol import handshake
 from actorflow.transports.shm import endpoint as shm
 

@@ -17,7 +17,7 @@ from actorflow.cluster.config.environment import TaskEnvironment
 from actorflow.cluster.config.spec import ClusterSpec, canonical, parse_task, task_name
 from actorflow.cluster.processes.startup import ConnectProgress, TaskReachability, missing, table
 from actorflow.errors import InvalidArgumentError, NotFoundError, PermissionDeniedError
-from actorflow.graphdef.cluster_protos import ClusterDef, JobDef
+from actorflow.graph.graphdef.cluster_protos import ClusterDef, JobDef
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_\-]{0,8}", fullmatch=True)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from actorflow.cli.main import main, parser
-from actorflow.cli.shell import completion
-from actorflow.cli.shell.manual import Section, man_page, sections
+from actorflow.frontends.cli.main import main, parser
+from actorflow.frontends.cli.shell import completion
+from actorflow.frontends.cli.shell.manual import Section, man_page, sections
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from actorflow import errors
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.processes import startup
-from actorflow.transport.errors import HandshakeRejected
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.transports.zmq.endpoint import ZmqEndpoint
 from actorflow.transports.zmq.greeting import refusal as told_refusal
 from actorflow.transports.zmq.greeting import security_at

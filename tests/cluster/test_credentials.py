@@ -27,8 +27,8 @@ from actorflow.cluster.config.credentials import (
     resolve,
     write_keys,
 )
+from actorflow.engine.transport.factory import KeyPair
 from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, PermissionDeniedError
-from actorflow.transport.factory import KeyPair
 
 MINE = Credentials.make()
 ADDRESS = "tcp://host:7070"

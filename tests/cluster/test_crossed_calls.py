@@ -11,7 +11,7 @@ import pytest
 
 from actorflow.cluster.wire.messages import Status
 from actorflow.cluster.wire.rpc import Rpc
-from actorflow.transport.base import Identity, Peer
+from actorflow.engine.transport.base import Identity, Peer
 
 
 class Wire:

@@ -25,13 +25,13 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cli import status, worker
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config import credentials, environment
 from actorflow.cluster.config.credentials import Credentials, Target, write_keys
 from actorflow.cluster.config.spec import ClusterSpec
+from actorflow.cluster.launch import ray as launch
 from actorflow.cluster.processes import process
-from actorflow.launch import ray as launch
+from actorflow.frontends.cli import status, worker
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 pytestmark = pytest.mark.timeout(120)
@@ -335,7 +335,7 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
             ]
             running.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "actorflow.cli", *arguments, "--log-dir", str(tmp_path / "logs")],
+                    [sys.executable, "-m", "actorflow.frontends.cli", *arguments, "--log-dir", str(tmp_path / "logs")],
                     env=environ,
                     stderr=subprocess.PIPE,
                 )

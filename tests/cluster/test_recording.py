@@ -19,17 +19,17 @@ from logged import capture_logs
 from patience import PATIENCE
 
 import actorflow as af
-from actorflow import machine
-from actorflow.cli import trace as command
+from actorflow.base.process import machine
+from actorflow.base.records.wire import fields
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.server import Server
+from actorflow.engine.runtime.diagnostics.post_mortem import PostMortem
+from actorflow.engine.runtime.diagnostics.recorder import RecordedTrace, Recorder
+from actorflow.engine.runtime.diagnostics.trace import Event
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
-from actorflow.ops.state.mutex import mutex_lock
-from actorflow.records.wire import fields
-from actorflow.runtime.diagnostics.post_mortem import PostMortem
-from actorflow.runtime.diagnostics.recorder import RecordedTrace, Recorder
-from actorflow.runtime.diagnostics.trace import Event
+from actorflow.frontends.cli import trace as command
+from actorflow.graph.ops.state.mutex import mutex_lock
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_recorder_traces_steps_by_their_numbers_and_keeps_the_last_ones() -> N
 
 def test_what_is_older_than_its_seconds_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000_000_000_000]
-    monkeypatch.setattr("actorflow.runtime.diagnostics.recorder.perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr("actorflow.engine.runtime.diagnostics.recorder.perf_counter_ns", lambda: now[0])
     recorder = Recorder(af.Recording(every=1, seconds=10))
     for number in range(30):
         ended: Any = Ended(number, recorder)

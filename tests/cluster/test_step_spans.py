@@ -14,9 +14,9 @@ from clusters import servers
 
 import actorflow as af
 from actorflow.cluster.server import Server
+from actorflow.engine.runtime.diagnostics import step_spans
 from actorflow.errors import InvalidArgumentError
-from actorflow.ext import otel
-from actorflow.runtime.diagnostics import step_spans
+from actorflow.frontends.ext import otel
 
 CURRENT: ContextVar[str] = ContextVar("CURRENT", default="")
 

@@ -19,7 +19,7 @@ from patience import PATIENCE
 
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.server import Server
-from actorflow.transport.base import Channel, Limits
+from actorflow.engine.transport.base import Channel, Limits
 from actorflow.transports.protocol.frames import encode
 from actorflow.transports.protocol.handshake import hello_record, make_hello
 from actorflow.transports.zmq import connection_limiter

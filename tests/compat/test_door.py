@@ -187,7 +187,7 @@ def test_a_script_ends_as_under_python(text: str, status: int, error: str, tmp_p
     done = tf_command("script.py", cwd=tmp_path)
     assert done.returncode == status
     assert error in done.stderr
-    assert "actorflow/cli" not in done.stderr and "runpy" not in done.stderr
+    assert "actorflow/frontends/cli" not in done.stderr and "runpy" not in done.stderr
 
 
 def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from patience import PATIENCE
 from told_tasks import TASK, Told
 
 import actorflow as af
-from actorflow.dashboard.application import Dashboard
-from actorflow.runtime.diagnostics.recorder import take
-from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.diagnostics.recorder import take
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.frontends.dashboard.application import Dashboard
 
 pytestmark = [pytest.mark.extras("playwright"), pytest.mark.timeout(240)]
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")

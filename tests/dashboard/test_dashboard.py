@@ -24,10 +24,13 @@ import actorflow as af
 from actorflow.cluster.processes.metrics import FAMILIES, render
 from actorflow.cluster.processes.metrics_port import Hosts, reply, serve_metrics
 from actorflow.cluster.server import Server
-from actorflow.dashboard import top
-from actorflow.dashboard.application import MOST_STREAMS, Dashboard
-from actorflow.dashboard.guard import Guard
-from actorflow.dashboard.sampler import (
+from actorflow.engine.runtime.diagnostics.recorder import TRACED, UNDER_WAY
+from actorflow.engine.runtime.diagnostics.trace import Span, Trace
+from actorflow.errors import InvalidArgumentError
+from actorflow.frontends.dashboard import top
+from actorflow.frontends.dashboard.application import MOST_STREAMS, Dashboard
+from actorflow.frontends.dashboard.guard import Guard
+from actorflow.frontends.dashboard.sampler import (
     LATE,
     MOST_LINKS,
     ClusterSource,
@@ -37,12 +40,9 @@ from actorflow.dashboard.sampler import (
     changes,
     problems,
 )
-from actorflow.dashboard.serving import check_address
-from actorflow.dashboard.steps import steps_of
-from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.diagnostics.recorder import TRACED, UNDER_WAY
-from actorflow.runtime.diagnostics.trace import Span, Trace
-from actorflow.summary import protos
+from actorflow.frontends.dashboard.serving import check_address
+from actorflow.frontends.dashboard.steps import steps_of
+from actorflow.models.summary import protos
 
 
 def client(page: Any, **headers: str) -> httpx.AsyncClient:

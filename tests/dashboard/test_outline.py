@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import actorflow as af
-from actorflow.dashboard.outline import MOST_BOXES, Outline
+from actorflow.frontends.dashboard.outline import MOST_BOXES, Outline
 
 
 def outline(graph: af.Graph) -> Outline:

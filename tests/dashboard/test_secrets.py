@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 
 import actorflow as af
 from actorflow.cluster.processes.metrics import render
-from actorflow.dashboard import top
-from actorflow.dashboard.application import Dashboard
 from actorflow.errors import InvalidArgumentError
+from actorflow.frontends.dashboard import top
+from actorflow.frontends.dashboard.application import Dashboard
 
 TEXT, NUMBER = "fed-8c1f", 123456.789
 PATHS = ("/snapshot.json", "/steps.json", "/metrics", "/graph.json", "/search.json?q=x", "/curves.json")

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.data.stage import STAGES, EndOfSequence, Running, read_state, write_state
-from actorflow.data.stages import caching
 from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownError
+from actorflow.models.data.stage import STAGES, EndOfSequence, Running, read_state, write_state
+from actorflow.models.data.stages import caching
 
 Dataset = af.data.Dataset
 
@@ -538,13 +538,13 @@ async def test_a_state_of_another_dataset_is_refused() -> None:
 
 
 def test_each_kind_of_stage_is_in_the_table() -> None:
-    import actorflow.data.stages  # noqa: F401
+    import actorflow.models.data.stages  # noqa: F401
 
     assert {"map", "interleave", "shuffle", "generator", "records", "cache", "reduce"} <= STAGES.keys()
 
 
 def test_the_log_names_the_slow_stage_when_steps_wait_for_data(caplog: pytest.LogCaptureFixture) -> None:
-    from actorflow.data.statistics import PullWaits
+    from actorflow.models.data.statistics import PullWaits
 
     dataset = af.data.Dataset.range(3).map(lambda x: x * x)
     pulling = dataset.iterate()._pulling

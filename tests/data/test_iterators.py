@@ -16,10 +16,10 @@ import pytest
 from clusters import servers
 
 import actorflow as af
-from actorflow import lanes
-from actorflow.data.resource import IteratorResource
-from actorflow.data.stage import EndOfSequence
+from actorflow.base.process import lanes
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
+from actorflow.models.data.resource import IteratorResource
+from actorflow.models.data.stage import EndOfSequence
 
 
 @pytest.fixture(autouse=True)

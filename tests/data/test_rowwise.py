@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.data.functions import callers
-from actorflow.data.functions.function import Function
-from actorflow.data.functions.rowwise import RULES
-from actorflow.data.functions.tracing import trace
+from actorflow.models.data.functions import callers
+from actorflow.models.data.functions.function import Function
+from actorflow.models.data.functions.rowwise import RULES
+from actorflow.models.data.functions.tracing import trace
 
 Dataset = af.data.Dataset
 COUNT = 37
@@ -120,7 +120,7 @@ def leaves(element: Any) -> list[Any]:
 
 
 def test_each_rule_is_of_an_op() -> None:
-    from actorflow.registry.opdef import lookup
+    from actorflow.base.registry.opdef import lookup
 
     assert [name for name in RULES if lookup(name).stateful] == ["LookupTableFindV2"]
 

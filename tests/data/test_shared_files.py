@@ -12,9 +12,9 @@ import pytest
 from clusters import servers
 
 import actorflow as af
-from actorflow.data.sharing.file_pool import FilePool
-from actorflow.data.stage import EndOfSequence
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
+from actorflow.models.data.sharing.file_pool import FilePool
+from actorflow.models.data.stage import EndOfSequence
 
 ONE, OTHER = b"one", b"other"
 

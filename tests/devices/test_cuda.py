@@ -28,11 +28,12 @@ from patience import PATIENCE
 from test_fuzz import Request, expected, is_pure, random_graph
 
 import actorflow as af
-from actorflow import blocking, dtypes, errors
-from actorflow.device.base import Allocator, Device, DeviceStatistics
+from actorflow import blocking, errors
+from actorflow.base import dtypes
+from actorflow.base.registry import kernel, plugins
 from actorflow.devices.cuda.device import CudaDevice
+from actorflow.engine.device.base import Allocator, Device, DeviceStatistics
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.registry import kernel, plugins
 
 plugins.load_kernels()
 

@@ -20,9 +20,9 @@ from test_fuzz import Request, expected, is_pure, random_graph
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.device.base import DeviceStatistics
 from actorflow.devices.cuda.device import CudaDevice
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.engine.device.base import DeviceStatistics
+from actorflow.engine.runtime.state.variable_state import VariableState
 
 pytestmark = pytest.mark.real_memory
 GPU = NAME.format("GPU", 0)

@@ -17,17 +17,18 @@ from kernel_loops import kernel_loops
 from test_cuda import NAME, Make, devices, fake  # noqa: F401
 
 import actorflow as af
-from actorflow import blocking, dtypes, errors
+from actorflow import blocking, errors
+from actorflow.base import dtypes
+from actorflow.base.registry import kernel, plugins
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cuda.device import CudaDevice
-from actorflow.ops.state.update import TABLE
-from actorflow.registry import kernel, plugins
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.state.update import TABLE
 
 plugins.load_kernels()
 
+from actorflow.engine.runtime.codegen.jit_recipe import TYPES, Block  # noqa: E402
 from actorflow.kernels.cuda import cross_entropy, source  # noqa: E402
-from actorflow.runtime.codegen.jit_recipe import TYPES, Block  # noqa: E402
 
 pytestmark = pytest.mark.real_memory
 

@@ -23,13 +23,13 @@ from fake_cupy import FakeCupy, FakeHost, Race
 from patience import PATIENCE
 
 import actorflow as af
-from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
+from actorflow.base.registry import plugins
 from actorflow.devices.cuda import device as cuda
 from actorflow.devices.cuda import sharing as cuda_sharing
 from actorflow.devices.cuda.device import CudaDevice
+from actorflow.engine.device.sharing import PeerMemory, PeerTensor, SharedTensor
+from actorflow.engine.transport.errors import ProtocolError
 from actorflow.errors import AbortedError, InvalidArgumentError, UnavailableError
-from actorflow.registry import plugins
-from actorflow.transport.errors import ProtocolError
 
 plugins.load_kernels()
 

@@ -21,11 +21,11 @@ from test_cuda import NAME, Make, cases, devices, fake, on_gpu  # noqa: F401
 import actorflow as af
 from actorflow import blocking, errors
 from actorflow.devices.cuda.device import CudaDevice
+from actorflow.graph.ops.nn.normalization import fused_batch_norm_op
 from actorflow.kernels.cudnn import binding, conv, program
 from actorflow.kernels.cudnn.program import Operation, Plans, packed
 from actorflow.kernels.nn.conv import depthwise as by_channels
 from actorflow.kernels.nn.conv import functions as by_columns
-from actorflow.ops.nn.normalization import fused_batch_norm_op
 
 pytestmark = pytest.mark.real_memory
 

@@ -18,11 +18,11 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.device.base import Allocator, Device, DeviceStatistics
-from actorflow.device.memory import owned_buffer
+from actorflow.base.registry import plugins
 from actorflow.devices import allocator
+from actorflow.engine.device.base import Allocator, Device, DeviceStatistics
+from actorflow.engine.device.memory import owned_buffer
 from actorflow.graph.device_spec import DeviceSpec, canonical
-from actorflow.registry import plugins
 
 pytestmark = pytest.mark.real_memory
 

@@ -20,13 +20,13 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.device import installed
+from actorflow.base.registry import plugins
+from actorflow.base.registry.kernel import kernel
 from actorflow.devices.cpu import CpuDevice
 from actorflow.devices.cuda import CudaDevice
 from actorflow.devices.simulated import SimulatedDevice
-from actorflow.ops.shape_rules import unchanged
-from actorflow.registry import plugins
-from actorflow.registry.kernel import kernel
+from actorflow.engine.device import installed
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.testing import device_contract
 from actorflow.testing.device_contract import Subject
 
@@ -79,7 +79,7 @@ def test_f38_it_trains(paths: str) -> None:
 
 def test_f38_it_works_in_a_task_of_a_cluster(paths: str) -> None:
     options = ("--jobs", "ps=1,worker=1", "--devices", "LATER=1,CPU=1")
-    command = ("-m", "actorflow.cli", "run", *options, PACKAGE / "train.py", "LATER", "/job:worker/task:0")
+    command = ("-m", "actorflow.frontends.cli", "run", *options, PACKAGE / "train.py", "LATER", "/job:worker/task:0")
     losses, place = run(paths, *command).splitlines()
     first, last = losses.split()
     assert float(first) > 1.0 > 0.5 > float(last)

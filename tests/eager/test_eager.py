@@ -221,7 +221,7 @@ def test_the_switch_turns_on_and_off_f119() -> None:
 
 def test_memory_stays_where_it_is() -> None:
     """A thousand ops of ever new shapes leave no more objects behind than a hundred."""
-    from actorflow.eager.graph import GRAPH
+    from actorflow.engine.eager.graph import GRAPH
 
     for size in range(1, 3000):
         af.ones([size % 700]) + 1.0

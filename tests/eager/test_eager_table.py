@@ -12,10 +12,10 @@ from ops.harness import Built
 from ops.table import Case, Reject, all_cases
 
 from actorflow import errors
-from actorflow.eager import launches
-from actorflow.eager.scope import eager
+from actorflow.engine.eager import launches
+from actorflow.engine.eager.scope import eager
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.ops.array.constant import constant
+from actorflow.graph.ops.array.constant import constant
 
 CASES: list[Case] = all_cases()
 NEEDS_A_GRAPH = {

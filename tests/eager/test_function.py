@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.runtime.event_loops.driver import LoopDriver
 
 
 @pytest.fixture(autouse=True)

@@ -14,9 +14,9 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.eager import launches
-from actorflow.eager.launches import PendingTensor
-from actorflow.runtime.diagnostics.costs import INLINE_LIMIT_NS
+from actorflow.engine.eager import launches
+from actorflow.engine.eager.launches import PendingTensor
+from actorflow.engine.runtime.diagnostics.costs import INLINE_LIMIT_NS
 
 started, release = threading.Event(), threading.Event()
 

@@ -20,7 +20,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.ops.state.variable import variable_handle
+from actorflow.graph.ops.state.variable import variable_handle
 
 MAX_LINES = 25
 KIB = 1024

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import actorflow as af
-from actorflow.cli.main import main
-from actorflow.cli.shell.explain import topics
 from actorflow.errors import with_topic
+from actorflow.frontends.cli.main import main
+from actorflow.frontends.cli.shell.explain import topics
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("actorflow", "kernels", "devices", "transports", "checkpoint")

@@ -16,7 +16,7 @@ import structlog
 from logged import capture_logs
 
 import actorflow as af
-from actorflow import logs
+from actorflow.base.reports import logs
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("actorflow", "transports", "devices", "kernels", "checkpoint")
@@ -67,7 +67,7 @@ def test_stdout_is_the_script_s_own_beside_a_supervisor() -> None:
 WARNING = """
 import logging, sys
 {configuration}
-from actorflow.logs import get_logger
+from actorflow.base.reports.logs import get_logger
 get_logger("supervisor").info("it went well")
 get_logger("supervisor").warning("a task is missing", task="/job:ps/task:0", tries=3)
 """
@@ -132,7 +132,7 @@ def test_structlog_stays_as_the_program_configured_it(capsys: pytest.CaptureFixt
 def test_importing_configures_nothing() -> None:
     ended = python(
         "import logging, structlog; before = logging.getLoggerClass()\n"
-        "import actorflow as af; from actorflow.logs import get_logger\n"
+        "import actorflow as af; from actorflow.base.reports.logs import get_logger\n"
         "with af.blocking.Session() as s: s.run(af.constant(1)); get_logger('x').debug('x')\n"
         "assert not logging.getLogger().handlers and not logging.getLogger('actorflow').handlers\n"
         "assert logging.getLoggerClass() is before and not structlog.is_configured()"
@@ -148,7 +148,7 @@ def test_one_module_makes_loggers() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"^ *(import|from) structlog\b|getLogger\(", path.read_text("utf-8"), re.MULTILINE)
     ]
-    assert sorted(made) == ["actorflow/compat/v1/logs.py", "actorflow/logs.py"]
+    assert sorted(made) == ["actorflow/compat/v1/logs.py", "actorflow/base/reports/logs.py"]
 
 
 def test_a_level_for_the_tasks_of_a_cluster() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.shapes import in_brackets
+from actorflow.engine.runtime.diagnostics.misfit import given, misfit, translated
 from actorflow.graph.node import Node, TensorId
-from actorflow.runtime.diagnostics.misfit import given, misfit, translated
-from actorflow.shapes import in_brackets
 
 Build = Callable[[Any, Any], Any]
 

@@ -71,7 +71,8 @@ def test_all_frames_are_shown_where_the_environment_asks_for_them(tmp_path: Path
 
 def test_a_fault_of_actorflows_keeps_its_frames(tmp_path: Path) -> None:
     text = printed(
-        tmp_path, "import actorflow.session.session as s\ns.Fetches = None\n" + MISTAKE.strip() + "\n\nanyio.run(main)"
+        tmp_path,
+        "import actorflow.engine.session.session as s\ns.Fetches = None\n" + MISTAKE.strip() + "\n\nanyio.run(main)",
     )
     assert "TypeError: 'NoneType' object is not callable" in text
     assert f"{FOLDER}session{os.sep}session.py" in text and "base_events.py" in text

@@ -16,9 +16,9 @@ from estimator_lines import X, Y, batches, expected, line, quiet
 
 import actorflow as af
 import actorflow.compat.v1 as tf
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.estimator import Evaluated, Saved, StepMade, TrainingBegun, TrainingEnded
-from actorflow.estimator.inputs.source import Batches, signature
+from actorflow.training.estimator.inputs.source import Batches, signature
 
 
 async def async_batches() -> AsyncIterator[Any]:
@@ -290,7 +290,7 @@ async def cancel(what: str, tmp_path: Path, seed: int, times: int) -> None:
 
 
 async def test_batches_since_a_checkpoint_come_again() -> None:
-    from actorflow.monitored.commands import perform
+    from actorflow.training.monitored.commands import perform
 
     def again() -> Any:
         yield from ()

@@ -17,10 +17,10 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow.estimator import Evaluated, Saved, StepMade, TrainingBegun, TrainingEnded
-from actorflow.estimator.progress import views
-from actorflow.estimator.progress.state import Progress
-from actorflow.estimator.progress.views import Line, Notebook, Plain, Table, find_view
 from actorflow.supervisor import Restored
+from actorflow.training.estimator.progress import views
+from actorflow.training.estimator.progress.state import Progress
+from actorflow.training.estimator.progress.views import Line, Notebook, Plain, Table, find_view
 
 
 class Noted:

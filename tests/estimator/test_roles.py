@@ -24,8 +24,8 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow.cluster.processes import blocking_server
-from actorflow.estimator.alternating import ending, roles
-from actorflow.estimator.alternating.ending import Ending
+from actorflow.training.estimator.alternating import ending, roles
+from actorflow.training.estimator.alternating.ending import Ending
 
 PROGRAM = Path(__file__).parents[1] / "support" / "tf_config_program.py"
 

@@ -14,9 +14,9 @@ import pytest
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.export.quantization.calibration import Histogram
-from actorflow.export.quantization.quantize import QuantizedGraph
-from actorflow.graphdef.protos import GraphDef
+from actorflow.exchange.export.quantization.calibration import Histogram
+from actorflow.exchange.export.quantization.quantize import QuantizedGraph
+from actorflow.graph.graphdef.protos import GraphDef
 
 
 @functools.cache

@@ -15,7 +15,7 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
-from actorflow.registry import kernel
+from actorflow.base.registry import kernel
 
 RUN = """
 import sys

@@ -13,13 +13,13 @@ from random_graphs import later
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
-from actorflow.control_flow.cond import cond
-from actorflow.control_flow.tensor_array import TensorArray
-from actorflow.control_flow.while_loop import while_loop
-from actorflow.passes.coalesce_loops import coalesce_loops
-from actorflow.registry import opdef
+from actorflow.base.registry import opdef
+from actorflow.engine.passes.coalesce_loops import coalesce_loops
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
+from actorflow.graph.control_flow.cond import cond
+from actorflow.graph.control_flow.tensor_array import TensorArray
+from actorflow.graph.control_flow.while_loop import while_loop
 
 Build = Callable[[af.Tensor], Any]
 

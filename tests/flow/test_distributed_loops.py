@@ -30,12 +30,12 @@ from test_recv_scheduling import delay_all
 
 import actorflow as af
 from actorflow import blocking, errors
+from actorflow.base.registry import opdef, plugins
+from actorflow.engine.passes.coalesce_loops import coalesce_loops
+from actorflow.engine.runtime.actors import ExecutorState
+from actorflow.engine.runtime.dispatcher import Dispatcher
 from actorflow.graph.node import Node
-from actorflow.ops.flow.primitives import enter, exit_, loop_cond, next_iteration, switch
-from actorflow.passes.coalesce_loops import coalesce_loops
-from actorflow.registry import opdef, plugins
-from actorflow.runtime.actors import ExecutorState
-from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.graph.ops.flow.primitives import enter, exit_, loop_cond, next_iteration, switch
 
 __all__ = ["probe"]
 

@@ -21,7 +21,7 @@ from random_programs import FUNCTIONS, Apply, Block, Built, Choice, Loop, Progra
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
-from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
+from actorflow.engine.runtime.dispatcher import Dispatcher, ReadyQueue
 
 PROGRAMS = int(os.environ.get("ACTORFLOW_FLOW_FUZZ", "10"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)

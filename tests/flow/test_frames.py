@@ -19,7 +19,7 @@ from ready_queues import Lifo, Shuffled
 
 import actorflow as af
 from actorflow import errors
-from actorflow.runtime.dispatcher import Dispatcher
+from actorflow.engine.runtime.dispatcher import Dispatcher
 
 __all__ = ["probe", "run"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.flow import mutable_arrays as arrays
+from actorflow.graph.ops.flow import mutable_arrays as arrays
 
 
 def run(fetches: Any) -> Any:

@@ -11,10 +11,10 @@ from rnn_answers import ANSWERS
 
 import actorflow as af
 from actorflow import blocking, nest
-from actorflow.control_flow.cond import cond
-from actorflow.control_flow.tensor_array import TensorArray
+from actorflow.graph.control_flow.cond import cond
+from actorflow.graph.control_flow.tensor_array import TensorArray
+from actorflow.graph.ops.nn.lstm import block_lstm
 from actorflow.nn import rnn_cell as cells
-from actorflow.ops.nn.lstm import block_lstm
 
 Array = np.ndarray[Any, Any]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import actorflow as af
 from actorflow import errors
+from actorflow.graph.ops.flow import lists
 from actorflow.kernels.flow.lists import Items, Stack
-from actorflow.ops.flow import lists
 
 __all__ = ["run"]
 

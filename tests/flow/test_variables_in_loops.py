@@ -10,7 +10,7 @@ import pytest
 from flows import Run, initialize, run
 
 import actorflow as af
-from actorflow.control_flow import writes
+from actorflow.graph.control_flow import writes
 
 __all__ = ["run"]
 

@@ -18,9 +18,10 @@ from ops import checks, harness
 from ops.table import all_cases
 
 import actorflow as af
-from actorflow import blocking, dtypes, errors
-from actorflow.device.base import Allocator, Device
-from actorflow.registry import kernel, plugins
+from actorflow import blocking, errors
+from actorflow.base import dtypes
+from actorflow.base.registry import kernel, plugins
+from actorflow.engine.device.base import Allocator, Device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.real_memory, pytest.mark.timeout(300)]
 NAME = "/job:localhost/replica:0/task:0/device:{}:{}"
@@ -232,7 +233,7 @@ def test_f38_a_batch_norm_of_usual_size_has_the_cpus_values(
     make: Callable[..., list[Device]], cudnn: Any, dtype: str, record_property: Callable[[str, object], None]
 ) -> None:
     """By cuDNN or, where it has no engine for the GPU, by CuPy; which it was is a property of the test."""
-    from actorflow.ops.nn.normalization import fused_batch_norm_op
+    from actorflow.graph.ops.nn.normalization import fused_batch_norm_op
 
     rng = np.random.default_rng(4)
     value = (rng.normal(size=(16, 28, 28, 64)) * 3 + 1).astype(dtype)
@@ -419,9 +420,9 @@ def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Cal
     """All rules in all types, by CuPy's compiler."""
     import cupy
 
+    from actorflow.engine.runtime.codegen.jit_recipe import TYPES as NAMES
+    from actorflow.engine.runtime.codegen.jit_recipe import Block
     from actorflow.kernels.cuda.source import elementwise
-    from actorflow.runtime.codegen.jit_recipe import TYPES as NAMES
-    from actorflow.runtime.codegen.jit_recipe import Block
 
     gpu: Any = make()[0]
     of_type = {v: k for k, v in NAMES.items()}
@@ -522,7 +523,7 @@ def test_f37_an_illegal_access_ends_the_step_and_leaves_the_process(tmp_path: Pa
             import numpy as np
             import actorflow as af
             from actorflow import blocking, errors
-            from actorflow.ops.shape_rules import unchanged
+            from actorflow.graph.ops.shape_rules import unchanged
 
             @af.op("WriteNowhere", shape=unchanged, gradient=None)
             def write_nowhere(x: af.TensorLike, *, name: str | None = None) -> af.Tensor:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.device.sharing import PeerMemory
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
+from actorflow.engine.device.sharing import PeerMemory
 
 pytestmark = [pytest.mark.gpu, pytest.mark.real_memory, pytest.mark.timeout(300)]
 NAME = "/job:worker/replica:0/task:{}/device:GPU:0"
@@ -25,8 +25,8 @@ RECEIVER = """
 import sys
 import msgpack
 import numpy as np
-from actorflow.device.sharing import PeerMemory, PeerTensor
-from actorflow.registry import plugins
+from actorflow.engine.device.sharing import PeerMemory, PeerTensor
+from actorflow.base.registry import plugins
 
 gpu, border = plugins.load("devices", "GPU")("/job:worker/replica:0/task:1/device:GPU:0"), PeerMemory()
 unpacker = msgpack.Unpacker()

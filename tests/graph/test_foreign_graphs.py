@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import actorflow.compat.v1 as tf
-from actorflow.records.messages.text import read_text
+from actorflow.base.records.messages.text import read_text
 
 ARCHIVE = Path(__file__).parent / "foreign.zip"
 

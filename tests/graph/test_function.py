@@ -10,14 +10,14 @@ import pytest
 
 import actorflow as af
 from actorflow import blocking
-from actorflow.control_flow.cond import cond
-from actorflow.control_flow.function_body import table
-from actorflow.control_flow.functional import map_fn
-from actorflow.control_flow.while_loop import while_loop
+from actorflow.base.registry import plugins
+from actorflow.graph.analysis.inline import inline
+from actorflow.graph.control_flow.cond import cond
+from actorflow.graph.control_flow.function_body import table
+from actorflow.graph.control_flow.functional import map_fn
+from actorflow.graph.control_flow.while_loop import while_loop
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
-from actorflow.passes.inline import inline
-from actorflow.registry import plugins
 
 
 @pytest.fixture(autouse=True)

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from probes import Probe, log, probe, target, two
 
 import actorflow as af
-from actorflow import dtypes
+from actorflow.base import dtypes
+from actorflow.base.reports.user_line import Where
+from actorflow.base.shapes import Shape
 from actorflow.graph import default_graph, elements
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
-from actorflow.shapes import Shape
-from actorflow.user_line import Where
 
 __all__ = ["probe"]
 

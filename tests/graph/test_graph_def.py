@@ -17,8 +17,8 @@ from graph_programs import PROGRAMS, answers
 
 import actorflow as af
 import actorflow.compat.v1 as tf
+from actorflow.base.records.wire import BrokenMessageError
 from actorflow.errors import UnknownNameError
-from actorflow.records.wire import BrokenMessageError
 
 GRAPHS = Path(__file__).parents[1] / "graphs"
 ANSWERS = json.loads((GRAPHS / "answers.json").read_text())
@@ -40,7 +40,7 @@ def small() -> tf.Graph:
 def test_a_message_survives_the_wire_and_the_text() -> None:
     message = small().as_graph_def(add_shapes=True)
     assert tf.GraphDef.FromString(message.SerializeToString()) == message
-    from actorflow.records.messages.text import read_text
+    from actorflow.base.records.messages.text import read_text
 
     assert read_text(str(message), tf.GraphDef()) == message
     assert copy.deepcopy(message) == message == pickle.loads(pickle.dumps(message))
@@ -87,7 +87,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     ],
 )
 def test_text_that_is_no_message_names_its_line(text: str, problem: str) -> None:
-    from actorflow.records.messages.text import read_text
+    from actorflow.base.records.messages.text import read_text
 
     with pytest.raises(BrokenMessageError, match=problem):
         read_text(text, tf.GraphDef())
@@ -109,7 +109,7 @@ def test_text_that_is_no_message_names_its_line(text: str, problem: str) -> None
     ],
 )
 def test_fields_of_later_versions_are_passed_over_in_a_text(unknown: str) -> None:
-    from actorflow.records.messages.text import read_text
+    from actorflow.base.records.messages.text import read_text
 
     text = (
         f'node {{ name: "x" {unknown} op: "NoOp" attr {{ key: "T" value {{ {unknown} type: DT_INT32 }} }} }} {unknown}'
@@ -277,7 +277,7 @@ def test_an_attribute_that_tensorflow_has_not_changes_the_name_of_the_op() -> No
 
 
 def test_a_graph_is_written_to_a_file(tmp_path: Path) -> None:
-    from actorflow.records.messages.text import read_text
+    from actorflow.base.records.messages.text import read_text
 
     graph = small()
     text = tf.train.write_graph(graph, str(tmp_path / "deep"), "graph.pbtxt")

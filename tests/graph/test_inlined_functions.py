@@ -6,11 +6,11 @@ import pytest
 
 import actorflow as af
 import actorflow.compat.v1 as tf
+from actorflow.base.registry import opdef, plugins
 from actorflow.errors import UnimplementedError
-from actorflow.graphdef.protos import FunctionDef, GraphDef, NodeDef
-from actorflow.graphdef.rewrites.functions import inlined
-from actorflow.graphdef.rewrites.outputs import OUTPUTS
-from actorflow.registry import opdef, plugins
+from actorflow.graph.graphdef.protos import FunctionDef, GraphDef, NodeDef
+from actorflow.graph.graphdef.rewrites.functions import inlined
+from actorflow.graph.graphdef.rewrites.outputs import OUTPUTS
 
 
 def function(name: str, arguments: list[str], nodes: list[NodeDef], result: str) -> FunctionDef:

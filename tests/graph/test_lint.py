@@ -13,9 +13,9 @@ import pytest
 from ready_queues import Shuffled
 
 import actorflow as af
+from actorflow.base.reports.user_line import Where
+from actorflow.engine.runtime.dispatcher import Dispatcher
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.user_line import Where
 
 
 def here(offset: int = 0) -> Where:

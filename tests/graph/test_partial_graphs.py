@@ -6,7 +6,7 @@ import pytest
 
 import actorflow as af
 from actorflow.errors import UnknownNameError
-from actorflow.graphdef.partial import import_part
+from actorflow.graph.graphdef.partial import import_part
 
 
 def test_a_loop_whose_body_can_not_be_read_is_refused_with_the_reason(graph: af.Graph) -> None:

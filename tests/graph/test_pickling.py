@@ -18,14 +18,14 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.eager.functions.function import Function
-from actorflow.lint.races import Race
-from actorflow.records.wire import BrokenMessageError
-from actorflow.session.partial.run import PartialRun
-from actorflow.session.statistics import EdgeReport
-from actorflow.supervisor import events
-from actorflow.transport import errors as transport_errors
-from actorflow.user_line import Where
+from actorflow.base.records.wire import BrokenMessageError
+from actorflow.base.reports.user_line import Where
+from actorflow.engine.eager.functions.function import Function
+from actorflow.engine.session.partial.run import PartialRun
+from actorflow.engine.session.statistics import EdgeReport
+from actorflow.engine.transport import errors as transport_errors
+from actorflow.graph.lint.races import Race
+from actorflow.training.supervisor import events
 
 FLOAT = af.float32
 WAYS: dict[str, Callable[[Any], Any]] = {"pickle": lambda x: pickle.loads(pickle.dumps(x)), "deepcopy": copy.deepcopy}

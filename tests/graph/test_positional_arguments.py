@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import actorflow as af
-from actorflow.ops.array.index import strided_slice_op
-from actorflow.ops.array.partition import dynamic_partition_op
+from actorflow.graph.ops.array.index import strided_slice_op
+from actorflow.graph.ops.array.partition import dynamic_partition_op
 
 
 @pytest.fixture(autouse=True)

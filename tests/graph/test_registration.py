@@ -17,11 +17,11 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.dtypes import FLOATING
-from actorflow.ops.declare import Op
-from actorflow.ops.shape_rules import elementwise, unchanged
-from actorflow.registry import kernel, opdef, plugins
-from actorflow.registry.standard import ENTRY_POINTS
+from actorflow.base.dtypes import FLOATING
+from actorflow.base.registry import kernel, opdef, plugins
+from actorflow.base.registry.standard import ENTRY_POINTS
+from actorflow.graph.ops.declare import Op
+from actorflow.graph.ops.shape_rules import elementwise, unchanged
 
 THIRD_PARTY = Path(__file__).parents[1] / "third_party"
 
@@ -129,9 +129,9 @@ import collections.abc
 import typing
 
 import actorflow as af
-from actorflow.dtypes import DTypeLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.ops.declare import op as declare
+from actorflow.base.dtypes import DTypeLike
+from actorflow.graph.ops.shape_rules import unchanged
+from actorflow.graph.ops.declare import op as declare
 
 @declare("Evaluated", shape=unchanged, result="dtype", gradient=None)
 def evaluated(
@@ -305,7 +305,7 @@ def test_an_op_that_says_nothing_of_its_gradient_is_refused_by_the_first_session
 
 def test_every_op_of_the_core_has_a_docstring() -> None:
     plugins.import_ops()
-    modules = [module for name, module in sys.modules.items() if name.startswith("actorflow.ops.")]
+    modules = [module for name, module in sys.modules.items() if name.startswith("actorflow.graph.ops.")]
     ops = {value for module in modules for value in vars(module).values() if isinstance(value, Op)}
     assert len(ops) > 300
     assert not [op for op in ops if not op.__doc__], "say what it computes, shapes, types and errors"

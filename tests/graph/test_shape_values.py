@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.base.registry import opdef
+from actorflow.base.shapes import Shape
 from actorflow.graph.constant_value import constant_value, shape_value
-from actorflow.ops.array.shape import shape_op
-from actorflow.registry import opdef
-from actorflow.shapes import Shape
+from actorflow.graph.ops.array.shape import shape_op
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import actorflow as af
 from actorflow import blocking
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.graph import Graph
-from actorflow.ops.indexed_slices import IndexedSlices
+from actorflow.graph.ops.indexed_slices import IndexedSlices
 
 PLACES = np.array([[0, 1], [1, 0], [1, 2]], np.int64)
 VALUES = np.float32([1, 2, 3])

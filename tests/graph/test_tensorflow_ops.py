@@ -10,10 +10,10 @@ import pytest
 from op_samples import ORDERS, sample
 
 import actorflow.compat.v1 as tf
-from actorflow.graphdef.export import records
-from actorflow.graphdef.protos import NodeDef
-from actorflow.graphdef.saving import OWN as SAVING
-from actorflow.registry import opdef, plugins
+from actorflow.base.registry import opdef, plugins
+from actorflow.graph.graphdef.export import records
+from actorflow.graph.graphdef.protos import NodeDef
+from actorflow.graph.graphdef.saving import OWN as SAVING
 
 FACTS: dict[str, list[Any]] = {
     line[0]: line[1:]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.kernels.linalg import lapack
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import blas, governor

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.engine.runtime.diagnostics.costs import Cost, Costs
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.runtime.diagnostics.costs import Cost, Costs
 
 
 def test_a_first_measurement_replaces_the_guess() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.dtypes import DType
-from actorflow.registry import kernel, opdef
-from actorflow.registry.kernel import KernelDef
+from actorflow.base.dtypes import DType
+from actorflow.base.registry import kernel, opdef
+from actorflow.base.registry.kernel import KernelDef
 
 TYPES = (af.float32, af.float64, af.int32, af.int64, af.bool, af.complex64, af.float16)
 

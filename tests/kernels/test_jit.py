@@ -21,25 +21,25 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.control_flow.cond import cond
-from actorflow.control_flow.while_loop import while_loop
+from actorflow.base.registry import kernel, opdef
+from actorflow.base.registry.traits import Loop
+from actorflow.engine.runtime.codegen import jit
+from actorflow.engine.runtime.codegen.jit_recipe import CALLED, TYPES, Block
+from actorflow.engine.runtime.codegen.region import Region
+from actorflow.graph.control_flow.cond import cond
+from actorflow.graph.control_flow.while_loop import while_loop
+from actorflow.graph.ops.shape_rules import unchanged
+from actorflow.graph.ops.state import training
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.ops.state import training
-from actorflow.registry import kernel, opdef
-from actorflow.registry.traits import Loop
-from actorflow.runtime.codegen import jit
-from actorflow.runtime.codegen.jit_recipe import CALLED, TYPES, Block
-from actorflow.runtime.codegen.region import Region
 
 pytest.importorskip("llvmlite", reason="the extra `jit` is not installed")
 
+from actorflow.engine.runtime.codegen import llvm
+from actorflow.engine.runtime.codegen.background import background
 from actorflow.kernels.jit import compiler, ufuncs, updates
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import threads
 from actorflow.kernels.state.update_program import recipe_of
-from actorflow.runtime.codegen import llvm
-from actorflow.runtime.codegen.background import background
 
 nn = af.nn
 N = 2003  # no multiple of a vector's width

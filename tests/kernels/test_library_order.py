@@ -25,7 +25,7 @@ ORDER = {
 SCRIPT = """
 import json, sys
 import actorflow.kernels
-from actorflow.registry import kernel
+from actorflow.base.registry import kernel
 found = {op: [k.library for k in reversed(kernel.from_libraries(op)) if k.device == "CPU"] for op in json.load(sys.stdin)}
 print(json.dumps(found))
 """

@@ -18,14 +18,14 @@ from ops.table import Case
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.dtypes import float32, float64
+from actorflow.base.registry import kernel, library, plugins
 from actorflow.blocking import Session
-from actorflow.dtypes import float32, float64
+from actorflow.graph.ops.nn.fused import sgd_matmul
 from actorflow.kernels.native.library import loaded as native
 from actorflow.kernels.onednn import batch, binding, conv_program, matmul, parts, pool, program
 from actorflow.kernels.onednn.binding import Binding, loaded
 from actorflow.kernels.shared import governor, threads
-from actorflow.ops.nn.fused import sgd_matmul
-from actorflow.registry import kernel, library, plugins
 
 installed = pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'")
 OPS = (

@@ -11,10 +11,10 @@ import pytest
 from prepared_kernels import CONV, PLAIN, both, drawn, in_int8, onednn_prepare
 
 import actorflow as af
+from actorflow.base.registry import plugins
 from actorflow.blocking import Session
+from actorflow.graph.ops.nn.fused import ACTIVATIONS
 from actorflow.kernels.onednn import binding, constants, panels
-from actorflow.ops.nn.fused import ACTIVATIONS
-from actorflow.registry import plugins
 
 pytestmark = pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'")
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from prepared_kernels import CONV, PLAIN, both, drawn, in_int8, onednn_prepare
 
-from actorflow.dtypes import float32
+from actorflow.base.dtypes import float32
+from actorflow.base.registry import kernel, plugins
+from actorflow.engine.runtime.kernel_context import kernel_context
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.onednn import binding, conv, panels, parts, prepared
 from actorflow.kernels.shared.governor import Governor
 from actorflow.kernels.shared.threads import governor_of
-from actorflow.registry import kernel, plugins
-from actorflow.runtime.kernel_context import kernel_context
 
 pytestmark = [
     pytest.mark.skipif(not binding.find(), reason="no oneDNN: pip install 'actorflow[onednn]'"),

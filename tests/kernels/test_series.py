@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.base.registry import plugins
 from actorflow.blocking import Session
+from actorflow.engine.runtime.codegen.series import _laid_out
+from actorflow.engine.runtime.kernel_context import kernel_context
 from actorflow.graph.node import TensorId
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.onednn import binding, parts, prepared
 from actorflow.kernels.shared import series
-from actorflow.registry import plugins
-from actorflow.runtime.codegen.series import _laid_out
-from actorflow.runtime.kernel_context import kernel_context
 
 pytestmark = pytest.mark.skipif(
     not binding.find() or loaded() is None, reason="no oneDNN (pip install 'actorflow[onednn]'), or no library in C"

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.engine.runtime.kernel_context import MOST_THREADS
 from actorflow.kernels.native import library
 from actorflow.kernels.shared import governor, threads
 from actorflow.kernels.shared.governor import Gains, Governor
-from actorflow.runtime.kernel_context import MOST_THREADS
 
 pooled = pytest.mark.skipif(threads.loaded() is None, reason="the library in C is not there")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorflow.dtypes import float32
+from actorflow.base.dtypes import float32
+from actorflow.base.registry import kernel, library, plugins
 from actorflow.kernels.array import views
-from actorflow.registry import kernel, library, plugins
 
 
 def test_constant_sizes_and_orders_are_read_once() -> None:

@@ -12,7 +12,7 @@ from clusters import servers
 
 import actorflow as af
 from actorflow import errors
-from actorflow.ops.lookup import tables as ops
+from actorflow.graph.ops.lookup import tables as ops
 
 WORDS = ["emerson", "lake", "palmer"]
 

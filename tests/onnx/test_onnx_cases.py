@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorflow.onnx.backend import Backend, told
-from actorflow.onnx.protos import ModelProto, OptionalProto, SequenceProto, TensorProto
-from actorflow.onnx.tensors import array_of
+from actorflow.exchange.onnx.backend import Backend, told
+from actorflow.exchange.onnx.protos import ModelProto, OptionalProto, SequenceProto, TensorProto
+from actorflow.exchange.onnx.tensors import array_of
 
 pytest.importorskip("ml_dtypes")
 ARCHIVE = Path(__file__).parent / "cases.zip"

@@ -15,7 +15,7 @@ from ops.table import Case
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError, UnimplementedError
-from actorflow.onnx.protos import ModelProto
+from actorflow.exchange.onnx.protos import ModelProto
 
 
 def again(proto: Any, built: Built) -> list[Any]:

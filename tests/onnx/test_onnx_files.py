@@ -16,7 +16,7 @@ from onnx_models import answers, model, node
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.onnx.tensors import tensor_proto
+from actorflow.exchange.onnx.tensors import tensor_proto
 
 WEIGHTS = np.arange(3, dtype=np.float32)
 X = np.ones(3, np.float32)

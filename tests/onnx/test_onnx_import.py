@@ -10,9 +10,9 @@ import pytest
 from onnx_models import answers, graph, model, node
 
 import actorflow as af
+from actorflow.base.records.wire import write_field
 from actorflow.errors import InvalidArgumentError, OpError, UnimplementedError
-from actorflow.onnx.protos import FunctionProto
-from actorflow.records.wire import write_field
+from actorflow.exchange.onnx.protos import FunctionProto
 
 X = {"x": ("float32", (None, 3))}
 W = {"w": np.arange(6, dtype=np.float32).reshape(3, 2), "b": np.ones(2, np.float32)}

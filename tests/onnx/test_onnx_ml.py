@@ -11,8 +11,8 @@ import pytest
 from onnx_models import answers, model, node
 
 import actorflow as af
-from actorflow.onnx.protos import TypeProto
-from actorflow.onnx.tensors import tensor_proto
+from actorflow.exchange.onnx.protos import TypeProto
+from actorflow.exchange.onnx.tensors import tensor_proto
 
 ML = "ai.onnx.ml"
 X = np.float32([[1, -2, 0], [0, 0, 0], [3, 0.5, -1], [0.25, 4, 2]])

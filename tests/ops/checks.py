@@ -10,12 +10,13 @@ from interpreter import arguments
 from ops.harness import KNOWLEDGE, Built, Knowledge, Runner, compare, run
 from ops.table import Case, Literal, Reject
 
-from actorflow import errors, shapes
-from actorflow.autodiff.gradients import gradients
-from actorflow.dtypes import DType, as_dtype
+from actorflow import errors
+from actorflow.base import shapes
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.registry import kernel
+from actorflow.graph.autodiff.gradients import gradients
 from actorflow.graph.graph import Graph
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.registry import kernel
 
 
 def _relaid(array: Any, known: Knowledge) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 from ops.harness import Built, run
 from ops.table import Case
 
-from actorflow.autodiff.gradients import gradients
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.graph.autodiff.gradients import gradients
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.graph import Graph
+from actorflow.graph.ops.array.constant import ones_like, placeholder, zeros_like
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.array.constant import ones_like, placeholder, zeros_like
 
 STEP = 1e-5  # of central differences at float64; their error is about STEP**2, and 1e-11 / STEP by rounding
 

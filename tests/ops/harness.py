@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from interpreter import Interpreter
 
+from actorflow.base.dtypes import DType, as_dtype
 from actorflow.blocking import Session
-from actorflow.dtypes import DType, as_dtype
 from actorflow.graph.graph import Graph
+from actorflow.graph.ops.array.constant import constant, placeholder
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.array.constant import constant, placeholder
 
 # How the inputs enter the graph: placeholders of their shapes (fixed ones as constants), of their ranks, of no shape.
 Knowledge: TypeAlias = Literal["shape", "rank", "nothing"]

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.dtypes import DType, as_dtype
+from actorflow.base.dtypes import DType, as_dtype
 
 FLOATS = "float16 bfloat16 float32 float64"
 COMPLEXES = "complex64 complex128"

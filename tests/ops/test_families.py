@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import actorflow as af
-from actorflow.registry import kernel, opdef, plugins
+from actorflow.base.registry import kernel, opdef, plugins
 
 HERE = Path(__file__).parent
 GUESSES = {

@@ -11,7 +11,7 @@ from ops import checks, derivatives
 from ops.elsewhere import COVERED_ELSEWHERE
 from ops.table import Case, Reject, all_cases
 
-from actorflow.registry import opdef, plugins
+from actorflow.base.registry import opdef, plugins
 
 plugins.import_ops()
 # The gradients of these are solved for, and a singular matrix is refused, as TensorFlow does.

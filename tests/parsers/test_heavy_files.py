@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.graphdef.protos import GraphDef
+from actorflow.graph.graphdef.protos import GraphDef
 
 SUPPORT = Path(__file__).parents[1] / "support"
 SECONDS = 20.0

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
 from actorflow.blocking import Session
+from actorflow.engine.passes.fusion.batch_products import batch_products
+from actorflow.engine.runtime.tape import product_sum
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
-from actorflow.passes.fusion.batch_products import batch_products
-from actorflow.runtime.tape import product_sum
 
 ROWS, INPUTS, UNITS = 32, 48, 64
 

@@ -10,12 +10,12 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.base.registry import plugins
 from actorflow.blocking import Session
-from actorflow.passes.branches import fold_branches
-from actorflow.passes.fold import fold
-from actorflow.registry import plugins
+from actorflow.engine.passes.branches import fold_branches
+from actorflow.engine.passes.fold import fold
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
 
 
 @pytest.fixture

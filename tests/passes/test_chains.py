@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.analysis.duplicates import merge_duplicates
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.base.registry import plugins
 from actorflow.blocking import Session
-from actorflow.passes.fusion.chains import fuse_chains
-from actorflow.passes.fusion.fuse import fuse
-from actorflow.passes.fusion.reshapes import sink_reshapes
-from actorflow.registry import plugins
+from actorflow.engine.passes.fusion.chains import fuse_chains
+from actorflow.engine.passes.fusion.fuse import fuse
+from actorflow.engine.passes.fusion.reshapes import sink_reshapes
+from actorflow.graph.analysis.duplicates import merge_duplicates
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
 
 ROWS, WIDTH = 3, 8
 

@@ -10,16 +10,16 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.base.registry import kernel, plugins
 from actorflow.blocking import Session
-from actorflow.ops.nn.activation import relu_grad
-from actorflow.ops.nn.fused import sgd_matmul
-from actorflow.ops.nn.pooling.rules import max_pool_grad
-from actorflow.passes.fold import fold
-from actorflow.passes.fusion.fuse import fuse
-from actorflow.registry import kernel, plugins
-from actorflow.variables.variable import Variable
+from actorflow.engine.passes.fold import fold
+from actorflow.engine.passes.fusion.fuse import fuse
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
+from actorflow.graph.ops.nn.activation import relu_grad
+from actorflow.graph.ops.nn.fused import sgd_matmul
+from actorflow.graph.ops.nn.pooling.rules import max_pool_grad
+from actorflow.graph.variables.variable import Variable
 
 
 @pytest.fixture

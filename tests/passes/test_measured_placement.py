@@ -15,11 +15,11 @@ from held_ops import LENGTHS, hold, pieces
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.messages import Costs, Measured, Replan
-from actorflow.placement.cost_model import node_cost
-from actorflow.placement.measuring import NodeMeasurement, decode_observed, encode_observed, measurements
+from actorflow.engine.placement.cost_model import node_cost
+from actorflow.engine.placement.measuring import NodeMeasurement, decode_observed, encode_observed, measurements
+from actorflow.graph.analysis.subgraph import Subgraph
 
 
 @pytest.fixture

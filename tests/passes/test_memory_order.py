@@ -13,11 +13,11 @@ from random_graphs import later
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.analysis.ancestry import waits
-from actorflow.analysis.subgraph import Subgraph
-from actorflow.passes.memory import budget as passes_memory
-from actorflow.passes.memory.lifetimes import Lifetimes
-from actorflow.passes.memory.order import best_order, greedy, order_memory
+from actorflow.engine.passes.memory import budget as passes_memory
+from actorflow.engine.passes.memory.lifetimes import Lifetimes
+from actorflow.engine.passes.memory.order import best_order, greedy, order_memory
+from actorflow.graph.analysis.ancestry import waits
+from actorflow.graph.analysis.subgraph import Subgraph
 
 pytestmark = pytest.mark.usefixtures(inline.__name__)
 THRESHOLD = 256

@@ -17,12 +17,12 @@ from random_programs import Built, random_program
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.analysis.frames import with_loops
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.base.registry import plugins
+from actorflow.engine.passes.partition import partition
+from actorflow.graph.analysis.frames import with_loops
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node
-from actorflow.passes.partition import partition
-from actorflow.registry import plugins
 
 __all__ = ["probe"]
 

@@ -16,24 +16,24 @@ from random_graphs import later, random_graph
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.ancestry import waits
-from actorflow.analysis.duplicates import merge_duplicates
-from actorflow.analysis.frames import is_free
-from actorflow.analysis.prune import needed_by, prune, reachability
-from actorflow.analysis.subgraph import Subgraph, topological
-from actorflow.device.base import Device
+from actorflow.base.registry import kernel, plugins
+from actorflow.engine.device.base import Device
+from actorflow.engine.passes import coalesce as coalescing
+from actorflow.engine.passes.coalesce import coalesce, members_of
+from actorflow.engine.passes.compile import listed
+from actorflow.engine.passes.fold import fold
+from actorflow.engine.passes.order_writes import order_writes
+from actorflow.engine.passes.partition import partition
+from actorflow.engine.passes.pipeline import PassReport, validate, watched
+from actorflow.engine.placement.cost_model import node_cost
+from actorflow.engine.placement.groups import UnionFind
+from actorflow.engine.placement.place import place
+from actorflow.graph.analysis.ancestry import waits
+from actorflow.graph.analysis.duplicates import merge_duplicates
+from actorflow.graph.analysis.frames import is_free
+from actorflow.graph.analysis.prune import needed_by, prune, reachability
+from actorflow.graph.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes import coalesce as coalescing
-from actorflow.passes.coalesce import coalesce, members_of
-from actorflow.passes.compile import listed
-from actorflow.passes.fold import fold
-from actorflow.passes.order_writes import order_writes
-from actorflow.passes.partition import partition
-from actorflow.passes.pipeline import PassReport, validate, watched
-from actorflow.placement.cost_model import node_cost
-from actorflow.placement.groups import UnionFind
-from actorflow.placement.place import place
-from actorflow.registry import kernel, plugins
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:"
 

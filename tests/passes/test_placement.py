@@ -22,20 +22,20 @@ from random_graphs import random_graph
 
 import actorflow as af
 from actorflow import errors
-from actorflow.device.base import Device
+from actorflow.base.registry import kernel, plugins
+from actorflow.engine.device.base import Device
+from actorflow.engine.placement import place as placing
+from actorflow.engine.placement.choose import Reason
+from actorflow.engine.placement.cost_model import Measurements
+from actorflow.engine.placement.explain import explain
+from actorflow.engine.placement.groups import UnionFind, required
+from actorflow.engine.placement.place import place
+from actorflow.engine.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost, LinkCosts
+from actorflow.engine.placement.simulation.makespan import makespan
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.placement import place as placing
-from actorflow.placement.choose import Reason
-from actorflow.placement.cost_model import Measurements
-from actorflow.placement.explain import explain
-from actorflow.placement.groups import UnionFind, required
-from actorflow.placement.place import place
-from actorflow.placement.simulation.link_costs import DEFAULT_LINKS, LinkCost, LinkCosts
-from actorflow.placement.simulation.makespan import makespan
-from actorflow.registry import kernel, plugins
 
 LOCAL = "/job:localhost/replica:0/task:0/device:"
 

@@ -18,12 +18,12 @@ from ready_queues import Shuffled
 from test_partition import CPU, nodes_of, on, parts_of
 
 import actorflow as af
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.base.registry import plugins
+from actorflow.engine.placement import schedule_recvs as scheduling
+from actorflow.engine.placement.schedule_recvs import RecvSchedule, peak_memory, schedule_recvs, simulate
+from actorflow.engine.runtime.dispatcher import Dispatcher
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
-from actorflow.placement import schedule_recvs as scheduling
-from actorflow.placement.schedule_recvs import RecvSchedule, peak_memory, schedule_recvs, simulate
-from actorflow.registry import plugins
-from actorflow.runtime.dispatcher import Dispatcher
 
 MB = 1 << 20
 SIDE = 512

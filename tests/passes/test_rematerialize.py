@@ -12,15 +12,15 @@ from memory_models import MLP, UNITS, simulated
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.analysis.prune import prune
-from actorflow.analysis.subgraph import Subgraph
 from actorflow.devices.simulated import SimulatedDevice
-from actorflow.passes import compile
-from actorflow.passes.memory.budget import Memory, expected_peak
-from actorflow.passes.memory.lifetimes import Lifetimes
-from actorflow.passes.memory.order import delayed
-from actorflow.passes.memory.rematerialize import rematerialize
-from actorflow.runtime import actors
+from actorflow.engine.passes import compile
+from actorflow.engine.passes.memory.budget import Memory, expected_peak
+from actorflow.engine.passes.memory.lifetimes import Lifetimes
+from actorflow.engine.passes.memory.order import delayed
+from actorflow.engine.passes.memory.rematerialize import rematerialize
+from actorflow.engine.runtime import actors
+from actorflow.graph.analysis.prune import prune
+from actorflow.graph.analysis.subgraph import Subgraph
 
 ROWS = 256
 

@@ -21,19 +21,19 @@ from test_fuzz import expected, same
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.analysis.subgraph import Subgraph
-from actorflow.device.base import Device
+from actorflow.base.registry import plugins
 from actorflow.devices.allocator import axes_in_memory
 from actorflow.devices.cuda.device import CudaDevice
 from actorflow.devices.simulated import SimulatedDevice
+from actorflow.engine.device.base import Device
+from actorflow.engine.passes import compile
+from actorflow.engine.passes.memory.budget import Memory
+from actorflow.engine.passes.memory.lifetimes import Lifetimes
+from actorflow.engine.passes.memory.order import best_order
+from actorflow.engine.passes.memory.swap import swap
+from actorflow.engine.runtime.dispatcher import Dispatcher
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import TensorId
-from actorflow.passes import compile
-from actorflow.passes.memory.budget import Memory
-from actorflow.passes.memory.lifetimes import Lifetimes
-from actorflow.passes.memory.order import best_order
-from actorflow.passes.memory.swap import swap
-from actorflow.registry import plugins
-from actorflow.runtime.dispatcher import Dispatcher
 
 plugins.load_kernels()
 

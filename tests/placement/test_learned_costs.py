@@ -13,10 +13,10 @@ from clusters import servers
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.subgraph import Subgraph
-from actorflow.placement.cost_model import node_cost
-from actorflow.placement.measuring import NodeMeasurement
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.cost_model import node_cost
+from actorflow.engine.placement.measuring import NodeMeasurement
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.graph.analysis.subgraph import Subgraph
 
 HERE = "/job:worker/replica:0/task:0/device:CPU:0"
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from workloads import LINKS, random_problem
 
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.search.search import search
+from actorflow.engine.placement.simulation.simulator import Simulator
+from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.workload import WorkloadEdge
 from actorflow.kernels.native import available
 from actorflow.kernels.placement.simulator import NativeSimulator, native_simulator
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.search.search import search
-from actorflow.placement.simulation.simulator import Simulator
-from actorflow.placement.simulation.timeline import Timeline
-from actorflow.placement.simulation.workload import WorkloadEdge
 
 pytestmark = pytest.mark.skipif(not available(), reason="the library in C is not there")
 
@@ -87,7 +87,7 @@ def test_f43_the_simulator_in_c_gives_the_same_to_the_bit(block: int) -> None:
 def test_f47_a_search_finds_the_same_with_either_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(3, 60, 4, LINKS["bus"], together=0.2)
     fast = search(problem, trials=300, seed=5)
-    monkeypatch.setattr("actorflow.placement.search.search.fast_simulator", Simulator)
+    monkeypatch.setattr("actorflow.engine.placement.search.search.fast_simulator", Simulator)
     assert replace(search(problem, trials=300, seed=5), took=0.0) == replace(fast, took=0.0)
 
 

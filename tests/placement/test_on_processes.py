@@ -6,7 +6,7 @@ import pytest
 from held_ops import BATCH, LENGTHS, pieces
 
 import actorflow as af
-from actorflow.placement.study.study import PlacementStudy
+from actorflow.engine.placement.study.study import PlacementStudy
 
 
 async def test_f47_processes_run_what_a_search_has_found_and_traces_show_before_and_after() -> None:

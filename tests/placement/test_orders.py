@@ -20,13 +20,13 @@ from patience import PATIENCE
 from workloads import Record, posed, step
 
 import actorflow as af
+from actorflow.engine.placement.measuring import NodeMeasurement
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.simulation.simulator import Simulator
+from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.runtime.threads import _in_line
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.placement.measuring import NodeMeasurement
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.simulator import Simulator
-from actorflow.placement.simulation.timeline import Timeline
-from actorflow.runtime.threads import _in_line
 
 GRAPHS = 200
 BATCH = np.ones(4, np.float32)

@@ -17,20 +17,20 @@ from patience import PATIENCE
 from workloads import LINKS, Record, posed, step
 
 import actorflow as af
-from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.master.graph_partitioner import RemoteDevice
 from actorflow.cluster.worker.task_partition import TaskPartition, decode_partition, encode_partition
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.passes.partition import partition
+from actorflow.engine.placement.cost_model import Measurements
+from actorflow.engine.placement.measuring import NodeMeasurement
+from actorflow.engine.placement.ranking import ranked
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.simulation.simulator import Simulator
+from actorflow.engine.runtime.event_loops.polling import at_work
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.device_spec import DeviceSpec
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.passes.options import PlanOptions
-from actorflow.passes.partition import partition
-from actorflow.placement.cost_model import Measurements
-from actorflow.placement.measuring import NodeMeasurement
-from actorflow.placement.ranking import ranked
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.simulator import Simulator
-from actorflow.runtime.event_loops.polling import at_work
 
 HERE = "/job:localhost/replica:0/task:0/device:CPU:0"
 ran: list[str] = []

@@ -19,12 +19,12 @@ from workloads import LINKS, Record, posed, random_problem, step
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.server import Server
+from actorflow.engine.placement.search.apart import search_apart
+from actorflow.engine.placement.search.search import search
+from actorflow.engine.placement.simulation.simulator import Simulator
+from actorflow.engine.session.planning.trial import PlacementTrial, sign_test
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.placement.search.apart import search_apart
-from actorflow.placement.search.search import search
-from actorflow.placement.simulation.simulator import Simulator
-from actorflow.session.planning.trial import PlacementTrial, sign_test
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ async def test_f47_a_training_goes_on_where_a_task_is_lost_that_only_the_search_
         assert go_on.wait(PATIENCE)
         return search(problem, seconds, seed=seed)
 
-    monkeypatch.setattr("actorflow.session.planning.planner.search_apart", waiting)
+    monkeypatch.setattr("actorflow.engine.session.planning.planner.search_apart", waiting)
     async with servers({"worker": 2}) as found:
         async with af.Session(found[0].target, graph) as session:
 

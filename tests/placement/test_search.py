@@ -13,11 +13,11 @@ from list_schedulers import PUBLISHED
 from workloads import LINKS, Record, posed, random_problem, step
 
 from actorflow import errors
-from actorflow.placement.search.memory import MemoryRule
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.search.search import search
-from actorflow.placement.search.starts import starts
-from actorflow.placement.simulation.simulator import Simulator
+from actorflow.engine.placement.search.memory import MemoryRule
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.search.search import search
+from actorflow.engine.placement.search.starts import starts
+from actorflow.engine.placement.simulation.simulator import Simulator
 
 
 def exhaustive(problem: SearchProblem) -> float:

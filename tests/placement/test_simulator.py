@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from workloads import LINKS, Record, posed, random_problem, step
 
+from actorflow.base.registry import plugins
 from actorflow.cluster.master.graph_partitioner import RemoteDevice, device_row, remote_device
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.simulator import Simulator
-from actorflow.placement.simulation.timeline import Timeline
-from actorflow.placement.simulation.workload import DeviceSet
-from actorflow.registry import plugins
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.simulation.simulator import Simulator
+from actorflow.engine.placement.simulation.timeline import Timeline
+from actorflow.engine.placement.simulation.workload import DeviceSet
 
 MS = 1e-3
 FREE = LinkCosts(host=LinkCost(0.0))

@@ -15,10 +15,10 @@ from workloads import LINKS, Record, posed, random_problem, step
 
 import actorflow as af
 from actorflow import errors
-from actorflow.cli.place import COMMAND
-from actorflow.placement.search.search import search
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.study.what_if import bandwidth_of
+from actorflow.engine.placement.search.search import search
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.study.what_if import bandwidth_of
+from actorflow.frontends.cli.place import COMMAND
 
 MS = 1e-3
 

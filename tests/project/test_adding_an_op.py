@@ -65,7 +65,7 @@ def cut(copy: Path, file: str, code: str) -> None:
 def test_the_guide_makes_an_op_with_its_tests(copy: Path) -> None:
     made = steps()
     assert [file for file, _ in made] == [
-        "actorflow/ops/math/arithmetic.py",
+        "actorflow/graph/ops/math/arithmetic.py",
         "kernels/math/arithmetic.py",
         "tests/ops/math/rows_arithmetic.py",
     ]

@@ -125,8 +125,8 @@ def test_wheel_installs_one_package(installed: Path) -> None:
         print(json.dumps(sorted(file.name for file in scripts)))
         for entry in installed.entry_points:
             entry.load()
-        from actorflow.registry.plugins import entry_points
-        from actorflow.registry.standard import ENTRY_POINTS
+        from actorflow.base.registry.plugins import entry_points
+        from actorflow.base.registry.standard import ENTRY_POINTS
         for group, entries in ENTRY_POINTS.items():
             assert entries == {entry.name: entry.value for entry in entry_points(group=group)}, group
     """
@@ -197,11 +197,11 @@ Rule = Callable[[Path, ast.AST], Iterator[Finding]]
 IMPORTERS = ("import_module", "find_spec", "__import__")
 UNSAFE_MODULES = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 TASKS_ALLOWED = {
-    "actorflow/runtime/actors.py": "tasks of nodes",
-    "actorflow/runtime/visible_actors.py": "tasks of nodes that can be seen",
-    "actorflow/runtime/event_loops/driver.py": "calls of blocking sessions",
-    "actorflow/runtime/event_loops/background_tasks.py": "a task group that outlives the block in which it began",
-    "actorflow/session/prefetch.py": "runs that are started before their results are asked for",
+    "actorflow/engine/runtime/actors.py": "tasks of nodes",
+    "actorflow/engine/runtime/visible_actors.py": "tasks of nodes that can be seen",
+    "actorflow/engine/runtime/event_loops/driver.py": "calls of blocking sessions",
+    "actorflow/engine/runtime/event_loops/background_tasks.py": "a task group that outlives the block in which it began",
+    "actorflow/engine/session/prefetch.py": "runs that are started before their results are asked for",
 }
 
 
@@ -294,12 +294,12 @@ def test_sources_keep_the_rules(folder: str) -> None:
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("actorflow/session/x.py", "import actorflow.kernels"),
-        ("actorflow/session/x.py", "import actorflow.kernels.nn.activation as nn"),
-        ("actorflow/session/x.py", "from actorflow import devices"),
-        ("actorflow/session/x.py", "from actorflow.devices.cpu import CpuDevice"),
-        ("actorflow/session/x.py", "from .. import transports"),
-        ("actorflow/session/x.py", "from ..checkpoint import saver"),
+        ("actorflow/engine/session/x.py", "import actorflow.kernels"),
+        ("actorflow/engine/session/x.py", "import actorflow.kernels.nn.activation as nn"),
+        ("actorflow/engine/session/x.py", "from actorflow import devices"),
+        ("actorflow/engine/session/x.py", "from actorflow.devices.cpu import CpuDevice"),
+        ("actorflow/engine/session/x.py", "from .. import transports"),
+        ("actorflow/engine/session/x.py", "from ..checkpoint import saver"),
         ("actorflow/x.py", "from .kernels import nn"),
         ("actorflow/x.py", "def f():\n    import kernels"),
         ("actorflow/x.py", "importlib.import_module('actorflow.kernels')"),
@@ -312,13 +312,13 @@ def test_sources_keep_the_rules(folder: str) -> None:
         ("actorflow/x.py", "import pickle"),
         ("actorflow/x.py", "from marshal import loads"),
         ("actorflow/x.py", "eval('1')"),
-        ("actorflow/runtime/x.py", "exec('1')"),
+        ("actorflow/engine/runtime/x.py", "exec('1')"),
         ("checkpoint/x.py", "np.load(file, allow_pickle=True)"),
-        ("actorflow/session/x.py", "await asyncio.wait_for(x, 1)"),
-        ("actorflow/session/x.py", "from asyncio import timeout"),
-        ("actorflow/session/x.py", "asyncio.timeout(1)"),
+        ("actorflow/engine/session/x.py", "await asyncio.wait_for(x, 1)"),
+        ("actorflow/engine/session/x.py", "from asyncio import timeout"),
+        ("actorflow/engine/session/x.py", "asyncio.timeout(1)"),
         ("transports/x.py", "asyncio.create_task(f())"),
-        ("actorflow/train/x.py", "asyncio.get_running_loop().create_task(f())"),
+        ("actorflow/models/train/x.py", "asyncio.get_running_loop().create_task(f())"),
         ("devices/x.py", "asyncio.ensure_future(f())"),
         ("devices/x.py", "asyncio.Task(f())"),
     ],
@@ -330,17 +330,17 @@ def test_the_rules_find(path: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("actorflow/session/x.py", "from actorflow.graph import Graph"),
-        ("actorflow/session/x.py", "from ..graph import Graph"),
-        ("actorflow/device/x.py", "from . import spec"),
+        ("actorflow/engine/session/x.py", "from actorflow.graph import Graph"),
+        ("actorflow/engine/session/x.py", "from ..graph import Graph"),
+        ("actorflow/engine/device/x.py", "from . import spec"),
         ("actorflow/x.py", "entry_points(group='actorflow.kernels')"),
-        ("kernels/x.py", "from actorflow.registry.kernel import kernel"),
+        ("kernels/x.py", "from actorflow.base.registry.kernel import kernel"),
         ("kernels/x.py", "from . import math"),
         ("kernels/x.py", "from .math import add"),
         ("kernels/conv/im2col.py", "from ..math import add"),
         ("kernels/x.py", "import numpy as np"),
         ("actorflow/compat/v1.py", "tensor.eval(); np.load(file, allow_pickle=False)"),
-        ("actorflow/runtime/actors.py", "loop.create_task(f())"),
+        ("actorflow/engine/runtime/actors.py", "loop.create_task(f())"),
         ("devices/x.py", "task: asyncio.Task[None] | None = None"),
         ("devices/x.py", "with anyio.fail_after(1): pass"),
     ],

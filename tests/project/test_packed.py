@@ -28,8 +28,8 @@ import anyio
 
 import actorflow as af
 import actorflow.compat.v1 as tf
-from actorflow.cli import main as command
-from actorflow.registry import plugins
+from actorflow.frontends.cli import main as command
+from actorflow.base.registry import plugins
 
 
 async def train() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from actorflow import platforms
+from actorflow.base.process import platforms
 
 ROOT = Path(__file__).parents[2]
 

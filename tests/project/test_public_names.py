@@ -82,7 +82,7 @@ def test_names_are_imported_from_a_namespace() -> None:
     program = """
         from actorflow.linalg import inv
         from actorflow.nn import conv2d
-        import actorflow.device
+        import actorflow.engine.device
         import actorflow.math
         import actorflow.compat.v1.random
         import actorflow as af
@@ -101,7 +101,7 @@ def test_nothing_is_imported_before_its_use() -> None:
         import sys
         import actorflow, actorflow.nn, actorflow.train
         dir(actorflow), dir(actorflow.nn)
-        assert not {{"{home}", "actorflow.session.session", "actorflow.train.optimizers.optimizers"}} & sys.modules.keys()
+        assert not {{"{home}", "actorflow.engine.session.session", "actorflow.models.train.optimizers.optimizers"}} & sys.modules.keys()
         actorflow.nn.conv2d
         assert "{home}" in sys.modules
     """
@@ -110,7 +110,7 @@ def test_nothing_is_imported_before_its_use() -> None:
 
 def test_a_mark_changes_nothing() -> None:
     assert pickle.loads(pickle.dumps(af.cond)) is af.cond
-    assert af.cond.__module__ == "actorflow.control_flow.cond"
+    assert af.cond.__module__ == "actorflow.graph.control_flow.cond"
     assert list(inspect.signature(af.nn.conv2d).parameters)[:2] == ["input", "filter"]
     assert inspect.getsource(af.Session).startswith('@public("af")')
 
@@ -234,8 +234,8 @@ def sources(tmp_path: Path) -> Callable[[str], Path]:
             "actorflow/nn.py": '"""Networks."""\n__getattr__, __dir__, __all__ = _namespace("af.nn", __name__)\n',
             "actorflow/compat/v1/__init__.py": '__getattr__, __dir__, __all__ = _namespace("tf", __name__)\n',
             "actorflow/compat/v1/namespaces.py": 'OWN = ("random",)\n',
-            "actorflow/ops/mine.py": textwrap.dedent(text),
-            "actorflow/registry/__init__.py": "",
+            "actorflow/graph/ops/mine.py": textwrap.dedent(text),
+            "actorflow/base/registry/__init__.py": "",
             "pyproject.toml": '[project.entry-points."actorflow.devices"]\nCPU = "a.b:C"\n',
         }.items():
             path = tmp_path / file
@@ -261,25 +261,25 @@ def test_what_is_made_from_marks(sources: Callable[[str], Path]) -> None:
         public("tf:tools")
     """)
     assert public_names.tables(root) == {
-        "af": {"long": "actorflow.ops.mine", "three": "actorflow.ops.mine", "nn": "actorflow.nn:"},
-        "af.nn": {"short": "actorflow.ops.mine:long"},
+        "af": {"long": "actorflow.graph.ops.mine", "three": "actorflow.graph.ops.mine", "nn": "actorflow.nn:"},
+        "af.nn": {"short": "actorflow.graph.ops.mine:long"},
         "tf": {
-            "Old": "actorflow.ops.mine:New",
+            "Old": "actorflow.graph.ops.mine:New",
             "nn": "actorflow.compat.v1.nn:",
             "random": "actorflow.compat.v1.random:",
-            "tools": "actorflow.ops.mine:",
+            "tools": "actorflow.graph.ops.mine:",
         },
         "tf.nn": {},
-        "tf.random": {"long": "actorflow.ops.mine"},
+        "tf.random": {"long": "actorflow.graph.ops.mine"},
     }
     files = {str(path): text for path, text in public_names.generated(root).items()}
-    assert "from actorflow.ops.mine import long as short" in files["actorflow/nn.pyi"]
+    assert "from actorflow.graph.ops.mine import long as short" in files["actorflow/nn.pyi"]
     assert '"""Networks."""' in files["actorflow/nn.pyi"]
     assert "__version__: str" in files["actorflow/__init__.pyi"]
-    assert "from actorflow.ops import mine as tools" in files["actorflow/compat/v1/__init__.pyi"]
-    assert "from actorflow.ops.mine import long as long" in files["actorflow/compat/v1/__init__.pyi"]
-    assert "from actorflow.ops.mine import long as short" in files["actorflow/compat/v1/nn.pyi"]
-    assert '"CPU": "a.b:C"' in files["actorflow/registry/standard.py"]
+    assert "from actorflow.graph.ops import mine as tools" in files["actorflow/compat/v1/__init__.pyi"]
+    assert "from actorflow.graph.ops.mine import long as long" in files["actorflow/compat/v1/__init__.pyi"]
+    assert "from actorflow.graph.ops.mine import long as short" in files["actorflow/compat/v1/nn.pyi"]
+    assert '"CPU": "a.b:C"' in files["actorflow/base/registry/standard.py"]
 
 
 def test_files_that_are_not_current_are_found(sources: Callable[[str], Path]) -> None:

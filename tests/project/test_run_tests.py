@@ -53,7 +53,7 @@ def test_the_nearest_tests_that_fit_in_are_chosen(tools: Any, monkeypatch: pytes
         ("tests/graph/test_nest.py", ["tests/graph/test_nest.py"]),
         ("kernels/math/matmul.py", ["tests/kernels/test_onednn.py"]),  # imported there
         ("transports/zmq/endpoint.py", ["tests/transport/test_transport_contract.py"]),
-        ("actorflow/queues/kinds.py", ["tests/queues/test_queues.py"]),  # af.FIFOQueue
+        ("actorflow/models/queues/kinds.py", ["tests/queues/test_queues.py"]),  # af.FIFOQueue
         ("tests/support/clusters.py", ["tests/cluster/test_cluster.py"]),
         ("tools/run_tests.py", []),
     ],

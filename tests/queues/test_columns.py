@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorflow.dtypes import float32, int64, string
+from actorflow.base.dtypes import float32, int64, string
+from actorflow.base.records.features import write_feature
+from actorflow.base.records.wire import write_field, write_int
 from actorflow.errors import InvalidArgumentError
 from actorflow.kernels.io import columns, parsing
 from actorflow.kernels.io.columns import FEWEST, read_columns
-from actorflow.records.features import write_feature
-from actorflow.records.wire import write_field, write_int
 
 LONG = "a name of more than 127 bytes" * 5
 DENSE: dict[str, tuple[Any, Any]] = {

@@ -14,9 +14,9 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.records.reading import opening
 from actorflow.graph.graph import Graph
 from actorflow.kernels.io import files, images
-from actorflow.records.reading import opening
 
 
 @pytest.fixture(autouse=True)

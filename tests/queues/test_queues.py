@@ -14,11 +14,11 @@ import pytest
 import actorflow as af
 from actorflow.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OutOfRangeError
 from actorflow.graph.graph import Graph
+from actorflow.graph.ops.io.queues import queue_size
 from actorflow.kernels.io.queues.core import Put, QueueCore, Take
 from actorflow.kernels.io.queues.elements import QueueSpec
 from actorflow.kernels.io.queues.shared import SharedQueue
 from actorflow.kernels.io.queues.stores import Fifo
-from actorflow.ops.io.queues import queue_size
 
 KINDS: dict[str, Callable[..., af.QueueBase]] = {
     "fifo": lambda capacity: af.FIFOQueue(capacity, af.int64, shapes=[()], name="q"),

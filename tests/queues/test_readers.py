@@ -16,8 +16,8 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.records.reading import reader as reader_state
 from actorflow.graph.graph import Graph
-from actorflow.records.reading import reader as reader_state
 
 Files = list[Any]
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import actorflow as af
 from actorflow import errors, train
-from actorflow.records import crc32c as checksums
-from actorflow.records import csv, tfrecord, wire
-from actorflow.records.crc32c import crc32c, crc32c_each, joined, masked_crc32c
-from actorflow.records.features import read_feature, write_feature
-from actorflow.records.formats import FixedLength, Format, Lines, Position, TFRecords, WholeFile
-from actorflow.records.roots import check
+from actorflow.base.records import crc32c as checksums
+from actorflow.base.records import csv, tfrecord, wire
+from actorflow.base.records.crc32c import crc32c, crc32c_each, joined, masked_crc32c
+from actorflow.base.records.features import read_feature, write_feature
+from actorflow.base.records.formats import FixedLength, Format, Lines, Position, TFRecords, WholeFile
+from actorflow.base.records.roots import check
 
 # Written by TensorFlow 2.21: the records b"", b"abc" and b"0123456789" * 3.
 THREE = [b"", b"abc", b"0123456789" * 3]

@@ -15,8 +15,8 @@ from probes import HEAVY, Probe, probe
 
 import actorflow as af
 from actorflow import blocking, errors
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
 
 __all__ = ["probe"]
 
@@ -86,7 +86,7 @@ async def test_a_node_that_is_ready_is_seen_beside_the_one_that_runs(probe: Prob
 
 
 async def test_primitives_of_branches_and_loops_are_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from actorflow.runtime import frames
+    from actorflow.engine.runtime import frames
 
     ran: dict[str, str] = {}
 
@@ -100,7 +100,7 @@ async def test_primitives_of_branches_and_loops_are_tasks(monkeypatch: pytest.Mo
         return run
 
     monkeypatch.setattr(
-        "actorflow.runtime.plan_building.PRIMITIVES", {op: noting(op, p) for op, p in frames.PRIMITIVES.items()}
+        "actorflow.engine.runtime.plan_building.PRIMITIVES", {op: noting(op, p) for op, p in frames.PRIMITIVES.items()}
     )
     x = af.placeholder(af.int32, [])
     end = af.while_loop(lambda i: i < 3, lambda i: af.cond(af.equal(i, 1), lambda: i + 1, lambda: i + 1), [x])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from patience import PATIENCE
 
-from actorflow.runtime.codegen.background import Background
+from actorflow.engine.runtime.codegen.background import Background
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
 

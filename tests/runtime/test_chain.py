@@ -16,11 +16,11 @@ from probes import Probe, probe
 import actorflow as af
 from actorflow import errors
 from actorflow.devices.cpu import CpuDevice
+from actorflow.engine.runtime.diagnostics.costs import Cost
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.runtime.diagnostics.costs import Cost
-from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.state.variable_state import VariableState
 
 __all__ = ["probe"]
 

@@ -13,9 +13,10 @@ import pytest
 from patience import PATIENCE
 
 import actorflow as af
-from actorflow import errors, lanes
+from actorflow import errors
+from actorflow.base.process import lanes
+from actorflow.graph.ops.shape_rules import scalar, unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import scalar, unchanged
 
 waiting: list[Callable[[Any, BaseException | None], None]] = []
 ended: list[str] = []

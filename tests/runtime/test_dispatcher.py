@@ -17,9 +17,9 @@ from probes import Probe, probe
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
-from actorflow.runtime import actors
-from actorflow.runtime import dispatcher as dispatching
-from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
+from actorflow.engine.runtime import actors
+from actorflow.engine.runtime import dispatcher as dispatching
+from actorflow.engine.runtime.dispatcher import Dispatcher, ReadyQueue
 
 __all__ = ["probe"]
 

@@ -23,8 +23,8 @@ from random_graphs import RandomGraph, Request, random_graph
 from ready_queues import Lifo, Shuffled
 
 import actorflow as af
-from actorflow.runtime import actors, chain
-from actorflow.runtime.dispatcher import Dispatcher, ReadyQueue
+from actorflow.engine.runtime import actors, chain
+from actorflow.engine.runtime.dispatcher import Dispatcher, ReadyQueue
 
 GRAPHS = int(os.environ.get("ACTORFLOW_FUZZ", "60"))
 BATCH = 25

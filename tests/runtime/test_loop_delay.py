@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorflow.runtime.event_loops.delay import PERIOD, LoopDelay
+from actorflow.engine.runtime.event_loops.delay import PERIOD, LoopDelay
 
 
 class Loop:

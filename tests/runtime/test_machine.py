@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.devices.cpu import CpuDevice
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import threads

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import actorflow as af
-from actorflow.runtime.event_loops import polling
-from actorflow.runtime.event_loops.polling import POLL_SECONDS, PollingSelector, at_work
+from actorflow.engine.runtime.event_loops import polling
+from actorflow.engine.runtime.event_loops.polling import POLL_SECONDS, PollingSelector, at_work
 
 LOOK, WAKE = 2e-6, 50e-6
 SHORT, LONG = POLL_SECONDS / 2, 5 * POLL_SECONDS

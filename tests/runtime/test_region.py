@@ -13,8 +13,8 @@ from probes import Probe, probe
 
 import actorflow as af
 from actorflow import errors
+from actorflow.engine.runtime.codegen.region import Region
 from actorflow.graph.tensor import TensorLike
-from actorflow.runtime.codegen.region import Region
 
 __all__ = ["probe"]
 

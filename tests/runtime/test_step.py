@@ -21,20 +21,20 @@ from ready_queues import Shuffled
 
 import actorflow as af
 from actorflow import errors
-from actorflow.analysis.subgraph import Subgraph
+from actorflow.base.registry import plugins
+from actorflow.base.registry.opdef import Inference
+from actorflow.engine.runtime.context import KernelContext
+from actorflow.engine.runtime.dispatcher import Dispatcher
+from actorflow.engine.runtime.plan import SINK, Plan
+from actorflow.engine.runtime.plan_building import build_plan
+from actorflow.engine.runtime.state.resources import ResourceManager
+from actorflow.engine.runtime.step import Step
+from actorflow.engine.runtime.tokens import DEAD, EMPTY
+from actorflow.engine.session import step_runner as steps_module
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import TensorId
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import TensorLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.registry import plugins
-from actorflow.registry.opdef import Inference
-from actorflow.runtime.context import KernelContext
-from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.plan import SINK, Plan
-from actorflow.runtime.plan_building import build_plan
-from actorflow.runtime.state.resources import ResourceManager
-from actorflow.runtime.step import Step
-from actorflow.runtime.tokens import DEAD, EMPTY
-from actorflow.session import step_runner as steps_module
 
 __all__ = ["probe"]
 

@@ -19,7 +19,7 @@ from channels import until
 from clusters import servers
 
 import actorflow as af
-from actorflow.ops.state.mutex import mutex_lock
+from actorflow.graph.ops.state.mutex import mutex_lock
 
 F = af.float32
 RELEASE = threading.Event()

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actorflow.engine.runtime.tape.tape import Instruction, Kind, Run, Tape, TapeRun, failure_of
 from actorflow.errors import InternalError
 from actorflow.graph.node import Node, TensorId
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared.tapes import TapesInC
-from actorflow.runtime.tape.tape import Instruction, Kind, Run, Tape, TapeRun, failure_of
 
 Runner = Callable[[Tape], Callable[[list[Any]], Any]]
 

@@ -18,9 +18,9 @@ from clusters import servers
 from trace_processor import TraceProcessor
 
 import actorflow as af
-from actorflow.records.wire import FIXED64, fields
-from actorflow.runtime.diagnostics.trace import Event, Span, Trace
-from actorflow.runtime.timeline.tracks import timeline_of
+from actorflow.base.records.wire import FIXED64, fields
+from actorflow.engine.runtime.diagnostics.trace import Event, Span, Trace
+from actorflow.engine.runtime.timeline.tracks import timeline_of
 
 ZERO = 1_000_000_000
 

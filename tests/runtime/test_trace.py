@@ -10,7 +10,7 @@ from clusters import servers
 
 import actorflow as af
 from actorflow.cluster.server import Server
-from actorflow.runtime.actors import ExecutorState
+from actorflow.engine.runtime.actors import ExecutorState
 
 
 @pytest.fixture(params=["local", "auto"])

@@ -14,7 +14,7 @@ import anyio.to_thread
 import pytest
 from anyio.lowlevel import checkpoint
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.testing import Deadlock, VirtualLoop
 from actorflow.testing import loop as loops
 from actorflow.testing.running import run

@@ -15,10 +15,10 @@ from channels import until
 from probes import probe as probe
 
 import actorflow as af
+from actorflow.engine.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.errors import DeadlineExceededError
+from actorflow.graph.ops.state.mutex import mutex_lock
 from actorflow.kernels.io import files
-from actorflow.ops.state.mutex import mutex_lock
-from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 
 
 @pytest.fixture

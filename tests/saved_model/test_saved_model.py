@@ -16,7 +16,7 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
-from actorflow.graphdef.protos import SavedModel
+from actorflow.graph.graphdef.protos import SavedModel
 
 ONES = np.ones((2, 3), np.float32)
 TENSORFLOWS = Path(__file__).parent / "saved_models_tf215.zip"
@@ -220,7 +220,7 @@ async def test_branches_and_loops_of_tensorflow_2_are_read(tensorflows: Path) ->
 async def test_variables_whose_values_the_graph_does_not_place_are_refused(
     tensorflows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from actorflow.saved_model import loader
+    from actorflow.exchange.saved_model import loader
 
     monkeypatch.setattr(loader, "restored_names", lambda message: None)
     with pytest.raises(errors.UnimplementedError, match="do not say which tensor of the checkpoint"):

@@ -17,8 +17,8 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.serving.batcher import Batcher
-from actorflow.serving.batching import Batching
+from actorflow.frontends.serving.batcher import Batcher
+from actorflow.frontends.serving.batching import Batching
 
 KEY = ("f", ("y",))
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from served import application, write_line, write_words
 
-from actorflow.serving.application import Application
-from actorflow.serving.protocols.pages import lines
+from actorflow.frontends.serving.application import Application
+from actorflow.frontends.serving.protocols.pages import lines
 
 SAVED = Path(__file__).parents[1] / "saved_model" / "saved_models_tf215.zip"
 NAMES = ("half_plus_two", "line", "wide", "words")

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from actorflow.errors import DeadlineExceededError, InvalidArgumentError
-from actorflow.serving.protocols import bodies, pieces, rest, writing
-from actorflow.serving.protocols.bodies import TooLargeError, parsed, unpacked
-from actorflow.serving.protocols.pieces import Work, load
-from actorflow.serving.protocols.writing import Rows, dump_json
+from actorflow.frontends.serving.protocols import bodies, pieces, rest, writing
+from actorflow.frontends.serving.protocols.bodies import TooLargeError, parsed, unpacked
+from actorflow.frontends.serving.protocols.pieces import Work, load
+from actorflow.frontends.serving.protocols.writing import Rows, dump_json
 
 
 def plain(value: Any) -> Any:

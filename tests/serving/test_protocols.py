@@ -19,9 +19,9 @@ from jsonschema import ValidationError
 from served import Client, application, write_line, write_words
 
 import actorflow as af
-from actorflow.serving.protocols import kserve, rest
-from actorflow.serving.protocols.bodies import load_json
-from actorflow.serving.protocols.pieces import USUAL
+from actorflow.frontends.serving.protocols import kserve, rest
+from actorflow.frontends.serving.protocols.bodies import load_json
+from actorflow.frontends.serving.protocols.pieces import USUAL
 
 SAVED = Path(__file__).parents[1] / "saved_model" / "saved_models_tf215.zip"
 
@@ -523,7 +523,7 @@ def test_types_of_open_inference() -> None:
 @pytest.mark.parametrize("with_orjson", [True, False])
 def test_json_without_the_faster_package(monkeypatch: pytest.MonkeyPatch, with_orjson: bool) -> None:
     if not with_orjson:
-        monkeypatch.setattr("actorflow.serving.protocols.bodies.orjson", None)
+        monkeypatch.setattr("actorflow.frontends.serving.protocols.bodies.orjson", None)
     assert load_json(b'{"a": [1.5, 2]}') == {"a": [1.5, 2]}
     with pytest.raises(af.errors.InvalidArgumentError):
         load_json(b"{")

@@ -19,7 +19,7 @@ import pytest
 from patience import PATIENCE
 from served import write_line
 
-from actorflow.cli.main import main
+from actorflow.frontends.cli.main import main
 
 pytest.importorskip("httptools")
 SERVE = [sys.executable, "-m", "actorflow", "serve", "--port", "0", "--poll", "0.05"]

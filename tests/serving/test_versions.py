@@ -17,8 +17,8 @@ from served import Client, application, outputs, write_line
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
-from actorflow.serving.guard import Guard, check_address
-from actorflow.serving.versions import VersionPolicy, _numbered, models_in
+from actorflow.frontends.serving.guard import Guard, check_address
+from actorflow.frontends.serving.versions import VersionPolicy, _numbered, models_in
 
 PREDICT = "/v1/models/line:predict"
 BODY = {"instances": [[1.0, 2.0, 3.0]]}
@@ -256,7 +256,7 @@ async def test_outputs_in_any_order_have_one_plan_and_few_plans_are_kept(
         for outputs in (["y", "total"], ["total", "y"]):
             assert list(await model.predict([[1.0, 2.0, 3.0]], outputs=outputs)) == outputs
         assert len(model._calls) == 1
-        monkeypatch.setattr("actorflow.serving.model._CALLS", 1)
+        monkeypatch.setattr("actorflow.frontends.serving.model._CALLS", 1)
         assert list(await model.predict([[1.0, 2.0, 3.0]], outputs=["total"])) == ["total"]
         assert [outputs for _, outputs in model._calls] == [("total",)]
 

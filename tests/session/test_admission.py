@@ -17,8 +17,9 @@ from patience import PATIENCE
 from probes import probe as probe
 
 import actorflow as af
-from actorflow import errors, machine
-from actorflow.session.waiting.admission import Admission
+from actorflow import errors
+from actorflow.base.process import machine
+from actorflow.engine.session.waiting.admission import Admission
 
 
 async def turns(count: int = 3) -> None:

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 import actorflow as af
 from actorflow import errors
-from actorflow.ext import asgi
+from actorflow.frontends.ext import asgi
 
 __all__ = ["probe"]
 

@@ -23,7 +23,7 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.runtime.event_loops.driver import LoopDriver
 
 
 def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:

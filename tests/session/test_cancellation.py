@@ -22,12 +22,12 @@ from probes import Probe, probe
 
 import actorflow as af
 from actorflow import errors
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.engine.runtime.threads import unlocked
+from actorflow.engine.session import step_runner as steps_module
 from actorflow.graph.graph import Graph
-from actorflow.ops.declare import RefLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.runtime.threads import unlocked
-from actorflow.session import step_runner as steps_module
+from actorflow.graph.ops.declare import RefLike
+from actorflow.graph.ops.shape_rules import unchanged
 
 __all__ = ["probe"]
 
@@ -119,7 +119,7 @@ async def test_ten_thousand_cancellations_leave_nothing_behind(
     with graph.control_dependencies([y]):
         add = v.assign_add(np.ones(256, np.float32), read_value=False)
     if kind == "thread":
-        monkeypatch.setattr("actorflow.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
+        monkeypatch.setattr("actorflow.engine.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
     feeds = {x: np.linspace(-1.0, 1.0, 32, dtype=np.float32)}
     loop = asyncio.get_running_loop()
     mine = asyncio.all_tasks()
@@ -351,7 +351,7 @@ async def test_an_interrupt_in_a_kernel_comes_out_of_run(
     x = af.placeholder(af.float32, [2])
     y = probes.log(probes.log(x * 2.0, tag="raises") + 1.0, tag="after")
     if lane == "thread":
-        monkeypatch.setattr("actorflow.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
+        monkeypatch.setattr("actorflow.engine.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
 
     def interrupt(value: Any) -> Any:
         raise error

@@ -12,8 +12,8 @@ from clusters import servers
 
 import actorflow as af
 from actorflow import blocking, errors
+from actorflow.base.reports.user_line import Where
 from actorflow.graph.tensor import Tensor
-from actorflow.user_line import Where
 
 
 @pytest.fixture(autouse=True)

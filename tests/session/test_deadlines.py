@@ -16,9 +16,9 @@ from clusters import servers
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.wire.rpc import Rpc
-from actorflow.session.planning import planner
-from actorflow.session.waiting import deadline as told_module
-from actorflow.session.waiting.deadline import noted
+from actorflow.engine.session.planning import planner
+from actorflow.engine.session.waiting import deadline as told_module
+from actorflow.engine.session.waiting.deadline import noted
 from actorflow.transports.local_endpoint import LocalEndpoint
 
 LOCAL, REMOTE = 0.05, 0.1

@@ -321,7 +321,7 @@ def test_a_forked_pool_answers(said: dict[str, Outcome], name: str) -> None:
 
 
 def test_a_lock_of_a_module_is_free_in_a_forked_child_although_a_thread_of_the_parent_holds_it() -> None:
-    from actorflow import forks
+    from actorflow.base.process import forks
 
     for lock in (forks.new_lock(), forks.new_rlock()):
         taken, over = threading.Event(), threading.Event()

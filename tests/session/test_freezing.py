@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.runtime.codegen.background import background
-from actorflow.session.planning import builder as builder_module
-from actorflow.session.planning import freezing as freezing_module
+from actorflow.engine.runtime.codegen.background import background
+from actorflow.engine.session.planning import builder as builder_module
+from actorflow.engine.session.planning import freezing as freezing_module
 
 PATIENCE = 30.0
 RUNS = 8

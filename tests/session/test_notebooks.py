@@ -14,8 +14,8 @@ import anyio.lowlevel
 import pytest
 
 import actorflow as af
-from actorflow import markup
-from actorflow.runtime.diagnostics.trace import Event
+from actorflow.base.reports import markup
+from actorflow.engine.runtime.diagnostics.trace import Event
 
 MOST_BYTES = 50_000
 

@@ -16,7 +16,7 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.runtime.event_loops.running import running_loop
+from actorflow.engine.runtime.event_loops.running import running_loop
 
 Run = Callable[[], Coroutine[Any, Any, Any]]
 

@@ -23,8 +23,8 @@ from probes import probe as probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.passes import compile as compile_module
-from actorflow.session.planning import planner as planner_module
+from actorflow.engine.passes import compile as compile_module
+from actorflow.engine.session.planning import planner as planner_module
 
 
 def in_a_process(script: str, **environment: str) -> str:

@@ -17,11 +17,11 @@ from probes import Probe, probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.ops.declare import RefLike
-from actorflow.runtime import actors
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.runtime.threads import WriteInProgress, unlocked
-from actorflow.session import step_runner as steps_module
+from actorflow.engine.runtime import actors
+from actorflow.engine.runtime.state.variable_state import VariableState
+from actorflow.engine.runtime.threads import WriteInProgress, unlocked
+from actorflow.engine.session import step_runner as steps_module
+from actorflow.graph.ops.declare import RefLike
 
 __all__ = ["probe"]
 

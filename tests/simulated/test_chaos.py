@@ -23,7 +23,7 @@ from chaos.workloads import WORKLOADS
 import actorflow as af
 from actorflow import errors
 from actorflow.cluster.processes.launcher import Launcher
-from actorflow.ops.state.checkpoint import save_variables
+from actorflow.graph.ops.state.checkpoint import save_variables
 from actorflow.supervisor import Restored
 
 

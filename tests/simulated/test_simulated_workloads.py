@@ -30,7 +30,7 @@ from simulation.seeds import LEAST_FAULTS, WORKLOADS, Outcome, run_seed, run_see
 
 from actorflow.cluster.master.steps import MasterSteps
 from actorflow.cluster.worker.worker import Worker
-from actorflow.session.step_runner import DeferredCall
+from actorflow.engine.session.step_runner import DeferredCall
 
 SEEDS = int(os.environ.get("ACTORFLOW_SIMULATED_SEEDS", "140"))
 FIRST = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0)

@@ -18,8 +18,9 @@ import strange_machine
 from counted_messages import FAULTS, LINK
 
 import actorflow as af
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.checkpoint.stores.store import LocalStore, read_all
+from actorflow.engine.transport.base import Channel
 from actorflow.errors import DataLossError, NotFoundError
 from actorflow.testing import (
     Crash,
@@ -35,7 +36,6 @@ from actorflow.testing import (
     simulate,
 )
 from actorflow.testing import loop as loops
-from actorflow.transport.base import Channel
 from actorflow.transports.simulated import SimulatedEndpoint
 
 

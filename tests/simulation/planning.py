@@ -16,10 +16,10 @@ import msgpack
 
 from actorflow.cluster.master import session as master
 from actorflow.cluster.worker import task_partition
+from actorflow.engine.placement import placer
+from actorflow.engine.placement.cost_model import UNMEASURED
+from actorflow.engine.session.planning import builder, planner
 from actorflow.graph import codec
-from actorflow.placement import placer
-from actorflow.placement.cost_model import UNMEASURED
-from actorflow.session.planning import builder, planner
 
 _MOST = 4000
 """So much is kept; then all is forgotten."""

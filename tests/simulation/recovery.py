@@ -16,8 +16,8 @@ import anyio
 import actorflow as af
 from actorflow.errors import AbortedError, OpError
 from actorflow.supervisor import RestartPolicy, Restored
-from actorflow.supervisor import supervisor as supervisor_module
-from actorflow.supervisor.model_state import ModelState
+from actorflow.training.supervisor import supervisor as supervisor_module
+from actorflow.training.supervisor.model_state import ModelState
 from simulation.checks import check_documented
 from simulation.run import CONNECT_SECONDS, STEP_SECONDS, Run
 

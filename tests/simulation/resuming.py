@@ -22,8 +22,8 @@ from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.local import LocalCluster
 from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.supervisor import RestartPolicy
-from actorflow.supervisor import supervisor as supervisor_module
 from actorflow.testing import Host, Trace, World, simulate
+from actorflow.training.supervisor import supervisor as supervisor_module
 from simulation.recovery import graph_of
 from simulation.seeds import LINK
 from simulation.tasks import FOLDER, Tasks

@@ -8,13 +8,13 @@ from typing import Any
 
 import anyio
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.cluster.config.spec import ClusterSpec, task_name
 from actorflow.cluster.server import Server
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
+from actorflow.engine.transport.base import Limits
 from actorflow.testing import World
 from actorflow.testing.host import Host
-from actorflow.transport.base import Limits
 
 DRAIN_SECONDS = 2.0
 FOLDER = "/models"

@@ -23,7 +23,7 @@ import test_rpc as rpc
 from channels import start_zmq_collector
 from clusters import servers
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.cluster.client.inquiries import query_status
 from actorflow.cluster.processes.launcher import Launcher
 from actorflow.cluster.processes.local import LocalCluster

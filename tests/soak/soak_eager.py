@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 import actorflow as af
-from actorflow import machine
+from actorflow.base.process import machine
 
 SOAK = float(os.environ.get("SOAK", "1"))
 OPS, TRACES = max(20_000, round(1_000_000 * SOAK)), max(150, round(1_000 * SOAK))

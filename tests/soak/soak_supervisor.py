@@ -22,7 +22,7 @@ from channels import start_zmq_collector
 from chaos.report import distribution, write
 from chaos.runner import chaos
 
-from actorflow import machine
+from actorflow.base.process import machine
 
 SOAK = float(os.environ.get("SOAK", "1"))
 SEED = int(os.environ.get("ACTORFLOW_TEST_SEED", "0"), 0) or random.SystemRandom().randrange(2**31)

@@ -18,10 +18,10 @@ from patience import PATIENCE
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
-from actorflow.records.summaries import FILE_VERSION
-from actorflow.records.tfrecord import split
+from actorflow.base.records.summaries import FILE_VERSION
+from actorflow.base.records.tfrecord import split
+from actorflow.models.summary.protos import Event, SessionLog, Summary
 from actorflow.summary import FileWriter, Writer, read_events
-from actorflow.summary.protos import Event, SessionLog, Summary
 
 
 def scalars(folder: Path) -> list[tuple[int, str, float]]:
@@ -154,7 +154,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         Disk.room -= len(part)
         return write(fd, part)
 
-    monkeypatch.setattr("actorflow.summary.event_file.os.write", limited)
+    monkeypatch.setattr("actorflow.models.summary.event_file.os.write", limited)
     yield Disk
 
 
@@ -335,7 +335,7 @@ def test_f94_damaged_files_are_read_up_to_the_damage(tmp_path: Path, caplog: pyt
 
 
 def test_foreign_files_hold_nothing(tmp_path: Path) -> None:
-    from actorflow.records.tfrecord import frame
+    from actorflow.base.records.tfrecord import frame
 
     (tmp_path / "a.tfevents").write_bytes(b"PK\x03\x04 this is something else altogether")
     (tmp_path / "b.tfevents").write_bytes(frame(b"\xff\xff\xff no event"))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import actorflow as af
-from actorflow.summary import Summary, Writer, pages, read_events
+from actorflow.models.summary import pages
+from actorflow.summary import Summary, Writer, read_events
 
 
 def shown(data: bytes) -> tuple[str, bytes, int, Any]:

@@ -18,8 +18,8 @@ from summary_programs import PROGRAMS
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
-from actorflow.records import summaries
-from actorflow.records.png import write_png
+from actorflow.base.records import summaries
+from actorflow.base.records.png import write_png
 
 ANSWERS = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 
@@ -160,7 +160,7 @@ def test_metadata_of_known_tags_is_left_out_and_all_else_stays() -> None:
 
 def test_a_tensor_without_a_tag_has_its_nodes_name() -> None:
     """`TensorSummary` of old graphs. The bytes are TensorFlow's."""
-    from actorflow.ops.io.summaries import tensor_summary_v1
+    from actorflow.graph.ops.io.summaries import tensor_summary_v1
 
     made = run(lambda: tensor_summary_v1(np.array(["a", "bc"]), name="TensorSummary_1"))
     assert made == b'\n":\x0fTensorSummary_1B\x0f\x08\x07\x12\x04\x12\x02\x08\x02B\x01aB\x02bc'

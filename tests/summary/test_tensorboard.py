@@ -170,7 +170,8 @@ def test_values_for_pages_are_those_of_tensorboards_own_writers() -> None:
     from tensorboard.plugins.text.summary_v2 import text_pb
     from tensorboard.util.tensor_util import make_ndarray
 
-    from actorflow.summary import Summary, pages
+    from actorflow.models.summary import pages
+    from actorflow.summary import Summary
 
     pairs = [
         (pages.scalar("s", 2.5, "about"), scalar_pb("s", 2.5, "about")),

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from virtual import run
 
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.supervisor.liveness import Connected, Ended, Life, Polled, Rules, Seen, State, observe
-from actorflow.supervisor.recovery.epochs import FILE, EpochStore
-from actorflow.supervisor.recovery.restarts import RestartPolicy, Restarts
-from actorflow.supervisor.saves import SaveTimer
+from actorflow.training.supervisor.liveness import Connected, Ended, Life, Polled, Rules, Seen, State, observe
+from actorflow.training.supervisor.recovery.epochs import FILE, EpochStore
+from actorflow.training.supervisor.recovery.restarts import RestartPolicy, Restarts
+from actorflow.training.supervisor.saves import SaveTimer
 
 RULES = Rules(busy_seconds=3.0, look_seconds=0.5)
 

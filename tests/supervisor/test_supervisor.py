@@ -44,8 +44,8 @@ from actorflow.supervisor import (
     TaskRestarted,
     WorkerLost,
 )
-from actorflow.supervisor.liveness import State
-from actorflow.supervisor.recovery import manager
+from actorflow.training.supervisor.liveness import State
+from actorflow.training.supervisor.recovery import manager
 
 __all__ = ["probe"]
 
@@ -679,7 +679,7 @@ HOG = '''
 import ctypes
 import numpy as np
 import actorflow as af
-from actorflow.ops.shape_rules import unchanged
+from actorflow.graph.ops.shape_rules import unchanged
 
 @af.op("TestHog", shape=unchanged, gradient=None, stateful=True)
 def hog(seconds: af.TensorLike, *, name: str | None = None) -> af.Tensor:

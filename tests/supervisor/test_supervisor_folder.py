@@ -16,9 +16,9 @@ from actorflow.checkpoint.stores.files import SystemFiles
 from actorflow.checkpoint.stores.store import LocalStore, Source, register_store
 from actorflow.cluster.server import Server
 from actorflow.errors import FailedPreconditionError, NotFoundError, OpError, PermissionDeniedError, UnavailableError
-from actorflow.ops.state.checkpoint import read_nonce
-from actorflow.supervisor.shared_folder import SharedFolder
+from actorflow.graph.ops.state.checkpoint import read_nonce
 from actorflow.testing import World, simulate
+from actorflow.training.supervisor.shared_folder import SharedFolder
 
 PS, FIRST, OTHER = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
 CLUSTER = {"ps": ["ps0:1"], "worker": ["w0:1", "w1:1"]}

@@ -26,16 +26,16 @@ from actorflow.errors import (
     UnavailableError,
 )
 from actorflow.supervisor import LoopStalled, RestartPolicy, Rules, StepAborted, TaskRestarted, WorkerEnded, WorkerLost
-from actorflow.supervisor.events import DeathReport, Events
-from actorflow.supervisor.liveness import Life, State
-from actorflow.supervisor.model_state import ModelState, folder_path
-from actorflow.supervisor.monitor import Monitor
-from actorflow.supervisor.recovery.attempts import Attempt
-from actorflow.supervisor.recovery.epochs import EpochStore
-from actorflow.supervisor.recovery.failure_classifier import FailureClassifier
-from actorflow.supervisor.recovery.manager import STEPS, RecoveryManager
-from actorflow.supervisor.recovery.restarts import Restarts
-from actorflow.supervisor.recovery.run_gate import RunGate
+from actorflow.training.supervisor.events import DeathReport, Events
+from actorflow.training.supervisor.liveness import Life, State
+from actorflow.training.supervisor.model_state import ModelState, folder_path
+from actorflow.training.supervisor.monitor import Monitor
+from actorflow.training.supervisor.recovery.attempts import Attempt
+from actorflow.training.supervisor.recovery.epochs import EpochStore
+from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
+from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager
+from actorflow.training.supervisor.recovery.restarts import Restarts
+from actorflow.training.supervisor.recovery.run_gate import RunGate
 
 LOST = UnavailableError("the worker is gone")
 UP, DOWN = Life(State.LIVE, incarnation=1), Life(State.LOST, incarnation=1)

@@ -16,9 +16,9 @@ import numpy as np
 import zmq.utils.garbage
 from patience import PATIENCE
 
+from actorflow.engine.transport.base import Channel, Identity, Limits
 from actorflow.testing.events import LoopScheduler
 from actorflow.testing.network import Link, Network
-from actorflow.transport.base import Channel, Identity, Limits
 from actorflow.transports.endpoint import BaseEndpoint, clocks
 from actorflow.transports.local_endpoint import LocalEndpoint
 from actorflow.transports.shm.arena import SharedArena

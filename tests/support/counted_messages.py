@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import numpy as np
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.engine.transport.base import Channel
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.errors import OpError, UnavailableError
 from actorflow.testing import Faults, Link, Trace, World, simulate
 from actorflow.testing.host import Host
-from actorflow.transport.base import Channel
-from actorflow.transport.errors import PeerLost, ProtocolError
 from actorflow.transports.simulated import SimulatedEndpoint
 
 SECONDS = 8.0

@@ -24,8 +24,8 @@ EACH = 2
 def main() -> None:
     """Writes the archive."""
     warnings.simplefilter("ignore")
-    importlib.import_module("actorflow.onnx.builders")
-    builders: Any = importlib.import_module("actorflow.onnx.nodes").BUILDERS
+    importlib.import_module("actorflow.exchange.onnx.builders")
+    builders: Any = importlib.import_module("actorflow.exchange.onnx.nodes").BUILDERS
     onnx: Any = importlib.import_module("onnx")
     helper: Any = importlib.import_module("onnx.numpy_helper")
     runner: Any = importlib.import_module("onnx.backend.test.runner")

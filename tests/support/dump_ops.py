@@ -22,9 +22,9 @@ def names() -> list[str]:
     """TensorFlow's names that nodes of actorflow have, or may have when they are read."""
     from op_samples import sample
 
-    from actorflow.graphdef.export import records
-    from actorflow.graphdef.ops import READ
-    from actorflow.registry import opdef, plugins
+    from actorflow.base.registry import opdef, plugins
+    from actorflow.graph.graphdef.export import records
+    from actorflow.graph.graphdef.ops import READ
 
     plugins.import_ops()
     declared = {name: known for name, known in opdef.registered().items() if not name.startswith("_")}

@@ -50,7 +50,7 @@ def outcomes(programs: Mapping[str, str]) -> dict[str, Outcome]:
 def main() -> None:
     import actorflow.compat.v1  # noqa: F401
     from actorflow import blocking, data, estimator, testing  # noqa: F401
-    from actorflow.registry import plugins
+    from actorflow.base.registry import plugins
 
     plugins.load_kernels()
     clock = MachineTime()

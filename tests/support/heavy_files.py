@@ -16,12 +16,12 @@ import anyio
 import numpy as np
 
 import actorflow as af
+from actorflow.base.records import tfrecord
+from actorflow.base.records.wire import VARINT, write_field, write_varint
 from actorflow.errors import OpError
-from actorflow.graphdef.protos import GraphDef
-from actorflow.onnx.protos import GraphProto, ModelProto
-from actorflow.onnx.tensors import tensor_proto
-from actorflow.records import tfrecord
-from actorflow.records.wire import VARINT, write_field, write_varint
+from actorflow.exchange.onnx.protos import GraphProto, ModelProto
+from actorflow.exchange.onnx.tensors import tensor_proto
+from actorflow.graph.graphdef.protos import GraphDef
 
 ONE = np.ones(1, np.float32)
 VIRTUAL = 4 << 30

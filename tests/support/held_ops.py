@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
 
 LENGTHS = {"long": 0.02, "a": 0.004, "b": 0.0041, "c": 0.0042}
 """The seconds of each piece."""

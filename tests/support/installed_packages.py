@@ -14,7 +14,7 @@ import pytest
 from patience import PATIENCE
 
 import actorflow as af
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 ROOT = Path(af.__file__).parent.parent
 

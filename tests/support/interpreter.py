@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Device
+from actorflow.base.registry import kernel, opdef, plugins
+from actorflow.engine.device.base import Device
+from actorflow.engine.runtime.context import KernelContext
+from actorflow.engine.runtime.state.resources import ResourceManager
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
 from actorflow.graph.tensor import Operation, Tensor
-from actorflow.registry import kernel, opdef, plugins
-from actorflow.runtime.context import KernelContext
-from actorflow.runtime.state.resources import ResourceManager
 
 
 class Interpreter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actorflow.registry import kernel, opdef, plugins
+from actorflow.base.registry import kernel, opdef, plugins
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "gpu_kernels.md"
 BEGIN, END = "<!-- kernel coverage: begin -->", "<!-- kernel coverage: end -->"
@@ -19,9 +19,9 @@ def table() -> str:
     only: dict[str, int] = {}
     for op, entries in sorted(kernel.registered().items()):
         where = opdef.lookup(op).where
-        if op.startswith("_") or "/actorflow/ops/" not in where:
+        if op.startswith("_") or "/actorflow/graph/ops/" not in where:
             continue
-        module = where.rpartition(":")[0].rpartition("/actorflow/ops/")[2].removesuffix(".py")
+        module = where.rpartition(":")[0].rpartition("/actorflow/graph/ops/")[2].removesuffix(".py")
         if any(entry.device == "GPU" for entry in entries):
             own.setdefault(module, []).append(op)
         elif kernel.includes(kernel.devices_of(op), "GPU"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actorflow.registry import kernel, plugins
-from actorflow.registry.traits import Loop
+from actorflow.base.registry import kernel, plugins
+from actorflow.base.registry.traits import Loop
 
 
 def kernel_loops() -> dict[str, Loop]:

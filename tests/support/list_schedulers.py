@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from actorflow.placement.search.problem import SearchProblem
+from actorflow.engine.placement.search.problem import SearchProblem
 
 
 def _seconds(problem: SearchProblem, node: int, device: int) -> float:

@@ -11,7 +11,7 @@ from poison import PoisonAllocator
 
 import actorflow as af
 from actorflow.devices.simulated import SimulatedDevice
-from actorflow.runtime import actors
+from actorflow.engine.runtime import actors
 
 UNITS = 16
 WEIGHTS = UNITS * UNITS * 4

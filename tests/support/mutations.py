@@ -12,9 +12,9 @@ from typing import Any
 
 import msgpack
 
-from actorflow.records import tfrecord
-from actorflow.records.crc32c import masked_crc32c
-from actorflow.records.wire import BYTES, VARINT, BrokenMessageError, fields, write_field, write_varint
+from actorflow.base.records import tfrecord
+from actorflow.base.records.crc32c import masked_crc32c
+from actorflow.base.records.wire import BYTES, VARINT, BrokenMessageError, fields, write_field, write_varint
 
 Mutate = Callable[[bytes, Random], bytes]
 

@@ -8,9 +8,9 @@ from ops.harness import Built
 from ops.table import Case, all_cases
 
 import actorflow as af
-from actorflow.dtypes import as_dtype
-from actorflow.onnx.exporter.block import RULES
-from actorflow.onnx.exporter.save import model_of
+from actorflow.base.dtypes import as_dtype
+from actorflow.exchange.onnx.exporter.block import RULES
+from actorflow.exchange.onnx.exporter.save import model_of
 
 CONTROL = {"Merge", "Switch", "Enter", "Exit"}
 ROWS = [case for case in all_cases() if case.ops.split() and case.ops.split()[0] in RULES.keys() - CONTROL]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow.dtypes import as_dtype
-from actorflow.onnx.protos import GraphProto, ModelProto, NodeProto
-from actorflow.onnx.tensors import tensor_proto
-from actorflow.onnx.types import type_proto
+from actorflow.base.dtypes import as_dtype
+from actorflow.exchange.onnx.protos import GraphProto, ModelProto, NodeProto
+from actorflow.exchange.onnx.tensors import tensor_proto
+from actorflow.exchange.onnx.types import type_proto
 
 
 def node(op: str, inputs: str, outputs: str, *, domain: str = "", name: str = "", **attrs: Any) -> Any:

@@ -14,7 +14,7 @@ import unittest
 import warnings
 from collections.abc import Callable, Iterator
 
-from actorflow.onnx.backend import Backend
+from actorflow.exchange.onnx.backend import Backend
 
 
 def cases() -> Iterator[tuple[str, Callable[[], None]]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.opdef import REQUIRED, Inference, OpDef
 from actorflow.graph.node import Node, TensorId
-from actorflow.registry.opdef import REQUIRED, Inference, OpDef
 
 _VALUES: dict[str, Any] = {
     "str": "text", "bytes": b"", "int": 1, "float": 1.0, "bool": False, "DTypeLike": dtypes.float32, "ShapeLike": (2, 3),

@@ -23,9 +23,9 @@ import numpy as np
 from mutations import Mutate
 
 import actorflow as af
-from actorflow.data.experimental.files import make_csv_dataset
 from actorflow.errors import OpError, UnknownNameError
-from actorflow.graphdef.protos import GraphDef, MetaGraphDef
+from actorflow.graph.graphdef.protos import GraphDef, MetaGraphDef
+from actorflow.models.data.experimental.files import make_csv_dataset
 
 TESTS = Path(__file__).parents[1]
 Parse = Callable[[bytes, Path], Awaitable[object]]
@@ -114,7 +114,7 @@ def _graph_def(data: bytes) -> object:
 
 
 def _graph_text(data: bytes) -> object:
-    from actorflow.records.messages.text import read_text
+    from actorflow.base.records.messages.text import read_text
 
     return _import(read_text(data, GraphDef()))
 
@@ -129,7 +129,7 @@ def _meta_graph(path: Path) -> object:
 
 
 def _dashboard_graph(path: Path) -> object:
-    from actorflow.dashboard.serving import read_graph
+    from actorflow.frontends.dashboard.serving import read_graph
 
     return read_graph(str(path))
 
@@ -225,7 +225,7 @@ def _bundle(end: str) -> Callable[[Path], Awaitable[list[bytes]]]:
 
 
 async def _object_graphs(folder: Path) -> list[bytes]:
-    from actorflow.train.saving.object_graph import TrackableObjectGraph
+    from actorflow.models.train.saving.object_graph import TrackableObjectGraph
 
     message = TrackableObjectGraph()
     for number in range(3):
@@ -237,7 +237,7 @@ async def _object_graphs(folder: Path) -> list[bytes]:
 
 
 def _object_graph(data: bytes) -> object:
-    from actorflow.train.saving.object_graph import Keys
+    from actorflow.models.train.saving.object_graph import Keys
 
     keys = Keys(data)
     return keys.every(), keys.key("child0/child1"), keys.key("child0/child1/child2/child0")
@@ -296,13 +296,13 @@ def _tensor_protos() -> list[bytes]:
 
 
 def _tensor(data: bytes) -> object:
-    from actorflow.records.proto_tensor import read_tensor
+    from actorflow.base.records.proto_tensor import read_tensor
 
     return read_tensor(data)
 
 
 def _records() -> bytes:
-    from actorflow.records import tfrecord
+    from actorflow.base.records import tfrecord
 
     return tfrecord.join([_example()] * 3)
 
@@ -330,7 +330,7 @@ async def _events(folder: Path) -> list[bytes]:
 
 
 def _curves(path: Path) -> object:
-    from actorflow.dashboard.curves import Curves
+    from actorflow.frontends.dashboard.curves import Curves
 
     return Curves(path.parent).read()
 
@@ -448,7 +448,7 @@ def _requests() -> list[bytes]:
 
 
 async def _costs(folder: Path) -> list[bytes]:
-    from actorflow.placement.learned_costs import CostModel
+    from actorflow.engine.placement.learned_costs import CostModel
 
     CostModel().save(folder / "made")
     point = {"points": [["cpu", "MatMul", [[1e-3, 10.0, 1.0]]]], "seen": {"x": [1.0, 2.0]}}
@@ -457,7 +457,7 @@ async def _costs(folder: Path) -> list[bytes]:
 
 
 def _learned(path: Path) -> object:
-    from actorflow.placement.learned_costs import CostModel
+    from actorflow.engine.placement.learned_costs import CostModel
 
     return CostModel.load(path)
 
@@ -476,7 +476,7 @@ def _load_onnx(data: bytes) -> object:
 
 
 async def _external(folder: Path) -> list[bytes]:
-    from actorflow.onnx.protos import ModelProto
+    from actorflow.exchange.onnx.protos import ModelProto
 
     (folder / "weights").write_bytes(np.arange(4, dtype=np.float32).tobytes())
     model = ModelProto(ir_version=8)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import float32
-from actorflow.registry import kernel
+from actorflow.base.dtypes import float32
+from actorflow.base.registry import kernel
 
 CONV: dict[str, Any] = {
     "strides": (1, 1, 1, 1),

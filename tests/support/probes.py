@@ -13,10 +13,10 @@ import pytest
 from patience import PATIENCE
 
 import actorflow as af
+from actorflow.base.registry.opdef import Inference
+from actorflow.engine.runtime.context import StepHandle
+from actorflow.graph.ops.shape_rules import no_output, unchanged
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shape_rules import no_output, unchanged
-from actorflow.registry.opdef import Inference
-from actorflow.runtime.context import StepHandle
 
 HEAVY = 1e12  # so much work that a kernel's first run is on the device's thread
 

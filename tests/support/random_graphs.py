@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import actorflow as af
+from actorflow.graph.ops.shape_rules import unchanged
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
-from actorflow.ops.shape_rules import unchanged
 
 Shape: TypeAlias = "tuple[int, ...]"
 BATCH = -1

@@ -1,4 +1,4 @@
-"""The results of TensorFlow's cells for `actorflow.rnn`'s: written down from TensorFlow 2.21's own legacy cells."""
+"""The results of TensorFlow's cells for `actorflow.models.rnn`'s: written down from TensorFlow 2.21's own legacy cells."""
 
 from __future__ import annotations
 

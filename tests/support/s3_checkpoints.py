@@ -9,7 +9,7 @@ import s3fs
 from moto.server import ThreadedMotoServer
 
 import actorflow as af
-from actorflow.cli.main import main
+from actorflow.frontends.cli.main import main
 
 
 def run() -> None:

@@ -17,7 +17,7 @@ from patience import PATIENCE
 from served import application, write_line
 
 pytest.importorskip("httptools")
-from actorflow.serving.http.server import Server
+from actorflow.frontends.serving.http.server import Server
 
 ASK = json.dumps({"instances": [[1.0, 2.0, 3.0]]}).encode()
 PREDICT = "/v1/models/line:predict"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from actorflow.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.diagnostics.trace import Trace
 
 TASK: dict[str, Any] = {
     "task": "/job:worker/task:0", "state": "live", "version": "1", "python": "3.11.7", "address": "tcp://h:1", "incarnation": "a",

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from actorflow.records.wire import fields, varints, write_field, write_int
+from actorflow.base.records.wire import fields, varints, write_field, write_int
 
 _APPEND, _FINISH, _QUERY = 1, 2, 3
 

@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.simulation.greedy import Grouping
+from actorflow.engine.placement.simulation.link_costs import LinkCost, LinkCosts
+from actorflow.engine.placement.simulation.workload import DeviceSet, Workload, WorkloadEdge
 from actorflow.graph.device_spec import DeviceSpec
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.greedy import Grouping
-from actorflow.placement.simulation.link_costs import LinkCost, LinkCosts
-from actorflow.placement.simulation.workload import DeviceSet, Workload, WorkloadEdge
 
 LINKS = {
     "bus": LinkCosts(host=LinkCost(20e-6, 12e9, 5e-6)),

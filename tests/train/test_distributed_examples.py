@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 Cpu = plugins.load("devices", "CPU")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import actorflow as af
-from actorflow.monitored.commands import Await, Emit, call, iterate, perform, perform_blocking
-from actorflow.runtime.event_loops.driver import LoopDriver
-from actorflow.train.saving.checkpoints import latest_checkpoint
+from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.models.train.saving.checkpoints import latest_checkpoint
+from actorflow.training.monitored.commands import Await, Emit, call, iterate, perform, perform_blocking
 
 tf = pytest.importorskip("actorflow.compat.v1")
 
@@ -87,7 +87,7 @@ async def awaited(training: Training, **options: Any) -> None:
 
 async def blocked(training: Training, **options: Any) -> None:
     """Trains to the end without it, on a thread, as a program does."""
-    from actorflow import machine
+    from actorflow.base.process import machine
 
     def work() -> None:
         with training.graph.as_default(), af.blocking.MonitoredTrainingSession(**options) as session:
@@ -475,7 +475,7 @@ async def test_programs_run_with_await_and_without() -> None:
         return emitted  # type: ignore[return-value]
 
     assert await perform(work()) == values  # type: ignore[arg-type]
-    from actorflow import machine
+    from actorflow.base.process import machine
 
     driver = LoopDriver()
     try:

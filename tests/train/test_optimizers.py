@@ -11,9 +11,9 @@ from running import Run, interpreted, start
 
 import actorflow as af
 from actorflow import errors
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.graph.graph import Graph
-from actorflow.ops.state import training
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.state import training
 
 __all__ = ["start"]
 

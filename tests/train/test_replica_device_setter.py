@@ -10,7 +10,7 @@ import pytest
 
 import actorflow as af
 import actorflow.compat.v1 as tf
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 Cpu = plugins.load("devices", "CPU")
 CLUSTER = {"ps": ["ps0:2222", "ps1:2222"], "worker": ["w0:2222", "w1:2222", "w2:2222"]}

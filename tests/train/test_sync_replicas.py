@@ -15,7 +15,7 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
-from actorflow.registry import plugins
+from actorflow.base.registry import plugins
 
 Cpu = plugins.load("devices", "CPU")
 names = (f"test_sync_replicas_{number}" for number in count())

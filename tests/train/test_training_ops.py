@@ -11,7 +11,7 @@ from running import Run, start
 
 import actorflow as af
 from actorflow.graph.graph import Graph
-from actorflow.ops.state import training
+from actorflow.graph.ops.state import training
 
 __all__ = ["start"]
 

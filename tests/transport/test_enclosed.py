@@ -18,13 +18,13 @@ from patience import PATIENCE
 from test_rpc import Mutator
 
 import actorflow as af
-from actorflow import dtypes
+from actorflow.base import dtypes
 from actorflow.cluster.partial_run import FETCH
 from actorflow.cluster.wire.decoding import REQUESTS
 from actorflow.cluster.wire.signatures import decode_inline, encode_inline
 from actorflow.devices.allocator import PoolAllocator
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import InvalidArgumentError
-from actorflow.runtime.state.variable_state import VariableState
 
 NUMBERS = [d for d in dtypes.ALL if d not in (dtypes.string, dtypes.bfloat16)]
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.base import Identity, Limits
+from actorflow.engine.transport.errors import HandshakeRejected, ProtocolError
 from actorflow.errors import AbortedError
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Identity, Limits
-from actorflow.transport.errors import HandshakeRejected, ProtocolError
 from actorflow.transports.protocol import frames
 from actorflow.transports.protocol.connection import Connection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived

@@ -10,10 +10,10 @@ import msgpack
 import numpy as np
 import pytest
 
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.base import Identity, Limits
+from actorflow.engine.transport.errors import FrameTooLarge, PeerLost, ProtocolError
 from actorflow.errors import AbortedError, ResourceExhaustedError
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Identity, Limits
-from actorflow.transport.errors import FrameTooLarge, PeerLost, ProtocolError
 from actorflow.transports.protocol import frames
 from actorflow.transports.protocol.connection import Connection
 from actorflow.transports.protocol.events import ConnectionEnded, ConnectionState, Event, MessageReceived

@@ -18,8 +18,8 @@ from clusters import make_spec
 from patience import PATIENCE
 
 from actorflow.cluster.server import Server
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Channel
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.base import Channel
 
 HEADER = struct.Struct("<4sBBHIIQQIHHQQII")
 HELLO, CLOSE, MESSAGE, TENSOR, CREDIT, ABORT, BEAT = 1, 2, 3, 4, 6, 8, 9

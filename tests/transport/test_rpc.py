@@ -27,6 +27,7 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.reports.user_line import Where
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.remote_step import FEED
 from actorflow.cluster.server import Server
@@ -45,13 +46,12 @@ from actorflow.cluster.wire.messages import (
 )
 from actorflow.cluster.wire.rpc import MOST_CALLS, Rpc
 from actorflow.cluster.worker.task_partition import check_partition, decode_partition
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost
 from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.transport.base import Channel, Identity
-from actorflow.transport.errors import HandshakeRejected, PeerLost
 from actorflow.transports.local_endpoint import LocalEndpoint
 from actorflow.transports.protocol.frames import pack
-from actorflow.user_line import Where
 
 MESSAGES = int(os.environ.get("ACTORFLOW_RPC_FUZZ", "20000"))
 PARTS = MESSAGES // 10

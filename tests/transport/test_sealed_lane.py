@@ -16,7 +16,7 @@ import zmq
 from channels import SERVER, Pair, pair, start_zmq_collector, until
 from patience import PATIENCE
 
-from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.transports.zmq import connected_channel, sealing
 from actorflow.transports.zmq.channel import SEALED
 from actorflow.transports.zmq.sealed_listener import SealedListener

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from actorflow.transport.errors import ProtocolError
+from actorflow.engine.transport.errors import ProtocolError
 from actorflow.transports.zmq import sealing
 from actorflow.transports.zmq.sealing import AUTHENTICATED, ENCRYPTED, FIRST_KEY, KEY_SIZE, Opener, Sealer, seals_of
 

@@ -23,7 +23,7 @@ from patience import PATIENCE
 
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cpu import CpuDevice
-from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
 from actorflow.transports.protocol.frames import message_piece
 from actorflow.transports.protocol.sender import EnclosedTensor
 from actorflow.transports.shm.arena import SharedArena, map_arena

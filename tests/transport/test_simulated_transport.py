@@ -10,12 +10,12 @@ import anyio
 import numpy as np
 import pytest
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.base.registry import plugins
+from actorflow.engine.transport.base import Channel, Identity, Limits
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.errors import UnavailableError
-from actorflow.registry import plugins
 from actorflow.testing import Host, Link, World, simulate
-from actorflow.transport.base import Channel, Identity, Limits
-from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.simulated import SimulatedEndpoint, SimulatedKeys
 

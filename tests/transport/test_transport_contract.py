@@ -32,6 +32,9 @@ from channels import (
 from conserved import disagreements
 from patience import PATIENCE
 
+from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
+from actorflow.engine.transport.installed import find
 from actorflow.errors import (
     AbortedError,
     InvalidArgumentError,
@@ -41,9 +44,6 @@ from actorflow.errors import (
 )
 from actorflow.testing import transport_contract
 from actorflow.testing.transport_contract import ends, steps, tokens
-from actorflow.transport.base import Channel, Identity
-from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
-from actorflow.transport.installed import find
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.protocol import handshake
 from actorflow.transports.protocol.events import MessageReceived

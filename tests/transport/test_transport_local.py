@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from patience import PATIENCE
 
+from actorflow.base.registry import plugins
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.rendezvous import Rendezvous, Transport
 from actorflow.errors import AbortedError
-from actorflow.registry import plugins
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.rendezvous import Rendezvous, Transport
 
 T = TypeVar("T")
 KEY = "/device:CPU:0;a:0;/device:SIM:0"

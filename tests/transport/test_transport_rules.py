@@ -13,9 +13,9 @@ import zmq
 from channels import CLIENT, SERVER, SMALL, endpoint, pair, start_zmq_collector, until
 from patience import PATIENCE
 
+from actorflow.base.origins import is_loopback
+from actorflow.engine.transport.errors import PeerLost
 from actorflow.errors import AbortedError, PermissionDeniedError
-from actorflow.origins import is_loopback
-from actorflow.transport.errors import PeerLost
 from actorflow.transports.shm.endpoint import ShmEndpoint
 from actorflow.transports.zmq.auth import Keys, check_bind
 from actorflow.transports.zmq.channel import BULK, SEALED

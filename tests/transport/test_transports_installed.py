@@ -12,18 +12,18 @@ import pytest
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base.registry import plugins
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.wire.endpoints import chosen, open_endpoints
-from actorflow.registry import plugins
-from actorflow.transport import installed
-from actorflow.transport.base import Reach
+from actorflow.engine.transport import installed
+from actorflow.engine.transport.base import Reach
 
 CORE = Path(af.__file__).parent
 Install = Callable[..., None]
 GOOD = """
-from actorflow.transport.base import Reach
-from actorflow.transport.factory import TransportFactory
+from actorflow.engine.transport.base import Reach
+from actorflow.engine.transport.factory import TransportFactory
 
 def refuse(*args, **options):
     raise NotImplementedError

@@ -12,7 +12,7 @@ import pytest
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.ops.state.mutex import consume_mutex_lock, mutex_lock
+from actorflow.graph.ops.state.mutex import consume_mutex_lock, mutex_lock
 
 
 def counting(v: af.Variable) -> Any:

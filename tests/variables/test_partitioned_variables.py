@@ -15,10 +15,10 @@ import pytest
 import actorflow as af
 import actorflow.compat.v1 as tf
 from actorflow import errors
+from actorflow.base.registry import plugins
 from actorflow.checkpoint.format import manifest
-from actorflow.formats.regions import Region, covers
-from actorflow.ops.state.checkpoint import restore_v2, save_v2
-from actorflow.registry import plugins
+from actorflow.engine.formats.regions import Region, covers
+from actorflow.graph.ops.state.checkpoint import restore_v2, save_v2
 
 Cpu = plugins.load("devices", "CPU")
 PS = [f"/job:ps/replica:0/task:{task}/device:CPU:0" for task in range(3)]

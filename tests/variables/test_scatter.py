@@ -12,7 +12,7 @@ from running import Run, start
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.ops.state import scatter_nd as state_scatter
+from actorflow.graph.ops.state import scatter_nd as state_scatter
 
 __all__ = ["start"]
 

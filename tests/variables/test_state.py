@@ -20,14 +20,14 @@ from probes import Probe, probe
 
 import actorflow as af
 from actorflow import errors
-from actorflow.device.base import AllocatorStatistics
 from actorflow.devices.cpu import CpuDevice
+from actorflow.engine.device.base import AllocatorStatistics
+from actorflow.engine.runtime.dispatcher import Dispatcher
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.graph.graph import Graph
-from actorflow.ops.declare import RefLike
-from actorflow.ops.shape_rules import unchanged
-from actorflow.ops.state import variable as state
-from actorflow.runtime.dispatcher import Dispatcher
-from actorflow.runtime.state.variable_state import VariableState
+from actorflow.graph.ops.declare import RefLike
+from actorflow.graph.ops.shape_rules import unchanged
+from actorflow.graph.ops.state import variable as state
 
 __all__ = ["probe"]
 
@@ -73,7 +73,7 @@ def graph() -> Iterator[Graph]:
 def lane(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The place where kernels run: in generated code, node by node on the loop, or each on the device's thread."""
     if request.param == "thread":
-        monkeypatch.setattr("actorflow.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
+        monkeypatch.setattr("actorflow.engine.runtime.actors.INLINE_LIMIT_NS", ALL_ON_THREAD)
     return str(request.param)
 
 

@@ -15,9 +15,9 @@ from running import Run, interpreted, start
 import actorflow as af
 from actorflow import errors
 from actorflow.graph.graph import Graph
-from actorflow.ops.state import assign as state_api
-from actorflow.ops.state import scatter as state_sparse
-from actorflow.ops.state import variable as state
+from actorflow.graph.ops.state import assign as state_api
+from actorflow.graph.ops.state import scatter as state_sparse
+from actorflow.graph.ops.state import variable as state
 
 __all__ = ["start"]
 
@@ -569,7 +569,7 @@ def test_random_initializers(initializer: Any, deviation: float, bound: float | 
 
 
 def test_fixed_initializers() -> None:
-    from actorflow.variables.initializers import fans, he_normal, lecun_uniform
+    from actorflow.graph.variables.initializers import fans, he_normal, lecun_uniform
 
     assert drawn(af.zeros_initializer(), (2,), af.int64).dtype == np.int64
     assert drawn(af.ones_initializer(), (2,), af.bool).tolist() == [True, True]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actorflow.cli.main import parser
-from actorflow.cli.shell.manual import sections
+from actorflow.frontends.cli.main import parser
+from actorflow.frontends.cli.shell.manual import sections
 
 
 def page() -> str:

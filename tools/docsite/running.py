@@ -126,7 +126,7 @@ def check_commands(text: str) -> None:
     Raises:
         PageError: if one has an option that the command does not know.
     """
-    from actorflow.cli.main import parser
+    from actorflow.frontends.cli.main import parser
 
     for line in text.replace("\\\n", " ").splitlines():
         words = shlex.split(line.removeprefix("$ "), comments=True)

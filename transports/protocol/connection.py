@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from actorflow.engine.transport.base import Allocate, Limits
+from actorflow.engine.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 from actorflow.errors import ResourceExhaustedError
-from actorflow.transport.base import Allocate, Limits
-from actorflow.transport.errors import FrameTooLarge, HandshakeRejected, PeerLost, ProtocolError
 
 from .contents import (
     AbortContent,

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from actorflow import errors
+from actorflow.engine.transport.errors import ProtocolError
 from actorflow.errors import OpError, UnknownError
-from actorflow.transport.errors import ProtocolError
 
 from .events import ArenaAnnounced, KeyReceived
 from .frames import Kind, MessageRecord, Record, TensorRecord, pack, unpack, unpack_fields

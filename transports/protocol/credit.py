@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorflow.transport.base import Limits
-from actorflow.transport.errors import FrameTooLarge, ProtocolError
+from actorflow.engine.transport.base import Limits
+from actorflow.engine.transport.errors import FrameTooLarge, ProtocolError
 
 from .frames import Record
 

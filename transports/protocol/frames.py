@@ -14,7 +14,7 @@ from typing import Any
 
 import msgpack
 
-from actorflow.transport.errors import FrameTooLarge, ProtocolError
+from actorflow.engine.transport.errors import FrameTooLarge, ProtocolError
 
 MAGIC = b"actf"
 VERSIONS = (1, 1)

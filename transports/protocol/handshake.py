@@ -6,9 +6,9 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum
 
-from actorflow import machine
-from actorflow.transport.base import Identity, Limits
-from actorflow.transport.errors import ProtocolError
+from actorflow.base.process import machine
+from actorflow.engine.transport.base import Identity, Limits
+from actorflow.engine.transport.errors import ProtocolError
 
 from .frames import VERSIONS, Kind, Record, pack, unpack
 

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from actorflow.engine.transport.base import Callback
 from actorflow.errors import AbortedError, OpError
-from actorflow.transport.base import Callback
 
 _REMEMBERED = 4096
 _TAKEN = object()

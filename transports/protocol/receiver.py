@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.base import Allocate
+from actorflow.engine.transport.errors import ProtocolError
+from actorflow.engine.transport.statistics import EdgeCount
 from actorflow.errors import OpError, ResourceExhaustedError
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Allocate
-from actorflow.transport.errors import ProtocolError
-from actorflow.transport.statistics import EdgeCount
 
 from .contents import HandleContent
 from .frames import HANDLE_CODE, MOST_HANDLES, Flag, Record, unpack

@@ -9,8 +9,8 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from actorflow.transport.errors import ProtocolError
-from actorflow.transport.statistics import EdgeCount
+from actorflow.engine.transport.errors import ProtocolError
+from actorflow.engine.transport.statistics import EdgeCount
 
 from .frames import HANDLE_CODE, TAG_LIMIT, Flag, Kind, Record, pack, unpack
 from .outbox import Outbox

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.device.sharing import SharedTensor
+from actorflow.base import dtypes
+from actorflow.engine.device.sharing import SharedTensor
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.errors import FrameTooLarge, ProtocolError
 from actorflow.errors import UnimplementedError
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.errors import FrameTooLarge, ProtocolError
 
 from .frames import Flag, Record, pack, unpack_fields
 

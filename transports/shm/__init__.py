@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from actorflow.transport.base import Endpoint, Identity, Reach
-from actorflow.transport.factory import Arena, TransportFactory
+from actorflow.engine.transport.base import Endpoint, Identity, Reach
+from actorflow.engine.transport.factory import Arena, TransportFactory
 
 
 def _open(me: Identity, *, listen: str | None = None, **options: Any) -> Endpoint:

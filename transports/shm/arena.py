@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.transport.errors import ProtocolError
+from actorflow.engine.transport.errors import ProtocolError
 
 DEFAULT_SIZE = 4 << 30
 ALIGNMENT = 64

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorflow.device.sharing import PeerMemory, PeerTensor, SharedTensor
-from actorflow.runtime.tokens import DEAD
-from actorflow.transport.base import Identity, Peer, Reach
-from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.device.sharing import PeerMemory, PeerTensor, SharedTensor
+from actorflow.engine.runtime.tokens import DEAD
+from actorflow.engine.transport.base import Identity, Peer, Reach
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
 from ..protocol.events import ArenaAnnounced

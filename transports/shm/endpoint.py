@@ -15,10 +15,10 @@ from typing import Any
 
 import anyio
 
+from actorflow.base.reports.logs import get_logger
+from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import UnavailableError
-from actorflow.logs import get_logger
-from actorflow.transport.base import Channel, Identity
-from actorflow.transport.errors import HandshakeRejected
 
 from ..endpoint import BaseEndpoint
 from .arena import SharedArena

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import zmq
 
-from actorflow.transport.base import Reach
-from actorflow.transport.factory import TransportFactory
+from actorflow.engine.transport.base import Reach
+from actorflow.engine.transport.factory import TransportFactory
 
 from .auth import Keys
 from .endpoint import ZmqEndpoint

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import zmq
 
-from actorflow.transport.base import Identity, Peer
-from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.transport.base import Identity, Peer
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
 
 from ..protocol.events import ConnectionOpened
 from .channel import BULK, CONTROL, SEALED, ZmqChannel, chunk_size

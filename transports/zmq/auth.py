@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import zmq
 import zmq.utils.z85
 
+from actorflow.base.origins import is_loopback
+from actorflow.base.reports.logs import get_logger
+from actorflow.engine.transport.factory import KeyPair
 from actorflow.errors import PermissionDeniedError
-from actorflow.logs import get_logger
-from actorflow.origins import is_loopback
-from actorflow.transport.factory import KeyPair
 
 from .sockets import fd_of
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import zmq
 
-from actorflow.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
 
 from ..channel import BaseChannel
 from ..protocol.events import KeyReceived

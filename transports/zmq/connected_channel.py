@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import zmq
 
-from actorflow.logs import get_logger
-from actorflow.transport.base import Identity, Peer
-from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
+from actorflow.base.reports.logs import get_logger
+from actorflow.engine.transport.base import Identity, Peer
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 
 from ..protocol.events import ConnectionOpened
 from ..protocol.frames import encode

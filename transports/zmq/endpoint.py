@@ -17,11 +17,11 @@ import anyio
 import zmq
 from anyio.lowlevel import checkpoint
 
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.transport.base import Channel, Identity
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost
+from actorflow.engine.transport.factory import KeyPair
 from actorflow.errors import UnavailableError, with_topic
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.transport.base import Channel, Identity
-from actorflow.transport.errors import HandshakeRejected, PeerLost
-from actorflow.transport.factory import KeyPair
 
 from ..endpoint import BaseEndpoint, Progress, not_reached
 from ..protocol.frames import HEADER

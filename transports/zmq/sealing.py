@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from actorflow.transport.errors import ProtocolError
+from actorflow.engine.transport.errors import ProtocolError
 
 try:
     from cryptography.exceptions import InvalidTag

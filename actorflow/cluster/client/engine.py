@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgpack
 
+from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.client import own_servers
 from actorflow.cluster.client.in_flight import InFlightSteps, WaitReports
 from actorflow.cluster.client.remote_session import RemotePlan, RemoteSession
@@ -36,30 +37,29 @@ from actorflow.cluster.wire.messages import (
     Waits,
 )
 from actorflow.cluster.wire.signatures import encode_inline
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.placement.measuring import NodeMeasurement, decode_observed, encode_observed
+from actorflow.engine.placement.search.codec import decode_problem
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.simulation.link_costs import links_to_rows
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.runtime.visible_actors import TaskState
+from actorflow.engine.session.engine import Run
+from actorflow.engine.session.partial.run import PartialStep
+from actorflow.engine.session.planning.planner import SearchReport
+from actorflow.engine.session.statistics import EdgeReport, SessionStatistics, StepCounts
+from actorflow.engine.session.step_runner import DeferredCall, Outcome
+from actorflow.engine.session.waiting.admission import Admission
+from actorflow.engine.session.waiting.deadline import deadline, noted
+from actorflow.engine.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.errors import DeadlineExceededError, OpError, UnimplementedError
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
-from actorflow.logs import get_logger
-from actorflow.passes.compile import Signature
-from actorflow.passes.options import PlanOptions
-from actorflow.placement.measuring import NodeMeasurement, decode_observed, encode_observed
-from actorflow.placement.search.codec import decode_problem
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.link_costs import links_to_rows
-from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.runtime.visible_actors import TaskState
-from actorflow.session.engine import Run
-from actorflow.session.partial.run import PartialStep
-from actorflow.session.planning.planner import SearchReport
-from actorflow.session.statistics import EdgeReport, SessionStatistics, StepCounts
-from actorflow.session.step_runner import DeferredCall, Outcome
-from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadline import deadline, noted
-from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 
 if TYPE_CHECKING:
-    from actorflow.placement.learned_costs import CostModel
+    from actorflow.engine.placement.learned_costs import CostModel
 
 _LOG = get_logger("cluster")
 _QUIET_SECONDS = 10.0

@@ -11,12 +11,12 @@ from typing import Any
 import anyio
 
 from actorflow.cluster.wire.rpc import interrupt
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.session.waiting.admission import Admission
+from actorflow.engine.session.waiting.deadlock import STANDSTILL_SECONDS
 from actorflow.errors import OpError, Overloaded
 from actorflow.graph.node import Node
-from actorflow.passes.compile import Signature
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadlock import STANDSTILL_SECONDS
 
 _FIRST_PAUSE = 0.005
 _LONGEST_PAUSE = 0.25

@@ -8,16 +8,16 @@ from typing import Any
 
 import anyio
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.cluster.config.credentials import Credentials, Target, resolve
 from actorflow.cluster.config.spec import ClusterSpec, differences
 from actorflow.cluster.wire.endpoints import Open, open_endpoints
 from actorflow.cluster.wire.links import CONNECT_SECONDS, REPLY_SECONDS, Links
 from actorflow.cluster.wire.messages import Pending, ResetAll, Status
+from actorflow.engine.transport import installed
+from actorflow.engine.transport.base import Identity
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import OpError
-from actorflow.transport import installed
-from actorflow.transport.base import Identity
-from actorflow.transport.errors import HandshakeRejected
 
 _DIFFERENCE_SECONDS = 2.0
 RESET_SECONDS = CONNECT_SECONDS + REPLY_SECONDS + 0.5

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import msgpack
 
-from actorflow import forks
+from actorflow.base.process import forks
 from actorflow.cluster.client.inquiries import connect
 from actorflow.cluster.config.credentials import Credentials, resolve
 from actorflow.cluster.master.graph_partitioner import RemoteDevice
@@ -22,13 +22,13 @@ from actorflow.cluster.wire.endpoints import Open
 from actorflow.cluster.wire.links import Link, Links
 from actorflow.cluster.wire.messages import CloseSession, Extend, OpenSession, Prepare, PrepareTrial, Request
 from actorflow.cluster.wire.signatures import encode_signature
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.runtime.event_loops.running import running_loop
+from actorflow.engine.session.waiting.deadline import note
 from actorflow.errors import FailedPreconditionError, OpError, with_topic
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph
-from actorflow.passes.compile import Signature
-from actorflow.passes.options import PlanOptions
-from actorflow.runtime.event_loops.running import running_loop
-from actorflow.session.waiting.deadline import note
 
 _MASTER = "the master"
 _CLOSE_SECONDS = 1.0

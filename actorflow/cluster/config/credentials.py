@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from actorflow.cluster.config.spec import canonical
+from actorflow.engine.transport import installed
 from actorflow.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, PermissionDeniedError
-from actorflow.transport import installed
 
 VARIABLE = "ACTORFLOW_KEYS"
 DEFAULT = "~/.config/actorflow/keys.toml"

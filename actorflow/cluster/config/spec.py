@@ -13,13 +13,13 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorflow.engine.transport import installed
+from actorflow.engine.transport.base import Reach
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
-from actorflow.transport import installed
-from actorflow.transport.base import Reach
 
 if TYPE_CHECKING:
-    from actorflow.graphdef.cluster_protos import ClusterDef
+    from actorflow.graph.graphdef.cluster_protos import ClusterDef
 
 _JOB = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
 _TASK = re.compile(r"/job:([A-Za-z_][A-Za-z0-9_\-]*)(?:/replica:0)?/task:(\d{1,9})")
@@ -160,7 +160,7 @@ class ClusterSpec:
             >>> af.ClusterSpec({"ps": ["a:7070"]}).as_cluster_def().job[0].name
             'ps'
         """
-        from actorflow.graphdef.cluster_protos import ClusterDef, JobDef
+        from actorflow.graph.graphdef.cluster_protos import ClusterDef, JobDef
 
         return ClusterDef(job=[JobDef(name=job, tasks=tasks) for job, tasks in self._jobs.items()])
 
@@ -211,7 +211,7 @@ class ClusterSpec:
 
 def _from_message(message: object) -> dict[str, dict[int, str]]:
     """The jobs of a ClusterDef. Raises TypeError for anything else."""
-    from actorflow.graphdef.cluster_protos import ClusterDef
+    from actorflow.graph.graphdef.cluster_protos import ClusterDef
 
     if not isinstance(message, ClusterDef):
         raise TypeError(f"A cluster is a dictionary from jobs to tasks, not {_said(message)}.")

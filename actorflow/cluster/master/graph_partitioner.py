@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.analysis.subgraph import Subgraph
 from actorflow.cluster.config.spec import task_name
-from actorflow.device.base import Device, as_asynchronous
+from actorflow.engine.device.base import Device, as_asynchronous
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.session.planning.planner import Divided
+from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.options import PlanOptions
-from actorflow.session.planning.planner import Divided
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteDevice:
-    """A device as those see it who only place nodes on it (`actorflow.placement.feasible.Candidate`)."""
+    """A device as those see it who only place nodes on it (`actorflow.engine.placement.feasible.Candidate`)."""
 
     name: str
     type: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from actorflow.base.registry import opdef
 from actorflow.errors import AbortedError
 from actorflow.graph.node import Node
-from actorflow.registry import opdef
 
 
 def keeps_state(node: Node) -> bool:

@@ -17,9 +17,9 @@ from actorflow.cluster.wire.messages import Register
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition, encode_partition
 from actorflow.cluster.worker.worker import Owner, Worker
+from actorflow.engine.session.waiting.deadline import noted_by, noting
+from actorflow.engine.session.waiting.diagnosis import ResourceUsers
 from actorflow.graph.node import Node
-from actorflow.session.waiting.deadline import noted_by, noting
-from actorflow.session.waiting.diagnosis import ResourceUsers
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,14 @@ from actorflow.cluster.wire.messages import (
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.wire.signatures import decode_signature
 from actorflow.cluster.worker.worker import Worker
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.placement.measuring import decode_observed, encode_observed
+from actorflow.engine.placement.search.codec import encode_problem
+from actorflow.engine.placement.simulation.link_costs import links_from_rows
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.session.step_runner import Outcome
+from actorflow.engine.transport.base import Identity
 from actorflow.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -46,14 +54,6 @@ from actorflow.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from actorflow.passes.options import PlanOptions
-from actorflow.placement.measuring import decode_observed, encode_observed
-from actorflow.placement.search.codec import encode_problem
-from actorflow.placement.simulation.link_costs import links_from_rows
-from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.session.step_runner import Outcome
-from actorflow.transport.base import Identity
 
 MOST_SESSIONS = 1024
 """The number of sessions that one connection may have."""

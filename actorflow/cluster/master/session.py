@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import msgpack
 
-from actorflow import machine
+from actorflow.base.process import machine
 from actorflow.cluster.master.graph_partitioner import (
     PartitionedGraph,
     RemoteDevice,
@@ -25,20 +25,20 @@ from actorflow.cluster.wire.links import REPLY_SECONDS, Link
 from actorflow.cluster.wire.messages import Costs, LinkTraffic, Release
 from actorflow.cluster.worker.task_partition import unknown_op
 from actorflow.cluster.worker.worker import Worker
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.placement.measuring import NodeMeasurement, decode_observed
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.placement.simulation.link_costs import LinkCosts
+from actorflow.engine.runtime.state.resources import ResourceManager
+from actorflow.engine.session.planning.builder import PlanBuilder
+from actorflow.engine.session.planning.planner import Planner, SearchReport
+from actorflow.engine.session.planning.trial import NOTHING_BEGUN
+from actorflow.engine.session.waiting.diagnosis import ResourceUsers
+from actorflow.engine.transport.base import Reach
 from actorflow.errors import InvalidArgumentError, OpError, UnavailableError, UnknownNameError
 from actorflow.graph.codec import decode_nodes, encode_nodes
 from actorflow.graph.graph import Graph
-from actorflow.passes.compile import Signature
-from actorflow.passes.options import PlanOptions
-from actorflow.placement.measuring import NodeMeasurement, decode_observed
-from actorflow.placement.search.problem import SearchProblem
-from actorflow.placement.simulation.link_costs import LinkCosts
-from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.planning.builder import PlanBuilder
-from actorflow.session.planning.planner import Planner, SearchReport
-from actorflow.session.planning.trial import NOTHING_BEGUN
-from actorflow.session.waiting.diagnosis import ResourceUsers
-from actorflow.transport.base import Reach
 
 
 class MasterSession:

@@ -21,13 +21,13 @@ from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.messages import AbortStep, RunPart, StepWaits
 from actorflow.cluster.wire.signatures import encode_inline
 from actorflow.cluster.worker.worker import Owner, Worker
+from actorflow.engine.runtime.diagnostics import step_spans
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.session.partial.execution import StepCaller
+from actorflow.engine.session.step_runner import DeferredCall, Outcome
+from actorflow.engine.session.waiting.deadline import noted, noted_by, noting
+from actorflow.engine.session.waiting.deadlock import WaitingStep, joined
 from actorflow.errors import DeadlineExceededError, OpError
-from actorflow.runtime.diagnostics import step_spans
-from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.partial.execution import StepCaller
-from actorflow.session.step_runner import DeferredCall, Outcome
-from actorflow.session.waiting.deadline import noted, noted_by, noting
-from actorflow.session.waiting.deadlock import WaitingStep, joined
 
 _ABORT_SECONDS = 1.0
 _MOST_ASKED = 4096

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes import local
 from actorflow.cluster.processes.local_process import LocalProcess
+from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.engine.transport import installed
+from actorflow.engine.transport.base import Reach
 from actorflow.errors import InvalidArgumentError
 from actorflow.public import public
-from actorflow.runtime.event_loops.driver import LoopDriver
-from actorflow.transport import installed
-from actorflow.transport.base import Reach
-from actorflow.unpicklable import unpicklable
 
 
 @public("af.blocking")

@@ -9,18 +9,18 @@ from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster import server as asynchronous
 from actorflow.cluster.client import own_servers
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.listening import Reservation
+from actorflow.engine.runtime.event_loops.polling import new_event_loop
 from actorflow.errors import FailedPreconditionError
 from actorflow.public import public
-from actorflow.runtime.event_loops.polling import new_event_loop
-from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
-    from actorflow.graphdef.cluster_protos import ClusterDef, ServerDef
+    from actorflow.graph.graphdef.cluster_protos import ClusterDef, ServerDef
 
 _CLOSE_SECONDS = 5.0
 
@@ -125,7 +125,7 @@ class Server:
     @property
     def server_def(self) -> ServerDef:
         """The cluster, job and task that it was made with."""
-        from actorflow.graphdef.cluster_protos import ServerDef
+        from actorflow.graph.graphdef.cluster_protos import ServerDef
 
         cluster, job, index = self._arguments
         return ServerDef(cluster=cluster.as_cluster_def(), job_name=job, task_index=index, protocol="grpc")
@@ -162,7 +162,7 @@ class Server:
 
 def _which(cluster: Any, job: str | None, index: int | None) -> tuple[ClusterSpec, str, int]:
     """The cluster, and the job and number of the task that is meant. Raises ValueError where that is not clear."""
-    from actorflow.graphdef.cluster_protos import ServerDef
+    from actorflow.graph.graphdef.cluster_protos import ServerDef
 
     if isinstance(cluster, ServerDef):
         job = cluster.job_name if job is None else job

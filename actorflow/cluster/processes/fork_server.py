@@ -35,9 +35,9 @@ def die_with(parent: int) -> None:
 
 def preload() -> Callable[[int], int]:
     """Imports what a task needs; gives what runs one."""
+    from actorflow.base.registry import plugins
     from actorflow.cluster.processes.task_main import run_child
-    from actorflow.registry import plugins
-    from actorflow.transport import installed
+    from actorflow.engine.transport import installed
 
     for module in _MODULES:
         importlib.import_module(module)

@@ -11,9 +11,9 @@ import socket
 import struct
 import sys
 
+from actorflow.base.origins import is_number
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError, UnavailableError
-from actorflow.origins import is_number
 
 _FILES_EACH = 16
 _FILES_BASE = 128

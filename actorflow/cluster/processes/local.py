@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from actorflow import machine, markup
+from actorflow.base.process import machine
+from actorflow.base.reports import markup
+from actorflow.base.reports.logs import LEVELS
+from actorflow.base.unpicklable import unpicklable
 from actorflow.cluster.config.credentials import Credentials, Target
 from actorflow.cluster.config.spec import ClusterSpec, parse_task, task_name
 from actorflow.cluster.processes.launcher import Launcher, require_python
@@ -21,6 +24,8 @@ from actorflow.cluster.processes.listening import Reservation
 from actorflow.cluster.processes.local_process import LocalProcess
 from actorflow.cluster.processes.task_config import TaskConfig
 from actorflow.cluster.wire.endpoints import chosen
+from actorflow.engine.runtime.diagnostics.recorder import Recording
+from actorflow.engine.transport.base import Reach
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -28,11 +33,7 @@ from actorflow.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from actorflow.logs import LEVELS
 from actorflow.public import public
-from actorflow.runtime.diagnostics.recorder import Recording
-from actorflow.transport.base import Reach
-from actorflow.unpicklable import unpicklable
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server

@@ -14,9 +14,9 @@ import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from actorflow.base.origins import LOOPBACK, host_and_port, is_loopback, is_number, is_of_other_site
 from actorflow.cluster.processes.metrics import CONTENT_TYPE, render
 from actorflow.errors import InvalidArgumentError
-from actorflow.origins import LOOPBACK, host_and_port, is_loopback, is_number, is_of_other_site
 
 _MOST_BYTES = 16384
 _SECONDS = 5.0

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from actorflow.base.origins import host_and_port
 from actorflow.cluster.processes.task_config import MessageAssembler, TaskConfig, send
+from actorflow.engine.runtime.event_loops.polling import new_event_loop
 from actorflow.errors import InvalidArgumentError
-from actorflow.origins import host_and_port
-from actorflow.runtime.event_loops.polling import new_event_loop
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import ClusterSpec
-from actorflow.logs import get_logger
 
 _LOG = get_logger("cluster")
 _TELL_SECONDS = 3.0

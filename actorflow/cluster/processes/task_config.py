@@ -15,7 +15,7 @@ from typing import Any
 
 from actorflow.cluster.config.credentials import Credentials
 from actorflow.cluster.config.spec import ClusterSpec, task_name
-from actorflow.runtime.diagnostics.recorder import Recording
+from actorflow.engine.runtime.diagnostics.recorder import Recording
 
 _LENGTH = struct.Struct("!I")
 _MOST_BYTES = 64 << 20

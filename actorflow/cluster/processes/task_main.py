@@ -9,13 +9,13 @@ import sys
 from importlib.metadata import distributions
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from actorflow import logs
+from actorflow.base.registry import plugins
+from actorflow.base.reports import logs
 from actorflow.cluster.processes import process
 from actorflow.cluster.processes.fork_server import die_with
 from actorflow.cluster.processes.listening import check_files
 from actorflow.cluster.processes.task_config import TaskConfig, from_message, receive
 from actorflow.errors import OpError
-from actorflow.registry import plugins
 
 if TYPE_CHECKING:
     from actorflow.cluster.server import Server
@@ -27,7 +27,7 @@ def banner(config: TaskConfig, server: Server) -> str:
 
     import actorflow
     from actorflow.cluster.wire.endpoints import chosen
-    from actorflow.transport.installed import for_target
+    from actorflow.engine.transport.installed import for_target
 
     keys = config.credentials
     rows = {

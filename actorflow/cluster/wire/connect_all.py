@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+from actorflow.base.reports.logs import get_logger
 from actorflow.cluster.config.spec import ClusterSpec
 from actorflow.cluster.processes.startup import ConnectProgress, TaskReachability, missing, table
 from actorflow.cluster.wire.failures import first_of
 from actorflow.cluster.wire.links import CONNECT_SECONDS, VERSION, Link, Links
+from actorflow.engine.session.waiting.deadline import note
+from actorflow.engine.transport.errors import HandshakeRejected
 from actorflow.errors import FailedPreconditionError, OpError, UnavailableError
-from actorflow.logs import get_logger
-from actorflow.session.waiting.deadline import note
-from actorflow.transport.errors import HandshakeRejected
 
 _LOG = get_logger("cluster")
 REPORT_SECONDS = 4.0

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow import machine
+from actorflow.base.process import machine
+from actorflow.base.registry import plugins
 from actorflow.cluster.config.credentials import Credentials
+from actorflow.engine.transport import installed
+from actorflow.engine.transport.base import Channel, Endpoint, Identity, Reach
+from actorflow.engine.transport.factory import Arena, TransportFactory
 from actorflow.errors import FailedPreconditionError, InvalidArgumentError
-from actorflow.registry import plugins
-from actorflow.transport import installed
-from actorflow.transport.base import Channel, Endpoint, Identity, Reach
-from actorflow.transport.factory import Arena, TransportFactory
 
 Open = Callable[[Identity, Callable[[Channel], object]], "Endpoints"]
 

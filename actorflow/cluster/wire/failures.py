@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 
 from actorflow import errors
+from actorflow.base.reports.tracebacks import says_all, theirs
+from actorflow.base.reports.user_line import Where
 from actorflow.errors import OpError, UnavailableError, UnknownError
-from actorflow.tracebacks import says_all, theirs
-from actorflow.user_line import Where
 
 _MOST_TEXT = 16 * 1024
 _PLAIN = ("TypeError", "ValueError", "KeyError", "UnknownNameError")

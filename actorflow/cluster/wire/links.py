@@ -17,12 +17,12 @@ from actorflow.cluster.processes.startup import TaskReachability, describe
 from actorflow.cluster.wire.endpoints import Endpoints
 from actorflow.cluster.wire.messages import Attach, Hello, OfferMemory, Request
 from actorflow.cluster.wire.rpc import Handler, Rpc
-from actorflow.device.sharing import SharingDevice
+from actorflow.engine.device.sharing import SharingDevice
+from actorflow.engine.runtime.diagnostics.step_spans import MOST_CONTEXT
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.session.waiting.deadline import note
+from actorflow.engine.transport.base import Channel, Identity
 from actorflow.errors import AbortedError, FailedPreconditionError, InvalidArgumentError, OpError, UnavailableError
-from actorflow.runtime.diagnostics.step_spans import MOST_CONTEXT
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.session.waiting.deadline import note
-from actorflow.transport.base import Channel, Identity
 
 _LATE_SECONDS = 0.5
 """A sleep that ends so much too late says that the process stood still."""

@@ -12,10 +12,10 @@ import msgpack
 from actorflow.cluster.config.credentials import Target
 from actorflow.cluster.wire.links import Link, Links
 from actorflow.cluster.wire.messages import Recent
+from actorflow.engine.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
+from actorflow.engine.runtime.diagnostics.recorder import take
+from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.errors import OpError
-from actorflow.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset
-from actorflow.runtime.diagnostics.recorder import take
-from actorflow.runtime.diagnostics.trace import Trace
 
 
 @dataclass(slots=True)

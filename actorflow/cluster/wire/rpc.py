@@ -20,6 +20,10 @@ import anyio
 from actorflow.cluster.wire.decoding import decode
 from actorflow.cluster.wire.failures import decode_error, encode_error
 from actorflow.cluster.wire.messages import Ping, Request
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.engine.session.step_runner import DeferredCall
+from actorflow.engine.session.waiting.deadline import note, noted
+from actorflow.engine.transport.base import Channel
 from actorflow.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -30,10 +34,6 @@ from actorflow.errors import (
     UnimplementedError,
     with_topic,
 )
-from actorflow.runtime.event_loops.background_tasks import BackgroundTasks
-from actorflow.session.step_runner import DeferredCall
-from actorflow.session.waiting.deadline import note, noted
-from actorflow.transport.base import Channel
 
 _REQUEST, _RESULT, _ERROR, _CANCEL = 1, 2, 3, 4
 DRAIN_SECONDS = 2.0

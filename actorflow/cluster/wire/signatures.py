@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 import msgpack
 import numpy as np
 
-from actorflow import dtypes
-from actorflow.dtypes import DType, as_dtype
+from actorflow.base import dtypes
+from actorflow.base.dtypes import DType, as_dtype
+from actorflow.base.shapes import Shape, compatible, show
+from actorflow.engine.passes.compile import Signature
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.node import Node, TensorId
-from actorflow.passes.compile import Signature
-from actorflow.shapes import Shape, compatible, show
 
 Form: TypeAlias = "tuple[DType, Shape]"
 """The type and the static shape of what is fed."""

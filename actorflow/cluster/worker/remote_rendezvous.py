@@ -11,11 +11,11 @@ import anyio
 from actorflow.cluster.wire.links import Link
 from actorflow.cluster.wire.signatures import Form
 from actorflow.cluster.worker.task_partition import TaskPartition
-from actorflow.device.sharing import PeerMemory
+from actorflow.engine.device.sharing import PeerMemory
+from actorflow.engine.session.planning.builder import CompiledPlans
+from actorflow.engine.transport.base import Callback, Channel
+from actorflow.engine.transport.rendezvous import Rendezvous
 from actorflow.errors import UnavailableError
-from actorflow.session.planning.builder import CompiledPlans
-from actorflow.transport.base import Callback, Channel
-from actorflow.transport.rendezvous import Rendezvous
 
 
 @dataclass(frozen=True, slots=True)

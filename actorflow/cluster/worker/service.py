@@ -26,10 +26,10 @@ from actorflow.cluster.wire.messages import (
 from actorflow.cluster.wire.rpc import Handler
 from actorflow.cluster.worker.task_partition import check_partition, decode_partition
 from actorflow.cluster.worker.worker import Worker
+from actorflow.engine.placement.measuring import encode_observed
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.session.step_runner import DeferredCall, Outcome
 from actorflow.errors import AlreadyExistsError
-from actorflow.placement.measuring import encode_observed
-from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.session.step_runner import DeferredCall, Outcome
 
 
 class WorkerService:

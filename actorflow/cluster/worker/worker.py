@@ -8,26 +8,26 @@ from typing import Any, Protocol
 
 import msgpack
 
+from actorflow.base.registry import plugins
 from actorflow.cluster.wire.links import Link, Links, patient_sleep
 from actorflow.cluster.wire.signatures import check_feeds
 from actorflow.cluster.worker.remote_rendezvous import RemoteRendezvous, Route, RunnablePartition
 from actorflow.cluster.worker.task_partition import CrossTaskEdge, TaskPartition
-from actorflow.device.base import Device
+from actorflow.engine.device.base import Device
+from actorflow.engine.placement.measuring import NodeMeasurement
+from actorflow.engine.runtime.diagnostics.node_measurements import node_measurements
+from actorflow.engine.runtime.diagnostics.post_mortem import PostMortem
+from actorflow.engine.runtime.diagnostics.recorder import Recorder, Recording, rows
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.state.resources import ResourceManager
+from actorflow.engine.session.partial.execution import PartialExecution, StepCaller
+from actorflow.engine.session.planning.builder import PlanBuilder
+from actorflow.engine.session.planning.planner import LARGE_GRAPH, on_thread
+from actorflow.engine.session.step_runner import DeferredCall, Outcome, StepRunner
+from actorflow.engine.session.waiting.admission import Admission
+from actorflow.engine.session.waiting.deadlock import DeadlockDetector, WaitingStep
 from actorflow.errors import AbortedError, AlreadyExistsError, DeadlineExceededError, NotFoundError, UnavailableError
 from actorflow.graph.node import Node
-from actorflow.placement.measuring import NodeMeasurement
-from actorflow.registry import plugins
-from actorflow.runtime.diagnostics.node_measurements import node_measurements
-from actorflow.runtime.diagnostics.post_mortem import PostMortem
-from actorflow.runtime.diagnostics.recorder import Recorder, Recording, rows
-from actorflow.runtime.diagnostics.trace import Trace
-from actorflow.runtime.state.resources import ResourceManager
-from actorflow.session.partial.execution import PartialExecution, StepCaller
-from actorflow.session.planning.builder import PlanBuilder
-from actorflow.session.planning.planner import LARGE_GRAPH, on_thread
-from actorflow.session.step_runner import DeferredCall, Outcome, StepRunner
-from actorflow.session.waiting.admission import Admission
-from actorflow.session.waiting.deadlock import DeadlockDetector, WaitingStep
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 1024

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import actorflow.compat.v1 as v1
-from actorflow.metrics import streaming
+from actorflow.models.metrics import streaming
 
 
 def with_dependencies(dependencies: Sequence[Any], output_tensor: Any, name: str | None = None) -> Any:

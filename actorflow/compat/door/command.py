@@ -8,11 +8,11 @@ import runpy
 import sys
 from types import TracebackType
 
-from actorflow.cli.main import Command
 from actorflow.compat.door.finder import open_door
 from actorflow.errors import InvalidArgumentError
+from actorflow.frontends.cli.main import Command
 
-_OURS = ("actorflow.cli.", "actorflow.compat.door.command", "runpy", "importlib._bootstrap")
+_OURS = ("actorflow.frontends.cli.", "actorflow.compat.door.command", "runpy", "importlib._bootstrap")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -154,7 +154,7 @@ NAMES: dict[str, dict[str, str]] = {
         "GlorotNormal": "glorot_normal_initializer",
         "GlorotUniform": "glorot_uniform_initializer",
         "Identity": "initializers.identity",
-        "Initializer": "actorflow.variables.initializers:Initializer",
+        "Initializer": "actorflow.graph.variables.initializers:Initializer",
         "Ones": "initializers.ones",
         "Orthogonal": "initializers.orthogonal",
         "RandomNormal": "initializers.random_normal",
@@ -237,7 +237,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "training.optimizer": {"_deduplicate_indexed_slices": "calculations:deduplicate_indexed_slices"},
     "training.slot_creator": {
-        name: f"actorflow.train.optimizers.slot_creator:{name}" for name in ("create_slot", "create_zeros_slot")
+        name: f"actorflow.models.train.optimizers.slot_creator:{name}" for name in ("create_slot", "create_zeros_slot")
     },
     "util.all_util": {"make_all": "standins:make_all", "remove_undocumented": "standins:nothing"},
     "util.deprecation": _DECORATORS,

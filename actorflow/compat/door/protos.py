@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-_GRAPH = "actorflow.graphdef.protos"
-_SUMMARY = "actorflow.summary.protos"
-_CLUSTER = "actorflow.graphdef.cluster_protos"
+_GRAPH = "actorflow.graph.graphdef.protos"
+_SUMMARY = "actorflow.models.summary.protos"
+_CLUSTER = "actorflow.graph.graphdef.cluster_protos"
 _CONFIG = "actorflow.compat.v1.config"
-_EXAMPLE = "actorflow.records.example"
+_EXAMPLE = "actorflow.base.records.example"
 _TYPES = "actorflow.compat.door.standins"
 
 _TABLE: dict[str, tuple[tuple[str, str], ...]] = {

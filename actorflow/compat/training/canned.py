@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from actorflow.compat.training.estimator import Estimator
-from actorflow.estimator.canned import baseline, combined, deep, linear
 from actorflow.public import public
+from actorflow.training.estimator.canned import baseline, combined, deep, linear
 
 
 @public("tf.estimator")

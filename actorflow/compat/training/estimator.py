@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
-from actorflow.estimator import blocking as _blocking
-from actorflow.estimator import run_config
-from actorflow.formats import installed
+from actorflow.engine.formats import installed
 from actorflow.public import public
+from actorflow.training.estimator import blocking as _blocking
+from actorflow.training.estimator import run_config
 
 
 @public("tf.estimator")

@@ -7,14 +7,14 @@ from typing import Any
 
 from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
 from actorflow.compat.v1.sessions import Session
-from actorflow.monitored import blocking as _blocking
-from actorflow.monitored import creators as _creators
-from actorflow.monitored import monitored_session as _asynchronous
-from actorflow.monitored import session_manager as _session_manager
-from actorflow.monitored.commands import act
-from actorflow.monitored.scaffold import Scaffold
+from actorflow.engine.runtime.event_loops.driver import LoopDriver
 from actorflow.public import public
-from actorflow.runtime.event_loops.driver import LoopDriver
+from actorflow.training.monitored import blocking as _blocking
+from actorflow.training.monitored import creators as _creators
+from actorflow.training.monitored import monitored_session as _asynchronous
+from actorflow.training.monitored import session_manager as _session_manager
+from actorflow.training.monitored.commands import act
+from actorflow.training.monitored.scaffold import Scaffold
 
 
 def _target(master: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actorflow.formats import installed
+from actorflow.engine.formats import installed
+from actorflow.models.train.saving import checkpoint, saver
 from actorflow.public import public
-from actorflow.train.saving import checkpoint, saver
 
 
 class _Savers(type):

@@ -11,29 +11,29 @@ from contextlib import AbstractContextManager, contextmanager
 from time import monotonic
 from typing import Any
 
+from actorflow.base.reports.logs import get_logger
 from actorflow.compat.training.monitored import SessionManager
 from actorflow.compat.training.saver import Saver
 from actorflow.compat.v1.sessions import Session
 from actorflow.graph.default_graph import get_default_graph
 from actorflow.graph.graph import Graph
-from actorflow.graphdef.export import write_graph
-from actorflow.logs import get_logger
-from actorflow.lookup.tables import tables_initializer
-from actorflow.ops.flow.control import group
-from actorflow.public import public
-from actorflow.summary.file_writer import FileWriter
-from actorflow.summary.ops import merge_all
-from actorflow.summary.protos import SessionLog, Summary
-from actorflow.train.global_steps import get_global_step
-from actorflow.train.input.coordinator import Coordinator
-from actorflow.train.input.looper import LooperThread
-from actorflow.variables.collections import (
+from actorflow.graph.graphdef.export import write_graph
+from actorflow.graph.ops.flow.control import group
+from actorflow.graph.variables.collections import (
     GraphKeys,
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
+from actorflow.models.lookup.tables import tables_initializer
+from actorflow.models.summary.file_writer import FileWriter
+from actorflow.models.summary.ops import merge_all
+from actorflow.models.summary.protos import SessionLog, Summary
+from actorflow.models.train.global_steps import get_global_step
+from actorflow.models.train.input.coordinator import Coordinator
+from actorflow.models.train.input.looper import LooperThread
+from actorflow.public import public
 
 _LOG = get_logger("training")
 

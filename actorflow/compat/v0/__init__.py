@@ -12,7 +12,7 @@ from typing import Any
 
 import actorflow.compat.v1 as _v1
 from actorflow.compat.v0 import nn as nn
-from actorflow.ops.io import summaries as _summaries
+from actorflow.graph.ops.io import summaries as _summaries
 
 _RENAMED = {
     "all_variables": "global_variables",

@@ -674,7 +674,7 @@ from actorflow.compat.v1 import zeros_initializer as zeros_initializer
 from actorflow.compat.v1 import zeros_like as zeros_like
 from actorflow.compat.v1 import zeta as zeta
 from actorflow.compat.v0 import nn as nn
-from actorflow.ops.io import summaries as _summaries
+from actorflow.graph.ops.io import summaries as _summaries
 def concat(concat_dim: Any, values: Any, name: str='concat') -> Any:
     ...
 def split(split_dim: Any, num_split: int, value: Any, name: str='split') -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from actorflow import dialect
+from actorflow.base import dialect
 from actorflow.public import public
 
 VERSION = "1.15.5"

@@ -2,26 +2,26 @@
 
 from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
 from actorflow.cluster.processes.blocking_server import Server as Server
-from actorflow.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
-from actorflow.estimator.blocking import Estimator as Estimator
-from actorflow.estimator.blocking import Predictor as Predictor
-from actorflow.estimator.canned.blocking import BaselineClassifier as BaselineClassifier
-from actorflow.estimator.canned.blocking import BaselineEstimator as BaselineEstimator
-from actorflow.estimator.canned.blocking import BaselineRegressor as BaselineRegressor
-from actorflow.estimator.canned.blocking import DNNClassifier as DNNClassifier
-from actorflow.estimator.canned.blocking import DNNEstimator as DNNEstimator
-from actorflow.estimator.canned.blocking import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
-from actorflow.estimator.canned.blocking import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
-from actorflow.estimator.canned.blocking import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
-from actorflow.estimator.canned.blocking import DNNRegressor as DNNRegressor
-from actorflow.estimator.canned.blocking import LinearClassifier as LinearClassifier
-from actorflow.estimator.canned.blocking import LinearEstimator as LinearEstimator
-from actorflow.estimator.canned.blocking import LinearRegressor as LinearRegressor
-from actorflow.monitored.blocking import MonitoredSession as MonitoredSession
-from actorflow.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
-from actorflow.monitored.blocking import SingularMonitoredSession as SingularMonitoredSession
-from actorflow.session.blocking import Session as Session
-from actorflow.supervisor.blocking import Supervisor as Supervisor
+from actorflow.training.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
+from actorflow.training.estimator.blocking import Estimator as Estimator
+from actorflow.training.estimator.blocking import Predictor as Predictor
+from actorflow.training.estimator.canned.blocking import BaselineClassifier as BaselineClassifier
+from actorflow.training.estimator.canned.blocking import BaselineEstimator as BaselineEstimator
+from actorflow.training.estimator.canned.blocking import BaselineRegressor as BaselineRegressor
+from actorflow.training.estimator.canned.blocking import DNNClassifier as DNNClassifier
+from actorflow.training.estimator.canned.blocking import DNNEstimator as DNNEstimator
+from actorflow.training.estimator.canned.blocking import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.training.estimator.canned.blocking import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from actorflow.training.estimator.canned.blocking import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from actorflow.training.estimator.canned.blocking import DNNRegressor as DNNRegressor
+from actorflow.training.estimator.canned.blocking import LinearClassifier as LinearClassifier
+from actorflow.training.estimator.canned.blocking import LinearEstimator as LinearEstimator
+from actorflow.training.estimator.canned.blocking import LinearRegressor as LinearRegressor
+from actorflow.training.monitored.blocking import MonitoredSession as MonitoredSession
+from actorflow.training.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
+from actorflow.training.monitored.blocking import SingularMonitoredSession as SingularMonitoredSession
+from actorflow.engine.session.blocking import Session as Session
+from actorflow.training.supervisor.blocking import Supervisor as Supervisor
 
 __all__ = [
     "BaselineClassifier",

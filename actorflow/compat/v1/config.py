@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from actorflow.passes.options import PlanOptions
+from actorflow.base.reports.user_line import user_line
+from actorflow.engine.passes.options import PlanOptions
+from actorflow.engine.session.settings import ValueOptions
 from actorflow.public import public
-from actorflow.session.settings import ValueOptions
-from actorflow.user_line import user_line
 
 SESSION = {"values": ValueOptions(writable=True, exact_feeds=True)}
 """Options of the sessions of TensorFlow's programs: arrays that may be written, and feeds that numpy converts."""

@@ -1,6 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.dashboard.application import Dashboard as Dashboard
+from actorflow.frontends.dashboard.application import Dashboard as Dashboard
 
 __all__ = [
     "Dashboard",

@@ -1,22 +1,22 @@
 # `make names` writes this file from the marks in the sources.
 
 from actorflow.data import experimental as experimental
-from actorflow.data.dataset import AUTOTUNE as AUTOTUNE
-from actorflow.data.dataset import Dataset as Dataset
-from actorflow.data.experimental.options import Options as Options
-from actorflow.data.iteration import DatasetIterator as DatasetIterator
-from actorflow.data.iterator import Iterator as Iterator
-from actorflow.data.iterator import get_output_classes as get_output_classes
-from actorflow.data.iterator import get_output_shapes as get_output_shapes
-from actorflow.data.iterator import get_output_types as get_output_types
-from actorflow.data.iterator import make_initializable_iterator as make_initializable_iterator
-from actorflow.data.iterator import make_one_shot_iterator as make_one_shot_iterator
-from actorflow.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
-from actorflow.data.readers import TFRecordDataset as TFRecordDataset
-from actorflow.data.readers import TextLineDataset as TextLineDataset
-from actorflow.data.sharing.shared_files import SharedFiles as SharedFiles
-from actorflow.data.spec import DatasetSpec as DatasetSpec
-from actorflow.data.statistics import IteratorStatistics as IteratorStatistics
+from actorflow.models.data.dataset import AUTOTUNE as AUTOTUNE
+from actorflow.models.data.dataset import Dataset as Dataset
+from actorflow.models.data.experimental.options import Options as Options
+from actorflow.models.data.iteration import DatasetIterator as DatasetIterator
+from actorflow.models.data.iterator import Iterator as Iterator
+from actorflow.models.data.iterator import get_output_classes as get_output_classes
+from actorflow.models.data.iterator import get_output_shapes as get_output_shapes
+from actorflow.models.data.iterator import get_output_types as get_output_types
+from actorflow.models.data.iterator import make_initializable_iterator as make_initializable_iterator
+from actorflow.models.data.iterator import make_one_shot_iterator as make_one_shot_iterator
+from actorflow.models.data.readers import FixedLengthRecordDataset as FixedLengthRecordDataset
+from actorflow.models.data.readers import TFRecordDataset as TFRecordDataset
+from actorflow.models.data.readers import TextLineDataset as TextLineDataset
+from actorflow.models.data.sharing.shared_files import SharedFiles as SharedFiles
+from actorflow.models.data.spec import DatasetSpec as DatasetSpec
+from actorflow.models.data.statistics import IteratorStatistics as IteratorStatistics
 
 __all__ = [
     "AUTOTUNE",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 
-from actorflow import shapes
+from actorflow.base import shapes
 from actorflow.compat.v1.behavior import speaks_v1
 from actorflow.public import public
 

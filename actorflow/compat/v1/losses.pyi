@@ -1,22 +1,22 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.losses.prediction import absolute_difference as absolute_difference
-from actorflow.losses.prediction import cosine_distance as cosine_distance
-from actorflow.losses.prediction import hinge_loss as hinge_loss
-from actorflow.losses.prediction import huber_loss as huber_loss
-from actorflow.losses.prediction import log_loss as log_loss
-from actorflow.losses.prediction import mean_pairwise_squared_error as mean_pairwise_squared_error
-from actorflow.losses.prediction import mean_squared_error as mean_squared_error
-from actorflow.losses.prediction import sigmoid_cross_entropy as sigmoid_cross_entropy
-from actorflow.losses.prediction import softmax_cross_entropy as softmax_cross_entropy
-from actorflow.losses.prediction import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
-from actorflow.losses.weighted import Reduction as Reduction
-from actorflow.losses.weighted import add_loss as add_loss
-from actorflow.losses.weighted import compute_weighted_loss as compute_weighted_loss
-from actorflow.losses.weighted import get_losses as get_losses
-from actorflow.losses.weighted import get_regularization_loss as get_regularization_loss
-from actorflow.losses.weighted import get_regularization_losses as get_regularization_losses
-from actorflow.losses.weighted import get_total_loss as get_total_loss
+from actorflow.graph.losses.prediction import absolute_difference as absolute_difference
+from actorflow.graph.losses.prediction import cosine_distance as cosine_distance
+from actorflow.graph.losses.prediction import hinge_loss as hinge_loss
+from actorflow.graph.losses.prediction import huber_loss as huber_loss
+from actorflow.graph.losses.prediction import log_loss as log_loss
+from actorflow.graph.losses.prediction import mean_pairwise_squared_error as mean_pairwise_squared_error
+from actorflow.graph.losses.prediction import mean_squared_error as mean_squared_error
+from actorflow.graph.losses.prediction import sigmoid_cross_entropy as sigmoid_cross_entropy
+from actorflow.graph.losses.prediction import softmax_cross_entropy as softmax_cross_entropy
+from actorflow.graph.losses.prediction import sparse_softmax_cross_entropy as sparse_softmax_cross_entropy
+from actorflow.graph.losses.weighted import Reduction as Reduction
+from actorflow.graph.losses.weighted import add_loss as add_loss
+from actorflow.graph.losses.weighted import compute_weighted_loss as compute_weighted_loss
+from actorflow.graph.losses.weighted import get_losses as get_losses
+from actorflow.graph.losses.weighted import get_regularization_loss as get_regularization_loss
+from actorflow.graph.losses.weighted import get_regularization_losses as get_regularization_losses
+from actorflow.graph.losses.weighted import get_total_loss as get_total_loss
 
 __all__ = [
     "Reduction",

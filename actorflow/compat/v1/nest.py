@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actorflow import nest
+from actorflow.base import nest
 from actorflow.public import public
 
 public("tf:nest")

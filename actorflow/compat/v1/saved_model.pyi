@@ -19,8 +19,8 @@ from actorflow.saved_model.constants import SAVED_MODEL_FILENAME_PBTXT as SAVED_
 from actorflow.saved_model.constants import SAVED_MODEL_SCHEMA_VERSION as SAVED_MODEL_SCHEMA_VERSION
 from actorflow.saved_model.constants import VARIABLES_DIRECTORY as VARIABLES_DIRECTORY
 from actorflow.saved_model.constants import VARIABLES_FILENAME as VARIABLES_FILENAME
-from actorflow.saved_model.folder import contains_saved_model as contains_saved_model
-from actorflow.saved_model.folder import contains_saved_model as maybe_saved_model_directory
+from actorflow.exchange.saved_model.folder import contains_saved_model as contains_saved_model
+from actorflow.exchange.saved_model.folder import contains_saved_model as maybe_saved_model_directory
 from actorflow.saved_model.loader import load as load
 from actorflow.saved_model.main_op import main_op_with_restore as main_op_with_restore
 from actorflow.saved_model.signature_constants import CLASSIFY_INPUTS as CLASSIFY_INPUTS

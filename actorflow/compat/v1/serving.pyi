@@ -1,10 +1,10 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.serving.application import Application as Application
-from actorflow.serving.application import app as app
-from actorflow.serving.batching import Batching as Batching
-from actorflow.serving.model import Model as Model
-from actorflow.serving.versions import VersionPolicy as VersionPolicy
+from actorflow.frontends.serving.application import Application as Application
+from actorflow.frontends.serving.application import app as app
+from actorflow.frontends.serving.batching import Batching as Batching
+from actorflow.frontends.serving.model import Model as Model
+from actorflow.frontends.serving.versions import VersionPolicy as VersionPolicy
 
 __all__ = [
     "Application",

@@ -10,13 +10,13 @@ from typing import Any
 
 import actorflow as _af
 from actorflow.compat.v1.config import SESSION, ConfigProto, RunOptions, run_timeout, session_options
+from actorflow.engine.session import blocking as _blocking
+from actorflow.engine.session.session import TARGET
 from actorflow.graph import tensor as _tensor
-from actorflow.graphdef.protos import GraphDef
+from actorflow.graph.graphdef.protos import GraphDef
+from actorflow.models.summary.protos import RunMetadata
+from actorflow.models.summary.run_metadata import run_metadata_of
 from actorflow.public import public
-from actorflow.session import blocking as _blocking
-from actorflow.session.session import TARGET
-from actorflow.summary.protos import RunMetadata
-from actorflow.summary.run_metadata import run_metadata_of
 
 _default_session: ContextVar[Session | None] = ContextVar("actorflow_default_session", default=None)
 

@@ -1,13 +1,13 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.ops.sparse.sets import set_difference as difference
-from actorflow.ops.sparse.sets import set_difference as set_difference
-from actorflow.ops.sparse.sets import set_intersection as intersection
-from actorflow.ops.sparse.sets import set_intersection as set_intersection
-from actorflow.ops.sparse.sets import set_size as set_size
-from actorflow.ops.sparse.sets import set_size as size
-from actorflow.ops.sparse.sets import set_union as set_union
-from actorflow.ops.sparse.sets import set_union as union
+from actorflow.graph.ops.sparse.sets import set_difference as difference
+from actorflow.graph.ops.sparse.sets import set_difference as set_difference
+from actorflow.graph.ops.sparse.sets import set_intersection as intersection
+from actorflow.graph.ops.sparse.sets import set_intersection as set_intersection
+from actorflow.graph.ops.sparse.sets import set_size as set_size
+from actorflow.graph.ops.sparse.sets import set_size as size
+from actorflow.graph.ops.sparse.sets import set_union as set_union
+from actorflow.graph.ops.sparse.sets import set_union as union
 
 __all__ = [
     "difference",

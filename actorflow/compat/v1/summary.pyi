@@ -1,23 +1,23 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.summary.file_writer import FileWriter as FileWriter
-from actorflow.summary.file_writer import FileWriterCache as FileWriterCache
-from actorflow.summary.ops import audio as audio
-from actorflow.summary.ops import get_summary_description as get_summary_description
-from actorflow.summary.ops import histogram as histogram
-from actorflow.summary.ops import image as image
-from actorflow.summary.ops import merge as merge
-from actorflow.summary.ops import merge_all as merge_all
-from actorflow.summary.ops import scalar as scalar
-from actorflow.summary.ops import tensor_summary as tensor_summary
-from actorflow.summary.ops import text as text
-from actorflow.summary.protos import Event as Event
-from actorflow.summary.protos import SessionLog as SessionLog
-from actorflow.summary.protos import Summary as Summary
-from actorflow.summary.protos import SummaryDescription as SummaryDescription
-from actorflow.summary.protos import TaggedRunMetadata as TaggedRunMetadata
-from actorflow.summary.reading import read_events as read_events
-from actorflow.summary.writer import Writer as Writer
+from actorflow.models.summary.file_writer import FileWriter as FileWriter
+from actorflow.models.summary.file_writer import FileWriterCache as FileWriterCache
+from actorflow.models.summary.ops import audio as audio
+from actorflow.models.summary.ops import get_summary_description as get_summary_description
+from actorflow.models.summary.ops import histogram as histogram
+from actorflow.models.summary.ops import image as image
+from actorflow.models.summary.ops import merge as merge
+from actorflow.models.summary.ops import merge_all as merge_all
+from actorflow.models.summary.ops import scalar as scalar
+from actorflow.models.summary.ops import tensor_summary as tensor_summary
+from actorflow.models.summary.ops import text as text
+from actorflow.models.summary.protos import Event as Event
+from actorflow.models.summary.protos import SessionLog as SessionLog
+from actorflow.models.summary.protos import Summary as Summary
+from actorflow.models.summary.protos import SummaryDescription as SummaryDescription
+from actorflow.models.summary.protos import TaggedRunMetadata as TaggedRunMetadata
+from actorflow.models.summary.reading import read_events as read_events
+from actorflow.models.summary.writer import Writer as Writer
 
 __all__ = [
     "Event",

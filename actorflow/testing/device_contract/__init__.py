@@ -17,7 +17,7 @@ subject.py   `Subject`: the type of device that is tried, devices of it, and ses
 
 from __future__ import annotations
 
-from actorflow.device.base import DeviceFactory
+from actorflow.engine.device.base import DeviceFactory
 from actorflow.testing.contract import Broken, Contract, Rule
 from actorflow.testing.device_contract import memory, steps
 from actorflow.testing.device_contract.subject import Subject, closing_devices

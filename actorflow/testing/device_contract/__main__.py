@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from actorflow.device.installed import find
+from actorflow.engine.device.installed import find
 from actorflow.testing.device_contract import CONTRACT
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Allocator, DeviceStatistics
+from actorflow.engine.device.base import Allocator, DeviceStatistics
 from actorflow.errors import FailedPreconditionError, ResourceExhaustedError
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.testing.contract import SECONDS, Broken, Rule, raises, rule, same, until

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import Device, DeviceFactory
+from actorflow.base.registry import plugins
+from actorflow.engine.device.base import Device, DeviceFactory
+from actorflow.engine.session.session import Session
 from actorflow.graph.graph import Graph
-from actorflow.registry import plugins
-from actorflow.session.session import Session
 from actorflow.testing.contract import Broken, got
 
 OPENED: ContextVar[list[Device]] = ContextVar("opened")

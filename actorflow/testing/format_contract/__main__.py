@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from actorflow.formats.installed import find
+from actorflow.engine.formats.installed import find
 from actorflow.testing.format_contract import CONTRACT, Subject
 
 if __name__ == "__main__":

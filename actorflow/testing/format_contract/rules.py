@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import actorflow as af
-from actorflow import dtypes
+from actorflow.base import dtypes
+from actorflow.engine.formats.base import ReadRequest, SavedTensor
 from actorflow.errors import (
     CancelledError,
     DataLossError,
@@ -20,7 +21,6 @@ from actorflow.errors import (
     OpError,
     UnimplementedError,
 )
-from actorflow.formats.base import ReadRequest, SavedTensor
 from actorflow.graph.graph import Graph
 from actorflow.testing.contract import Broken, Rule, got, raises, rule, same
 from actorflow.testing.files import Crash, SimulatedFiles

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
-from actorflow.formats import installed
-from actorflow.formats.base import Format, Reader, ReadRequest, SavedTensor
-from actorflow.formats.regions import Region
+from actorflow.base.process import machine
+from actorflow.engine.formats import installed
+from actorflow.engine.formats.base import Format, Reader, ReadRequest, SavedTensor
+from actorflow.engine.formats.regions import Region
 from actorflow.testing.contract import Broken
 from actorflow.testing.files import SimulatedFiles
 

@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from actorflow.engine.transport.factory import Arena, TransportFactory
 from actorflow.testing.contract import Broken, Contract, Rule
 from actorflow.testing.transport_contract import ends, steps, tokens
 from actorflow.testing.transport_contract.subject import ARENAS, Subject
-from actorflow.transport.factory import Arena, TransportFactory
 
 RULES: tuple[Rule[Subject], ...] = (*ends.FIRST, *tokens.RULES, *steps.RULES, *ends.LAST)
 """From what the others need to what needs the others: the first that is broken is the one to mend."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from actorflow.engine.transport.installed import find
 from actorflow.testing.transport_contract import CONTRACT
-from actorflow.transport.installed import find
 
 if __name__ == "__main__":
     sys.exit(CONTRACT.main("actorflow.testing.transport_contract", find))

@@ -12,11 +12,11 @@ import anyio
 import numpy as np
 from anyio.lowlevel import checkpoint
 
+from actorflow.engine.transport.base import Channel, Reach
+from actorflow.engine.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 from actorflow.errors import PermissionDeniedError, ResourceExhaustedError, UnavailableError
 from actorflow.testing.contract import SECONDS, Broken, got, raises, rule, same, until
 from actorflow.testing.transport_contract.subject import CLIENT, SERVER, SMALL, Subject, bits, large, pair
-from actorflow.transport.base import Channel, Reach
-from actorflow.transport.errors import HandshakeRejected, PeerLost, ProtocolError
 
 # ---- beginnings
 

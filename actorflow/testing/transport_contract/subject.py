@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.engine.transport.base import Channel, Endpoint, Identity, Limits, Reach
+from actorflow.engine.transport.factory import Arena, KeyPair, TransportFactory
 from actorflow.testing.contract import SECONDS, Broken, got
-from actorflow.transport.base import Channel, Endpoint, Identity, Limits, Reach
-from actorflow.transport.factory import Arena, KeyPair, TransportFactory
 
 SERVER = Identity("cluster", "/job:ps/task:0", 0x51)
 CLIENT = Identity("cluster", "/job:worker/task:0", 0x52)

@@ -8,9 +8,9 @@ import anyio
 import numpy as np
 from anyio.lowlevel import checkpoint
 
-from actorflow import dtypes
+from actorflow.base import dtypes
+from actorflow.engine.runtime.tokens import DEAD
 from actorflow.errors import AbortedError, UnimplementedError
-from actorflow.runtime.tokens import DEAD
 from actorflow.testing.contract import Broken, got, raises, rule, same, until
 from actorflow.testing.transport_contract.subject import SMALL, Subject, bits, large, pair
 

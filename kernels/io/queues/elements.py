@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.shapes import Shape, compatible, is_static, show
 from actorflow.errors import InvalidArgumentError
-from actorflow.shapes import Shape, compatible, is_static, show
 
 from ...strings.objects import as_arrays
 from .stores import Element

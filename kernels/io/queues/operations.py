@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.shapes import Shape
+from actorflow.engine.runtime.context import KernelContext, StepHandle
 from actorflow.errors import InvalidArgumentError
-from actorflow.registry.kernel import kernel
-from actorflow.runtime.context import KernelContext, StepHandle
-from actorflow.shapes import Shape
 
 from .barrier import BarrierCore, Insert
 from .core import Close, Put, QueueCore, Take

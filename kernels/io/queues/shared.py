@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from actorflow.engine.runtime.context import StepHandle
 from actorflow.errors import CancelledError
-from actorflow.runtime.context import StepHandle
 
 from .core import Attempt, QueueCore
 from .elements import QueueSpec

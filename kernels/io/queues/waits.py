@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.runtime.diagnostics.waits import Users, Wait, behind, several
+from actorflow.engine.runtime.diagnostics.waits import Users, Wait, behind, several
 
 from .barrier import BarrierCore
 from .core import Attempt, QueueCore, Take

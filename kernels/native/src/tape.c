@@ -1,4 +1,4 @@
-/* Tapes: instructions over numbered places (`actorflow/runtime/tape`), without the interpreter between the calls.
+/* Tapes: instructions over numbered places (`actorflow/engine/runtime/tape`), without the interpreter between the calls.
  *
  * The places of a run are its inputs, the results of its calls, and the tape's constants. Each instruction is a line of numbers: what
  * it does, the object that it calls, how many places it reads, writes and empties, and these places. Objects belong to one tuple,

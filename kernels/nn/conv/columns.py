@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import Span, taps
+from actorflow.graph.ops.nn.conv.geometry import Span, taps
 
 from ...shared import blas
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import arranged, channel_axis, check_shape
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import APART, Gpu
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import APART, Gpu
+from actorflow.graph.ops.nn.conv.geometry import arranged, channel_axis, check_shape
 
 from ...shared.threads import WORTH_DIVIDING, in_pieces
 from .columns import taps_of

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from actorflow.ops.nn.conv.geometry import (
+from actorflow.base.registry.kernel import kernel
+from actorflow.base.registry.traits import APART, Gpu
+from actorflow.graph.ops.nn.conv.geometry import (
     Span,
     arranged,
     channel_axis,
@@ -16,8 +18,6 @@ from actorflow.ops.nn.conv.geometry import (
     span,
     spatial,
 )
-from actorflow.registry.kernel import kernel
-from actorflow.registry.traits import APART, Gpu
 
 from . import columns as conv_columns
 

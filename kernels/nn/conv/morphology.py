@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.ops.nn.conv.geometry import Span, check_shape, span, taps
-from actorflow.registry.kernel import kernel
+from actorflow.base.registry.kernel import kernel
+from actorflow.graph.ops.nn.conv.geometry import Span, check_shape, span, taps
 
 _LOWEST_BFLOAT16 = -3.3895313892515355e38
 

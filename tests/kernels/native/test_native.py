@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from native_cases import SEED, TRIES, Rng, check, same, shape
 
+from actorflow.base.records import crc32c, tfrecord
 from actorflow.kernels.native import elementwise, random, reduce, rows, scatter, softmax
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.shared import threads
-from actorflow.records import crc32c, tfrecord
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
 

@@ -9,13 +9,13 @@ import pytest
 from native_cases import SEED, TRIES, Rng, check, numbers, on, same, shape
 
 import actorflow as af
+from actorflow.base.registry import kernel, library
 from actorflow.kernels.native import norm, window
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.nn import activation as nn
 from actorflow.kernels.nn import fused, normalization, pool
 from actorflow.kernels.nn.conv import depthwise
 from actorflow.kernels.shared import threads
-from actorflow.registry import kernel, library
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.graph.ops.state.update import TABLE, Update
 from actorflow.kernels.native import update
 from actorflow.kernels.native.library import loaded
 from actorflow.kernels.state import training
 from actorflow.kernels.state.update_program import program_of
-from actorflow.ops.state.update import TABLE, Update
 
 pytestmark = pytest.mark.skipif(loaded() is None, reason="the library in C is not there")
 

@@ -13,7 +13,7 @@ from ops.table import NUMBERS, REALS, Case, Literal, Reject
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.array.index import getitem, strided_slice_grad
+from actorflow.graph.ops.array.index import getitem, strided_slice_grad
 
 INF, NAN = math.inf, math.nan
 ORDERED = f"{REALS} bool string"

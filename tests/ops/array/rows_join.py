@@ -11,8 +11,8 @@ from ops.table import NUMBERS, Case, Entry, Literal, Reject
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.array.join import concat_offset, shape_n_op
-from actorflow.ops.array.pad_tile import mirror_pad_grad
+from actorflow.graph.ops.array.join import concat_offset, shape_n_op
+from actorflow.graph.ops.array.pad_tile import mirror_pad_grad
 
 # ---- joined and parted
 

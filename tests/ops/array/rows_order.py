@@ -12,7 +12,7 @@ from ops.table import REALS, Case, Literal, Reject
 
 import actorflow as af
 from actorflow import nn
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
 from actorflow.errors import InvalidArgumentError
 
 INF, NAN = math.inf, math.nan

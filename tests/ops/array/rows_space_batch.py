@@ -10,8 +10,8 @@ from ops.arrays import EITHER, built, i32, i64, moving
 from ops.table import NUMBERS, Array, Case, Literal, Reject
 from ops.windows import Windows
 
-from actorflow.ops.array import space_batch as af
-from actorflow.ops.nn.conv import patches
+from actorflow.graph.ops.array import space_batch as af
+from actorflow.graph.ops.nn.conv import patches
 
 
 def shaped(values: Any, *shape: int) -> Any:

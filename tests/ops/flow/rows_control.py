@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from ops.table import NUMBERS, UNARY, Case, Literal, Reject, each
 
-from actorflow.eager.py_function import py_function
+from actorflow.engine.eager.py_function import py_function
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.array.constant import constant, placeholder
-from actorflow.ops.flow import control as af
-from actorflow.ops.flow import printing as flow_printing
-from actorflow.ops.flow.py_func import py_func
+from actorflow.graph.ops.array.constant import constant, placeholder
+from actorflow.graph.ops.flow import control as af
+from actorflow.graph.ops.flow import printing as flow_printing
+from actorflow.graph.ops.flow.py_func import py_func
 
 EVERYTHING = f"{NUMBERS} bool string"
 

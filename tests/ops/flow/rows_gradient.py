@@ -9,7 +9,7 @@ import numpy as np
 from ops.table import COMPLEXES, FLOATS, INTS, Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.flow import control as gradient_ops
+from actorflow.graph.ops.flow import control as gradient_ops
 
 
 def _sum_to(x: Any, shape: Any) -> Any:

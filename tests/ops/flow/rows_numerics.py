@@ -10,8 +10,8 @@ from ops.table import Case, Literal, Reject
 
 import actorflow as af
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.flow.numerics import add_check_numerics_ops, verify_tensor_all_finite
-from actorflow.ops.math.elementwise import log
+from actorflow.graph.ops.flow.numerics import add_check_numerics_ops, verify_tensor_all_finite
+from actorflow.graph.ops.math.elementwise import log
 
 INF, NAN = math.inf, math.nan
 

@@ -8,8 +8,8 @@ import numpy as np
 from ops.arrays import EITHER, i32
 from ops.table import Array, Case, Literal, Reject
 
-from actorflow.ops.image.convert import convert_image_dtype
-from actorflow.ops.image.glimpse import extract_glimpse_op
+from actorflow.graph.ops.image.convert import convert_image_dtype
+from actorflow.graph.ops.image.glimpse import extract_glimpse_op
 
 IMAGES = np.arange(60, dtype=np.float32).reshape(2, 5, 6, 1)
 SIZE = i32(2, 3)

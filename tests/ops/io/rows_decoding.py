@@ -13,9 +13,9 @@ from ops.table import Case, Literal, Reject
 from test_records import EXAMPLE, SEQUENCE
 
 from actorflow import errors
-from actorflow.dtypes import DType
-from actorflow.ops.io import decoding as af
-from actorflow.ops.io import parsing
+from actorflow.base.dtypes import DType
+from actorflow.graph.ops.io import decoding as af
+from actorflow.graph.ops.io import parsing
 
 INVALID = errors.InvalidArgumentError
 BYTES = bytes(range(1, 9))

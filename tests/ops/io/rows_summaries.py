@@ -9,7 +9,7 @@ import numpy as np
 from ops.table import Case, Literal, Reject
 
 from actorflow import errors
-from actorflow.ops.io import summaries as af
+from actorflow.graph.ops.io import summaries as af
 
 INVALID = errors.InvalidArgumentError
 REALS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64"

@@ -10,14 +10,14 @@ from ops.arrays import EITHER, i32
 from ops.linalg.rows_matrix import NOT_SQUARE, SOLVED, A, batched, regular
 from ops.table import Case, Literal, Reject, draw
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
 from actorflow.errors import InvalidArgumentError
+from actorflow.graph.ops.array.shape import expand_dims
+from actorflow.graph.ops.linalg import decompose as factorizations
+from actorflow.graph.ops.math.cast import cast, real
+from actorflow.graph.ops.math.elementwise import abs as abs_
+from actorflow.graph.ops.math.matmul import matmul
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.array.shape import expand_dims
-from actorflow.ops.linalg import decompose as factorizations
-from actorflow.ops.math.cast import cast, real
-from actorflow.ops.math.elementwise import abs as abs_
-from actorflow.ops.math.matmul import matmul
 
 REALS = "float32 float64"
 TALL = [[3.0, 1.0], [4.0, 2.0], [0.0, 1.0]]
@@ -71,8 +71,8 @@ def singular_sums(x: Any) -> Any:
 
 
 def power_sums(values: Tensor, step: int) -> Tensor:
-    from actorflow.ops.array.join import stack
-    from actorflow.ops.math.reduction import reduce_sum
+    from actorflow.graph.ops.array.join import stack
+    from actorflow.graph.ops.math.reduction import reduce_sum
 
     return stack([reduce_sum(values ** float(step * k), -1) for k in range(1, 4)], -1)
 
@@ -90,8 +90,8 @@ def cubed(x: Tensor) -> Tensor:
 
 def product_of_lu(x: Tensor) -> Any:
     """L · U in the order of the input's rows."""
-    from actorflow.ops.array.one_hot import one_hot
-    from actorflow.ops.linalg.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
+    from actorflow.graph.ops.array.one_hot import one_hot
+    from actorflow.graph.ops.linalg.diagonal import matrix_band_part, matrix_diag_part, matrix_set_diag
 
     both, p = factorizations.lu(x)
     lower = matrix_set_diag(matrix_band_part(both, -1, 0), matrix_diag_part(both) * 0 + 1)

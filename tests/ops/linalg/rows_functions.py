@@ -15,10 +15,10 @@ from ops.math.rows_matmul import side
 from ops.table import COMPLEXES, FLOATS, NUMBERS, Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.linalg import functions as matrix_functions
-from actorflow.ops.linalg import norm as linalg_norm
-from actorflow.ops.math.cast import real
-from actorflow.ops.math.matmul import matmul
+from actorflow.graph.ops.linalg import functions as matrix_functions
+from actorflow.graph.ops.linalg import norm as linalg_norm
+from actorflow.graph.ops.math.cast import real
+from actorflow.graph.ops.math.matmul import matmul
 
 REAL_NUMBERS = " ".join(name for name in NUMBERS.split() if name not in COMPLEXES.split())
 

@@ -11,11 +11,11 @@ import numpy as np
 from ops.math.rows_matmul import side
 from ops.table import COMPLEXES, NUMBERS, Case, Literal, Reject, draw
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.linalg import diagonal
-from actorflow.ops.linalg import matrix as linalg
-from actorflow.ops.math import matmul as af
+from actorflow.graph.ops.linalg import diagonal
+from actorflow.graph.ops.linalg import matrix as linalg
+from actorflow.graph.ops.math import matmul as af
 
 SOLVED = f"float32 float64 {COMPLEXES}"
 A = [[1.0, 2.0], [3.0, 4.0]]

@@ -12,7 +12,7 @@ from ops.math.rows_matmul import side
 from ops.table import Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.linalg import solve as linear_solve
+from actorflow.graph.ops.linalg import solve as linear_solve
 
 LS = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 WIDE = [[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]

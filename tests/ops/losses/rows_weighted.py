@@ -13,8 +13,8 @@ from ops.table import Case, Literal, Reject, each
 
 from actorflow import losses
 from actorflow.errors import InvalidArgumentError
+from actorflow.graph.losses import weighted as broadcasting
 from actorflow.losses import Reduction
-from actorflow.losses import weighted as broadcasting
 
 LABELS = [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
 PREDICTIONS = [[0.5, 0.25, 0.125], [0.75, 0.5, 2.0]]

@@ -10,7 +10,7 @@ from ops.strings.rows_elementwise import words
 from ops.table import BINARY, COMPLEXES, FLOATS, INTS, NUMBERS, REALS, Case, Literal, Reject, choice, each
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import arithmetic as af
+from actorflow.graph.ops.math import arithmetic as af
 
 INF, NAN = float("inf"), float("nan")
 INEXACT = f"{FLOATS} {COMPLEXES}"

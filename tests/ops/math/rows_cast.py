@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from ops.table import BINARY, COMPLEXES, INTS, NUMBERS, UNARY, Case, Literal, Reject, each
 
-from actorflow.ops.math import cast as af
-from actorflow.ops.math import cast as parts
-from actorflow.ops.math import elementwise as unary
+from actorflow.graph.ops.math import cast as af
+from actorflow.graph.ops.math import cast as parts
+from actorflow.graph.ops.math import elementwise as unary
 
 INF, NAN = float("inf"), float("nan")
 REAL_PARTS = "float32 float64"

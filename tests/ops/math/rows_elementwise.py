@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from ops.table import COMPLEXES, FLOATS, NUMBERS, UNARY, Case, Literal, Reject, choice, each
 
-from actorflow.ops.math import elementwise as trigonometry
-from actorflow.ops.math import elementwise as unary
-from actorflow.ops.math import special
+from actorflow.graph.ops.math import elementwise as trigonometry
+from actorflow.graph.ops.math import elementwise as unary
+from actorflow.graph.ops.math import special
 
 INF, NAN = float("inf"), float("nan")
 INEXACT = f"{FLOATS} {COMPLEXES}"

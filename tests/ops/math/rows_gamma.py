@@ -10,8 +10,8 @@ from ops.math.rows_elementwise import INF, NAN, NO_INTEGERS, function, slope, ze
 from ops.table import BINARY, FLOATS, UNARY, Case, Literal, Reject, each
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import special
-from actorflow.ops.math import special as gamma
+from actorflow.graph.ops.math import special
+from actorflow.graph.ops.math import special as gamma
 
 EITHER = (ValueError, InvalidArgumentError)
 WIDE = "float32 float64"

@@ -10,8 +10,8 @@ import numpy as np
 from ops.math.rows_elementwise import INF, NAN
 from ops.table import BINARY, COMPLEXES, FLOATS, UNARY, Case, Literal, Reject, each
 
-from actorflow.ops.math import arithmetic
-from actorflow.ops.math import special as guarded
+from actorflow.graph.ops.math import arithmetic
+from actorflow.graph.ops.math import special as guarded
 
 INEXACT = f"{FLOATS} {COMPLEXES}"
 REJECTS = [Reject(TypeError, ([1], [1]), dtype="int32"), Reject(ValueError, ([1.0, 2.0], [1.0, 2.0, 3.0]))]

@@ -10,9 +10,9 @@ from ops.math.rows_elementwise import INF, NAN
 from ops.table import INTS, REALS, Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import cumulative as scan
-from actorflow.ops.math import histogram as counting
-from actorflow.ops.math import statistics
+from actorflow.graph.ops.math import cumulative as scan
+from actorflow.graph.ops.math import histogram as counting
+from actorflow.graph.ops.math import statistics
 
 COUNTED = "int32 int64 float32 float64"
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from ops.table import BINARY, COMPLEXES, INTS, NUMBERS, REALS, UNARY, Case, Literal, Reject, choice, each
 
-from actorflow.dtypes import DType
+from actorflow.base.dtypes import DType
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import logic
-from actorflow.ops.math import logic as bitwise
+from actorflow.graph.ops.math import logic
+from actorflow.graph.ops.math import logic as bitwise
 
 INF, NAN = float("inf"), float("nan")
 TIES = [*BINARY, (choice(0, 1, 2), choice(0, 1, 2))]

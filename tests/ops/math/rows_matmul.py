@@ -9,8 +9,8 @@ import numpy as np
 from ops.table import COMPLEXES, FLOATS, Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import matmul as af
-from actorflow.ops.math.matmul import einsum, tensordot
+from actorflow.graph.ops.math import matmul as af
+from actorflow.graph.ops.math.matmul import einsum, tensordot
 
 MULTIPLIED = f"{FLOATS} {COMPLEXES} int32 int64 uint8 uint16 uint32 uint64"
 A = [[1.0, 2.0], [3.0, 4.0]]

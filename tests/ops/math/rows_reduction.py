@@ -12,9 +12,9 @@ import numpy as np
 from ops.table import COMPLEXES, FLOATS, NUMBERS, REALS, Case, Entry, Literal, Reject, choice
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import argmax
-from actorflow.ops.math import cumulative as scan
-from actorflow.ops.math import reduction as af
+from actorflow.graph.ops.math import argmax
+from actorflow.graph.ops.math import cumulative as scan
+from actorflow.graph.ops.math import reduction as af
 
 INF, NAN = float("inf"), float("nan")
 NO_AXES = np.array([], np.int32)

@@ -8,8 +8,8 @@ import numpy as np
 from ops.math.rows_reduction import AXES, EMPTY, INF, NAN, mean, reduced
 from ops.table import INTS, REALS, Case, Literal, Reject, each
 
-from actorflow.ops.linalg import norm as linalg_norm
-from actorflow.ops.math import clip, statistics
+from actorflow.graph.ops.linalg import norm as linalg_norm
+from actorflow.graph.ops.math import clip, statistics
 
 
 def variance(values: list[float]) -> float:

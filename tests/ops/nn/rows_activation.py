@@ -11,7 +11,7 @@ from ops.arrays import EITHER, i32
 from ops.table import NUMBERS, REALS, UNARY, Case, Literal, Reject, each
 
 from actorflow import nn
-from actorflow.ops.nn import activation as ops
+from actorflow.graph.ops.nn import activation as ops
 
 INF, NAN = math.inf, math.nan
 SCALE, ALPHA = 1.0507009873554805, 1.6732632423543772

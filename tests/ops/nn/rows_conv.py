@@ -10,7 +10,7 @@ from ops.arrays import EITHER, i32
 from ops.table import FLOATS, Case, Literal, Reject
 from ops.windows import Windows, convolved, to_filter, to_input
 
-from actorflow.ops.nn.conv import rules as conv_ops
+from actorflow.graph.ops.nn.conv import rules as conv_ops
 
 WIDE = "float32 float64"
 

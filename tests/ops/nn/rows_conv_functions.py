@@ -11,11 +11,11 @@ from ops.table import FLOATS, Case, Literal, Reject
 from ops.windows import Windows, convolved, deep, shallow, to_filter, to_input
 
 from actorflow.graph.convert import convert_to_tensor
-from actorflow.ops.array.space_batch import with_space_to_batch
-from actorflow.ops.nn.conv import depthwise as conv_depthwise
-from actorflow.ops.nn.conv import functions as conv
-from actorflow.ops.nn.conv import rules as conv_ops
-from actorflow.ops.nn.conv import transpose as conv_transpose
+from actorflow.graph.ops.array.space_batch import with_space_to_batch
+from actorflow.graph.ops.nn.conv import depthwise as conv_depthwise
+from actorflow.graph.ops.nn.conv import functions as conv
+from actorflow.graph.ops.nn.conv import rules as conv_ops
+from actorflow.graph.ops.nn.conv import transpose as conv_transpose
 
 WIDE = "float32 float64"
 # ---- depthwise

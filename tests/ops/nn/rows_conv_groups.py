@@ -10,7 +10,7 @@ from ops.table import FLOATS, Case, Literal, Reject
 from ops.windows import Windows, convolved, to_filter, to_input
 
 from actorflow import nn
-from actorflow.ops.nn.conv import rules as conv_ops
+from actorflow.graph.ops.nn.conv import rules as conv_ops
 
 X = ((np.arange(36) % 7) - 3.0).astype(np.float32).reshape(1, 3, 3, 4)
 W = ((np.arange(48) % 5) - 2.0).astype(np.float32).reshape(2, 2, 2, 6)

@@ -64,8 +64,8 @@ NO_PATH = [[0.3289918, 0.6054868, 0.03014541, 0.03537596], [0, 0, 0, 0]]
 
 def slope_rows(rows: list[tuple[int, int]], **options: Any) -> Any:
     """Some rows of the gradient of the losses' sum."""
-    from actorflow.autodiff.gradients import gradients
-    from actorflow.ops.array.gather import gather_nd
+    from actorflow.graph.autodiff.gradients import gradients
+    from actorflow.graph.ops.array.gather import gather_nd
 
     def build(logits: Any, lengths: Any) -> Any:
         return gather_nd(gradients(ctc(**options)(logits, lengths), logits)[0], i32(*rows))
@@ -176,7 +176,7 @@ CTC = [
 
 
 def _second(logits: Any, lengths: Any) -> Any:
-    from actorflow.autodiff.gradients import gradients
+    from actorflow.graph.autodiff.gradients import gradients
 
     return gradients(gradients(ctc()(logits, lengths), logits)[0], logits)[0]
 

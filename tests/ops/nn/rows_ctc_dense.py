@@ -46,8 +46,8 @@ def by_all_alignments(blank: int) -> Any:
 
 def slopes(labels: Any, logits: Any, counts: Any, lengths: Any) -> Any:
     """Some rows of the gradient of the losses' sum."""
-    from actorflow.autodiff.gradients import gradients
-    from actorflow.ops.array.gather import gather_nd
+    from actorflow.graph.autodiff.gradients import gradients
+    from actorflow.graph.ops.array.gather import gather_nd
 
     return gather_nd(gradients(loss()(labels, logits, counts, lengths), logits)[0], i32([0, 0], [1, 1], [4, 0]))
 

@@ -10,7 +10,7 @@ from ops.arrays import i64
 from ops.table import Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.nn.pooling import fractional as ops
+from actorflow.graph.ops.nn.pooling import fractional as ops
 
 X = np.array([[5, 0, 3, 3, 7], [3, 5, 2, 4, 7], [6, 8, 8, 1, 6], [7, 7, 8, 1, 5], [8, 4, 3, 0, 3]], np.float32).reshape(
     1, 5, 5, 1

@@ -25,7 +25,7 @@ from ops.table import UNARY, Case, Literal, Reject
 from ops.windows import Windows, convolved
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.nn import fused
+from actorflow.graph.ops.nn import fused
 
 NAN, INF = float("nan"), float("inf")
 EITHER = (ValueError, InvalidArgumentError)

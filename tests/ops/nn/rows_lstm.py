@@ -9,7 +9,7 @@ import numpy as np
 from ops.arrays import EITHER, n64
 from ops.table import Case, Entry, Literal, Reject
 
-from actorflow.ops.nn.lstm import block_lstm
+from actorflow.graph.ops.nn.lstm import block_lstm
 
 OUTPUTS = ("i", "cs", "f", "o", "ci", "co", "h")
 

@@ -10,7 +10,7 @@ from ops.table import FLOATS, INTS, Case, Literal, Reject
 from ops.windows import Windows
 
 from actorflow import nn
-from actorflow.ops.nn.conv import morphology
+from actorflow.graph.ops.nn.conv import morphology
 
 X = np.array([0.1, 0.5, -1, 0.3, 0.2, 2, 0, 4, 1], np.float32).reshape(1, 3, 3, 1)
 W = np.array([0.4, 0.3, 0.1, 0], np.float32).reshape(2, 2, 1)

@@ -8,8 +8,8 @@ import numpy as np
 from ops.arrays import EITHER
 from ops.table import FLOATS, Array, Case, Literal, Reject
 
-from actorflow.ops.nn import moments as am
-from actorflow.ops.nn import normalization as af
+from actorflow.graph.ops.nn import moments as am
+from actorflow.graph.ops.nn import normalization as af
 
 WIDE = "float32 float64"
 THREE = [[[[1.0, 2.0, 3.0]]]]

@@ -9,7 +9,7 @@ from ops.arrays import EITHER, i32
 from ops.table import FLOATS, REALS, Array, Case, Literal, Reject
 from ops.windows import Windows, pooled, shared_out
 
-from actorflow.ops.nn.pooling import rules as ops
+from actorflow.graph.ops.nn.pooling import rules as ops
 
 WIDE = "float32 float64"
 X = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5], np.float32).reshape(1, 3, 3, 1)

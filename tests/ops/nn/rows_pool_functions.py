@@ -11,8 +11,8 @@ from ops.table import REALS, Array, Case, Literal, Reject
 from ops.windows import Windows, pooled
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.nn.pooling import functions as af
-from actorflow.ops.nn.pooling import rules as ops
+from actorflow.graph.ops.nn.pooling import functions as af
+from actorflow.graph.ops.nn.pooling import rules as ops
 
 # ---- places of maxima
 

@@ -9,10 +9,10 @@ import pytest
 from ops.nn.rows_pool import Kind
 from ops.windows import Windows, convolved, deep, shallow, to_filter, to_input
 
+from actorflow.graph.ops.nn.conv.geometry import Span, span
 from actorflow.kernels.nn import pool
 from actorflow.kernels.nn.conv import columns as conv_columns
 from actorflow.kernels.nn.conv import depthwise as conv_depthwise
-from actorflow.ops.nn.conv.geometry import Span, span
 
 # From a block for each row of places to one for everything.
 SIZES = [1, 300, 1500, 6000, 1 << 20]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from ops.table import Case, Literal, Reject
 
-from actorflow.ops.quantize.int8 import int8_conv2d, int8_matmul
+from actorflow.graph.ops.quantize.int8 import int8_conv2d, int8_matmul
 
 WEIGHTS = np.array([[127, -127, 3], [-60, 0, 1], [25, 90, -128], [1, 2, 3]], np.int8)
 SCALES, BIAS = np.float32([0.01, 0.02, 0.5]), np.float32([0.0, -1.0, 2.0])

@@ -20,7 +20,7 @@ from patience import PATIENCE
 import actorflow as af
 from actorflow import nn
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.random.distributions import DEFAULT_GRAPH_SEED, get_seed
+from actorflow.graph.ops.random.distributions import DEFAULT_GRAPH_SEED, get_seed
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 # Each draws 24 numbers, of two kinds of seeds.

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import actorflow as af
+from actorflow.graph.ops.random import gamma_poisson as random_distributions
 from actorflow.kernels.random import philox
-from actorflow.ops.random import gamma_poisson as random_distributions
 
 stats = pytest.importorskip("scipy.stats")
 special = pytest.importorskip("scipy.special")

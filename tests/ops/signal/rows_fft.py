@@ -8,8 +8,8 @@ import numpy as np
 from ops.arrays import EITHER, i32
 from ops.table import COMPLEXES, NUMBERS, Case, Literal, Reject
 
-from actorflow.ops.array.shape import reshape
-from actorflow.ops.signal import fft
+from actorflow.graph.ops.array.shape import reshape
+from actorflow.graph.ops.signal import fft
 
 REALS = "float32 float64"
 Z = [1 + 0j, 2 + 1j, 3 - 1j, 4 + 2j]

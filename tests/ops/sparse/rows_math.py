@@ -11,8 +11,8 @@ from ops.table import FLOATS, NUMBERS, REALS, Case, Literal, Reject
 
 from actorflow import nn, sparse
 from actorflow.errors import InvalidArgumentError
+from actorflow.graph.ops.sparse.math import _cwise_div
 from actorflow.graph.sparse_tensor import SparseTensor
-from actorflow.ops.sparse.math import _cwise_div
 
 B = np.float32([[1, 2], [3, 4], [5, 6]])
 TWICE = i64([0, 1], [1, 0], [1, 0])

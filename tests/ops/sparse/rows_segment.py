@@ -9,8 +9,8 @@ from ops.arrays import EITHER, i32, i64, n32
 from ops.table import COMPLEXES, FLOATS, NUMBERS, REALS, Case, Literal, Reject
 
 from actorflow.errors import InvalidArgumentError
-from actorflow.ops.math import segment
-from actorflow.ops.sparse import segment as sparse_segment
+from actorflow.graph.ops.math import segment
+from actorflow.graph.ops.sparse import segment as sparse_segment
 
 INEXACT = f"{FLOATS} {COMPLEXES}"
 ROWS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]

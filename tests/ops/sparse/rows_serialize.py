@@ -11,7 +11,7 @@ from ops.strings.rows_elementwise import words
 from ops.table import Case, Literal, Reject
 
 from actorflow import errors, io
-from actorflow.dtypes import int32
+from actorflow.base.dtypes import int32
 
 INVALID = errors.InvalidArgumentError
 VALUES = np.int32([1, 2, 3])

@@ -13,8 +13,8 @@ from ops.table import FLOATS, INTS, NUMBERS, Case, Literal, Reject
 import actorflow as af
 from actorflow import sparse
 from actorflow.errors import InvalidArgumentError
+from actorflow.graph.ops.indexed_slices import IndexedSlices
 from actorflow.graph.sparse_tensor import SparseTensor
-from actorflow.ops.indexed_slices import IndexedSlices
 
 # A matrix of three elements: [[0, 1, 0], [2, 0, 3]] with the values 1, 2, 3.
 PLACES, SIZES = i64([0, 1], [1, 0], [1, 2]), i64(2, 3)

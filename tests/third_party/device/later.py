@@ -17,9 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.device.base import AllocatorStatistics, DeviceStatistics, Recordable, Replay
+from actorflow.base.dtypes import STRING, DType
+from actorflow.base.registry.kernel import own_memory, traits
+from actorflow.base.shapes import Shape, is_static
 from actorflow.devices.cpu import CpuDevice
-from actorflow.dtypes import STRING, DType
+from actorflow.engine.device.base import AllocatorStatistics, DeviceStatistics, Recordable, Replay
+from actorflow.engine.runtime.kernel_binding import RuntimeShapes
+from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -30,10 +34,6 @@ from actorflow.errors import (
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import Node
 from actorflow.kernels.flow.send_recv import copying
-from actorflow.registry.kernel import own_memory, traits
-from actorflow.runtime.kernel_binding import RuntimeShapes
-from actorflow.runtime.state.variable_state import VariableState
-from actorflow.shapes import Shape, is_static
 
 KIND = "LATER"
 SMALL = 4096

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from actorflow import machine
+from actorflow.base.dtypes import as_dtype, string
+from actorflow.base.process import machine
 from actorflow.checkpoint.format.layout import piece, unpacked_strings
 from actorflow.checkpoint.stores.store import locate, read_all, remove_quietly
-from actorflow.dtypes import as_dtype, string
+from actorflow.engine.formats.base import Check, Groups, Reader, ReadRequest, StoredVariable
+from actorflow.engine.formats.merging import is_whole, merged, variables
+from actorflow.engine.formats.regions import Region
 from actorflow.errors import DataLossError, InvalidArgumentError
-from actorflow.formats.base import Check, Groups, Reader, ReadRequest, StoredVariable
-from actorflow.formats.merging import is_whole, merged, variables
-from actorflow.formats.regions import Region
 
 SUFFIX = ".zip"
 _MANIFEST = "manifest.json"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import actorflow as af
-from actorflow.dtypes import FLOATING
-from actorflow.ops.shape_rules import elementwise
+from actorflow.base.dtypes import FLOATING
+from actorflow.graph.ops.shape_rules import elementwise
 
 
 @af.op("Polynomial", shape=elementwise, dtypes=FLOATING)

@@ -17,10 +17,10 @@ from typing import Any
 
 import anyio
 
+from actorflow.engine.transport.base import Channel, Identity, Reach
+from actorflow.engine.transport.errors import PeerLost, ProtocolError
+from actorflow.engine.transport.factory import TransportFactory
 from actorflow.errors import PermissionDeniedError, UnavailableError
-from actorflow.transport.base import Channel, Identity, Reach
-from actorflow.transport.errors import PeerLost, ProtocolError
-from actorflow.transport.factory import TransportFactory
 from actorflow.transports.channel import BaseChannel
 from actorflow.transports.endpoint import BaseEndpoint
 from actorflow.transports.protocol.frames import FRAME_LIMIT

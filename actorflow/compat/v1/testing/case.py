@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.nest import map_structure
 from actorflow.compat.v1.config import ConfigProto
 from actorflow.compat.v1.sessions import Session, get_default_session
 from actorflow.compat.v1.testing.comparisons import Comparisons
 from actorflow.compat.v1.testing.threads import CheckedThread
-from actorflow.eager.scope import executing_eagerly
+from actorflow.engine.eager.scope import executing_eagerly
 from actorflow.graph.graph import Graph
+from actorflow.graph.ops.random.distributions import DEFAULT_GRAPH_SEED, set_random_seed
 from actorflow.graph.sparse_tensor import SparseTensor, SparseTensorValue
-from actorflow.nest import map_structure
-from actorflow.ops.random.distributions import DEFAULT_GRAPH_SEED, set_random_seed
 from actorflow.public import public
 
 

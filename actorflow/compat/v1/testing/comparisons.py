@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from actorflow import errors
-from actorflow.dtypes import as_dtype
+from actorflow.base.dtypes import as_dtype
+from actorflow.base.records.messages.text import read_text
 from actorflow.graph.convert import is_symbolic
-from actorflow.records.messages.text import read_text
 
 
 class Comparisons(unittest.TestCase):

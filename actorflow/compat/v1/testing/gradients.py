@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.autodiff.gradients import gradients
 from actorflow.compat.v1.sessions import Session, get_default_session
+from actorflow.graph.autodiff.gradients import gradients
 from actorflow.graph.convert import convert_to_tensor
+from actorflow.graph.ops.array.constant import placeholder
 from actorflow.graph.tensor import Tensor
-from actorflow.ops.array.constant import placeholder
 from actorflow.public import public
 
 

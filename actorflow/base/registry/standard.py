@@ -1,0 +1,60 @@
+"""actorflow's own entry points: `make names` writes this file from `pyproject.toml`."""
+
+from __future__ import annotations
+
+ENTRY_POINTS: dict[str, dict[str, str]] = {
+    "actorflow.checkpoint": {
+        "standard": "actorflow.checkpoint.standard:STANDARD",
+        "tensor_bundle": "actorflow.checkpoint.bundle.bundle:BUNDLE",
+    },
+    "actorflow.commands": {
+        "checkpoint": "actorflow.checkpoint.command:COMMAND",
+        "completion": "actorflow.frontends.cli.shell.completion:COMMAND",
+        "dashboard": "actorflow.frontends.dashboard.serving:COMMAND",
+        "dump": "actorflow.frontends.cli.dump:COMMAND",
+        "explain": "actorflow.frontends.cli.shell.explain:COMMAND",
+        "keys": "actorflow.frontends.cli.keys:COMMAND",
+        "place": "actorflow.frontends.cli.place:COMMAND",
+        "run": "actorflow.frontends.cli.run:COMMAND",
+        "serve": "actorflow.frontends.serving.command:COMMAND",
+        "status": "actorflow.frontends.cli.status:COMMAND",
+        "tf": "actorflow.compat.door.command:COMMAND",
+        "top": "actorflow.frontends.dashboard.top:COMMAND",
+        "trace": "actorflow.frontends.cli.trace:COMMAND",
+        "up": "actorflow.frontends.cli.up:COMMAND",
+        "worker": "actorflow.frontends.cli.worker:COMMAND",
+    },
+    "actorflow.compilers": {
+        "cuda": "actorflow.kernels.cuda.compiler:CudaCompiler",
+        "llvm": "actorflow.kernels.jit:LlvmCompiler",
+    },
+    "actorflow.devices": {
+        "CPU": "actorflow.devices.cpu:CpuDevice",
+        "GPU": "actorflow.devices.cuda:CudaDevice",
+        "SIM": "actorflow.devices.simulated:SimulatedDevice",
+    },
+    "actorflow.files": {
+        "standard": "actorflow.checkpoint.standard:FILES",
+    },
+    "actorflow.kernels": {
+        "checkpoint": "actorflow.checkpoint.kernels",
+        "standard": "actorflow.kernels",
+    },
+    "actorflow.graph.ops": {
+        "standard": "actorflow.graph.ops",
+    },
+    "actorflow.rendezvous": {
+        "local": "actorflow.transports.local:LocalTransport",
+    },
+    "actorflow.simulation": {
+        "transport": "actorflow.transports.simulated:SIMULATED",
+    },
+    "actorflow.simulators": {
+        "native": "actorflow.kernels.placement.simulator:native_simulator",
+    },
+    "actorflow.transports": {
+        "local": "actorflow.transports.local_endpoint:LOCAL",
+        "shm": "actorflow.transports.shm:SHM",
+        "zmq": "actorflow.transports.zmq:ZMQ",
+    },
+}

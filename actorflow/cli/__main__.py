@@ -1,7 +1,0 @@
-"""`python -m actorflow.cli` is the command `actorflow`."""
-
-import sys
-
-from actorflow.cli.main import main
-
-sys.exit(main())

@@ -1,0 +1,160 @@
+"""`Placer`: the placement of one session, as it grows with its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from actorflow.engine.placement.choose import Posed, Reason
+from actorflow.engine.placement.cost_model import UNMEASURED, Measurements
+from actorflow.engine.placement.explain import explain
+from actorflow.engine.placement.feasible import Candidate, has_state
+from actorflow.engine.placement.measuring import NodeMeasurement, measurements
+from actorflow.engine.placement.place import place
+from actorflow.engine.placement.ranking import needed_by, ranked
+from actorflow.engine.placement.search.problem import SearchResult
+from actorflow.engine.placement.search.searched import Searched
+from actorflow.engine.placement.simulation.link_costs import DEFAULT_LINKS, LinkCosts
+from actorflow.errors import OpError
+from actorflow.graph.analysis.subgraph import Subgraph
+from actorflow.graph.node import Node
+
+_SELDOM = 8
+"""A node that was timed this many times less often than others belongs to other steps, such as that of initial values."""
+
+
+class Placer:
+    """Places whole graphs, does not move a node again until it is told to (`forget`), and remembers the reasons.
+
+    Args:
+        devices: see `place`; the first one is where steps begin.
+        soft: lets constraints go that nothing meets.
+        links: what transfers cost.
+    """
+
+    def __init__(self, devices: Sequence[Candidate], *, soft: bool = False, links: LinkCosts = DEFAULT_LINKS) -> None:
+        self.placed: dict[str, str] = {}
+        self._devices = devices
+        self._soft = soft
+        self._links = links
+        self._nodes: Mapping[str, Node] = {}
+        self._reasons: dict[str, Reason] = {}
+        self._refused: dict[str, OpError] = {}
+        self._held: dict[str, str] = {}
+        self._measured: Measurements = UNMEASURED
+        self._observed: Sequence[NodeMeasurement] = ()
+        self._learned: Sequence[NodeMeasurement] = ()
+        self.searched: Searched | None = None
+        """The last search, for `explain`."""
+
+    def place(self, nodes: Mapping[str, Node]) -> Mapping[str, OpError]:
+        """Gives devices to those of `nodes` that have none yet. Returns the errors of those that no device can take."""
+        if len(self.placed) == len(nodes):
+            return {}
+        refused: dict[str, OpError] = {}
+        reasons = dict(self._reasons)
+        if nodes is not self._nodes and (self._learned or self._observed):
+            self._measured = measurements((*self._learned, *self._observed), nodes)
+        self.placed = place(
+            nodes,
+            self._devices,
+            self.placed,
+            refused,
+            held=self._held,
+            soft=self._soft,
+            measured=self._measured,
+            links=self._links,
+            reasons=reasons,
+        )
+        self._nodes, self._reasons, self._refused = nodes, reasons, refused
+        return refused
+
+    def ranked(self, parts: dict[str, Subgraph]) -> dict[str, Subgraph]:
+        """The parts of a divided graph, with the ranks of their nodes where runs have shown costs."""
+        return ranked(parts, self._nodes, self._devices, self._measured, self._links)
+
+    def measured(self, observed: Iterable[NodeMeasurement]) -> Measurements:
+        """The measurements by runs, for each node of the graph that was placed last; learned costs where there are none."""
+        return measurements((*self._learned, *observed), self._nodes)
+
+    def learn(self, learned: Sequence[NodeMeasurement], links: LinkCosts | None) -> None:
+        """Takes costs that other runs have taught: of nodes, until runs have shown better, and of links."""
+        self._learned = learned
+        self._links = self._links if links is None else links
+
+    def forget(self, observed: Iterable[NodeMeasurement]) -> None:
+        """Lets the next call of `place` decide again, by what runs have shown. A node with state stays on its device,
+        with the nodes that must be with it."""
+        self._observed = list(observed)
+        self._measured = self.measured(self._observed)
+        nodes = self._nodes
+        self._held |= {n: d for n, d in self.placed.items() if n not in nodes or has_state(nodes[n])}
+        self.placed = {}
+        self._reasons = {}
+
+    def pose(self, observed: Sequence[NodeMeasurement]) -> Posed:
+        """The question to a search: what runs most often, by what runs have shown, with the present placement. Has no problem
+        where nothing has a choice."""
+        nodes = self._nodes
+        self._measured = self.measured(observed)
+        search_request = Posed(_run_most(observed, nodes))
+        place(
+            nodes,
+            self._devices,
+            {},
+            {},
+            held=self._held | {n: d for n, d in self.placed.items() if n not in nodes or has_state(nodes[n])},
+            soft=self._soft,
+            measured=self._measured,
+            links=self._links,
+            posed=search_request,
+        )
+        if search_request.problem is not None:
+            options, index = search_request.problem.grouping.options, search_request.problem.machine.index
+            present = [some[0] for some in options]
+            for name, g in search_request.numbers.items():
+                if name in search_request.needed and self.placed.get(name) in index:
+                    present[g] = index[self.placed[name]]
+            search_request.problem = replace(search_request.problem, present=present)
+        return search_request
+
+    def moved(self, search_request: Posed, result: SearchResult) -> Placer:
+        """A placer like this one, with the placement that a search has found. Nodes that the search did not look at stay."""
+        assert search_request.problem is not None
+        names = search_request.problem.machine.names
+        placer = Placer(self._devices, soft=self._soft, links=self._links)
+        placer._nodes, placer._refused, placer._held, placer._measured = (
+            self._nodes,
+            self._refused,
+            self._held,
+            self._measured,
+        )
+        placer._learned, placer._observed = self._learned, self._observed
+        reached = {search_request.numbers[name] for name in search_request.needed if name in search_request.numbers}
+        placer.placed = {
+            name: names[result.at[g]] if (g := search_request.numbers.get(name)) in reached else device
+            for name, device in self.placed.items()
+        }
+        return placer
+
+    def explain(self, name: str) -> str:
+        """Why a node is where it is; see `actorflow.engine.placement.explain`. Safe on any thread."""
+        nodes = self._nodes
+        if name not in nodes:
+            return f"{name} has no device; it was not placed yet."
+        verdict = self.searched
+        compared = verdict is not None and verdict.compared(name)
+        text = explain(
+            name, nodes, self.placed, self._devices, reasons=self._reasons, refused=self._refused, searched=compared
+        )
+        return text if verdict is None else "\n".join([text, *verdict.lines(name)])
+
+
+def _run_most(observed: Sequence[NodeMeasurement], nodes: Mapping[str, Node]) -> AbstractSet[str]:
+    """The nodes of the steps that run most often, with all that they depend on; all where nothing has run."""
+    most = max((row.samples for row in observed), default=0)
+    waiting = [name for row in observed if row.samples * _SELDOM >= most for name in row.names if name in nodes]
+    if not waiting:
+        return nodes.keys()
+    return needed_by(waiting, nodes)

@@ -1,0 +1,154 @@
+"""State that outlives steps: containers of named resources (paper sections 2 and 4.7)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from actorflow.base.process import forks
+from actorflow.errors import InvalidArgumentError, NotFoundError
+
+R = TypeVar("R")
+_shared_state = forks.new_rlock()
+
+
+def one_at_a_time(kernel: Callable[..., R]) -> Callable[..., R]:
+    """`kernel` under a lock of the process: for those that touch named containers, which sessions on other threads use
+    too. Others need none, because a session's kernels take turns by themselves."""
+
+    @functools.wraps(kernel)
+    def locked(*inputs: Any, **keywords: Any) -> R:
+        with _shared_state:
+            return kernel(*inputs, **keywords)
+
+    return locked
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A resource whose place a checkpoint keeps, such as a reader's in its file."""
+
+    def state(self) -> bytes:
+        """Its position now."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes to where it was. The empty state is that of a fresh one."""
+
+
+class Place:
+    """It holds one resource. It is empty (None) when the resource has been dropped, and stays so."""
+
+    __slots__ = ("resource",)
+
+    def __init__(self, resource: Any = None) -> None:
+        self.resource = resource
+
+
+NOWHERE = Place()
+"""The place of what has not been looked up."""
+
+
+class ResourceManager:
+    """Named resources by (container, type, name) on one device.
+
+    The default container (the empty name) is this manager's own; named ones belong to `shared` where that is given,
+    so that all sessions of a process that use the device find the same state there.
+    """
+
+    def __init__(self, shared: ResourceManager | None = None) -> None:
+        self._shared = shared
+        self._containers: dict[str, dict[tuple[type, str], Any]] = {}
+        self._places: dict[tuple[type, str], Place] = {}
+        self._resuming: dict[tuple[str, str, str], bytes] = {}
+        self.file_roots: Sequence[str] | None = None
+        """The directories below which kernels may touch files; None for all files."""
+
+    def _container(self, name: str) -> dict[tuple[type, str], Any]:
+        if name and self._shared is not None:
+            return self._shared._container(name)
+        return self._containers.setdefault(name, {})
+
+    def lookup_or_create(self, container: str, name: str, kind: type[R], make: Callable[[], R]) -> R:
+        """The resource of that name, made by `make` where there is none."""
+        resources = self._container(container)
+        stored = resources.get((kind, name))
+        if stored is None:
+            fresh = make()
+            state = self._resuming.pop((container, kind.__name__, name), None)
+            if state is not None and isinstance(fresh, Resumable):
+                fresh.restore(state)
+            stored = resources.setdefault((kind, name), fresh)
+        resource: R = stored
+        return resource
+
+    def place(self, kind: type, name: str) -> Place:
+        """The place of a resource of the default container, for kernels that look often. `reset` empties it."""
+        place = self._places.get((kind, name))
+        if place is None:
+            place = self._places[kind, name] = Place(self._container("").get((kind, name)))
+        return place
+
+    def resumable(self) -> dict[tuple[str, str, str], Resumable]:
+        """The resumable resources that are held here or shared, by container, type and name."""
+        return {
+            (container, kind.__name__, name): resource
+            for manager in (self._shared, self)
+            if manager is not None
+            for container, resources in list(manager._containers.items())
+            for (kind, name), resource in list(resources.items())
+            if isinstance(resource, Resumable)
+        }
+
+    @property
+    def resuming(self) -> Mapping[tuple[str, str, str], bytes]:
+        """The states that `resume` brought for resources that are not there yet."""
+        return self._resuming
+
+    def resume(self, states: Mapping[tuple[str, str, str], bytes]) -> None:
+        """Brings each resumable resource to its state among `states`, or to that of a fresh one. One that is made later
+        starts there."""
+        self._resuming = dict(states)
+        for key, resource in self.resumable().items():
+            resource.restore(self._resuming.pop(key, b""))
+
+    def lookup(self, container: str, name: str, kind: type[R]) -> R:
+        """The resource of that name. Raises NotFoundError where there is none."""
+        stored = self._container(container).get((kind, name))
+        if stored is None:
+            raise NotFoundError(f"Container {container!r} has no {kind.__name__} {name!r}.")
+        resource: R = stored
+        return resource
+
+    def reset(self, containers: Iterable[str] = ("",)) -> None:
+        """Drops what these containers hold; by default the unnamed one. Others keep theirs."""
+        for name in containers:
+            if not isinstance(name, str):
+                raise InvalidArgumentError(f"Containers are named by strings; got {name!r}.")
+            resources = self._container(name)
+            dropped = list(resources.values())
+            resources.clear()
+            if not name:  # from here on, what a step looks up is fresh, so no place of a dropped resource is left
+                places, self._places = self._places, {}
+                for place in places.values():
+                    place.resource = None
+            for resource in dropped:
+                close = getattr(resource, "close", None)
+                if close is not None:
+                    close()
+
+    def names(self) -> list[tuple[str, str, str]]:
+        """(container, type, name) of each resource that this manager itself holds."""
+        return [
+            (container, kind.__name__, name)
+            for container, resources in self._containers.items()
+            for kind, name in resources
+        ]
+
+    def held(self) -> list[tuple[str, str, str, Any]]:
+        """(container, type, name, resource) of each resource that this manager itself holds."""
+        return [
+            (container, kind.__name__, name, resource)
+            for container, resources in list(self._containers.items())
+            for (kind, name), resource in list(resources.items())
+        ]

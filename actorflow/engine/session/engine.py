@@ -1,0 +1,124 @@
+"""`Engine`: whoever runs the steps of a session, in this process or behind a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from actorflow.engine.device.base import Device
+from actorflow.engine.passes.compile import Signature
+from actorflow.engine.placement.measuring import NodeMeasurement
+from actorflow.engine.placement.search.problem import SearchProblem
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.runtime.visible_actors import TaskState
+from actorflow.engine.session.partial.run import PartialStep
+from actorflow.engine.session.planning.planner import SearchReport
+from actorflow.engine.session.statistics import EdgeReport, SessionStatistics
+from actorflow.engine.session.step_runner import Outcome
+from actorflow.graph.node import TensorId
+
+if TYPE_CHECKING:
+    from actorflow.engine.placement.learned_costs import CostModel
+
+
+class Run(Protocol):
+    """Runs a step of a plan. `begun` is when its time began to run."""
+
+    async def __call__(
+        self,
+        plan: Any,
+        feeds: Mapping[TensorId, Any],
+        timeout: float | None = None,
+        trace: Trace | None = None,
+        begun: float | None = None,
+        /,
+    ) -> list[Any]: ...
+
+
+class Engine(Protocol):
+    """The interface that a session needs. A plan is the engine's own; the session only keeps it."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def was_used(self) -> bool:
+        """Whether there is anything to close."""
+
+    def open(self) -> None:
+        """Binds it to the running loop. Raises FailedPreconditionError where it is closed, or belongs to another loop."""
+
+    async def plan(self, signature: Signature, *, coalesce: bool = True, trial: bool = False) -> Any:
+        """The plan for a signature, made where there is none; by the placement that is on trial, if it is asked for."""
+
+    def asked(self, plan: Any) -> tuple[Signature, bool] | None:
+        """The signature of a plan, and whether it is coalesced; None where it is no plan in force."""
+
+    run: Run
+    """Runs a step of a plan, and gives the values of its fetches. While a placement is on trial, that runs steps in its place."""
+
+    def begin(self, plan: Any, feeds: Mapping[TensorId, Any]) -> Outcome:
+        """`run` without a task, in a callback of the event loop: the values of a step that ends at once, else what waits."""
+
+    async def start_partial(self, plan: Any, signature: Signature) -> PartialStep:
+        """Starts a step that is fed and fetched in parts; the plan is that of the signature, a partial one."""
+
+    async def extend(self) -> None:
+        """Takes in what was added to the graph."""
+
+    def snapshot(self, *, consistent: bool) -> AbstractAsyncContextManager[None]:
+        """A block for the step that saves a checkpoint; see `Session._snapshot`."""
+
+    def devices(self) -> list[Device]:
+        """All devices, in the order in which unconstrained nodes prefer them."""
+
+    def placements(self) -> Mapping[str, str]:
+        """The devices of the nodes that have one. It is another object when a node has got one, or another one."""
+
+    async def explain(self, name: str) -> str:
+        """Why a node is where it is."""
+
+    async def observed(self) -> list[NodeMeasurement]:
+        """The measurements of nodes by runs."""
+
+    async def learn(self, costs: CostModel) -> None:
+        """Takes learned costs, by which plans are placed until runs have shown better ones."""
+
+    async def replan(self) -> None:
+        """Forgets all plans; the next ones are placed by what runs have shown."""
+
+    async def posed(self) -> SearchProblem | None:
+        """The step that runs most and its placement, as a search would get it; None where no node has run or was placed."""
+
+    async def search(self, seconds: float, seed: int, trials: int | None) -> SearchReport:
+        """Looks for a better placement; one that is found goes on trial (see `plan`) until it is settled."""
+
+    async def settle(self, adopt: bool, verdict: str) -> bool:
+        """The placement on trial is in force from now on, or forgotten; gives which of them."""
+
+    async def channels(self) -> list[EdgeReport]:
+        """The traffic of the edges between tasks."""
+
+    def pending(self) -> str:
+        """The things that the steps in flight wait for."""
+
+    async def inquire(self) -> None:
+        """Asks other tasks now, so that `pending` knows of theirs."""
+
+    def recent(self, seconds: float | None, step: int | None) -> Trace:
+        """The steps of the last seconds, or one of them, as far as they are recorded."""
+
+    def tasks(self) -> list[TaskState]:
+        """The nodes that are ready, run or wait."""
+
+    def allow_files(self, folder: str) -> None:
+        """Lets ops use a folder, as far as this process is the one to allow it."""
+
+    def statistics(self) -> SessionStatistics: ...
+
+    async def close(self) -> None:
+        """Stops the steps in flight, waits for their end, and frees what it holds. A second call does nothing."""
+
+    def abandon(self) -> None:
+        """Lets go of what would otherwise outlive a session that no one closed."""

@@ -1,0 +1,34 @@
+# `make names` writes this file from the marks in the sources.
+
+"""ONNX models in and out, without another package: `af.onnx.load`, `af.onnx.save`.
+
+A file is read by our own reader of Protocol Buffers. Each of its nodes is brought to its newest form, and then built by the
+builder of its op, over public ops. Weights are constants, or variables that can be trained.
+
+files.py       the message of a file, and what a file is that holds none
+protos.py      the messages of files
+types.py       element types and types of values
+tensors.py     tensors of files as arrays, external data
+nodes.py       `Node`, and the table of builders
+upgrade.py     nodes in their newest form
+values.py      values while a graph is built: tensors, known arrays, sequences, optionals
+importer.py    `Scope`: walks over the nodes and builds them
+functions.py   functions of a model
+ports.py       what is fed and fetched
+model.py       `load`
+backend.py     `Backend`, for ONNX's own test suite
+builders/      the builders of ops, by family
+exporter/      `save`: graphs as ONNX files, by a rule for each op
+"""
+
+from actorflow.exchange.onnx.backend import Backend as Backend
+from actorflow.exchange.onnx.exporter.save import save as save
+from actorflow.exchange.onnx.model import Model as Model
+from actorflow.exchange.onnx.model import load as load
+
+__all__ = [
+    "Backend",
+    "Model",
+    "load",
+    "save",
+]

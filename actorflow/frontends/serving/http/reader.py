@@ -1,0 +1,265 @@
+"""`Reader`: the bytes of a connection become requests. It does no I/O.
+
+The parser is llhttp, by the package `httptools`. A client sends the same head with each request, as a rule. Bytes that begin with
+the head of the request before, at the place where a request begins, need not be parsed again: the parser would find what it has
+found then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import urllib.parse
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from actorflow.errors import Overloaded
+from actorflow.frontends.serving.application import Application
+from actorflow.frontends.serving.large import SMALL
+from actorflow.frontends.serving.protocols.answers import JSON, Answer
+from actorflow.frontends.serving.protocols.inference import InferenceHead
+
+_MOST_HEAD = 64 << 10
+_LONG_HEAD = f"The head of a request has more than {_MOST_HEAD} bytes."
+_SINGLE = frozenset(
+    (b"authorization", b"content-encoding", b"content-length", b"expect", b"inference-header-content-length", b"origin")
+    + (b"sec-fetch-site", b"timeout-ms", b"x-request-timeout")
+)
+"""Headers that a request has once: of two, another program might take the other one."""
+_FREE_CHUNKS, _LEAST_CHUNK = 1 << 15, 64
+"""Parts of a body that may be small, and the bytes that all of them have in the mean beyond that number."""
+_MOST_KNOWN = 4 << 10
+"""Bytes of a head that is remembered."""
+
+
+class Head(NamedTuple):
+    """All of a request but its body.
+
+    method, path: the path is decoded, and without its query.
+    headers: their names are in lower case.
+    keeps: whether the connection goes on after the answer.
+    inference: what it asks a model, where it does.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[bytes, bytes]
+    keeps: bool
+    inference: InferenceHead | None
+
+
+class Listener(Protocol):
+    """The connection that a reader reads for."""
+
+    def take(self, head: Head, body: bytes | list[bytes]) -> None:
+        """A request is there: its body, or the parts of a large one."""
+
+    def hold(self, size: int) -> None:
+        """Bytes of a large body are there, or gone. Raises Overloaded where there are too many."""
+
+    def refuse(self, method: str, answer: Answer) -> None:
+        """A request is refused, and nothing behind it will be read."""
+
+    def expect(self) -> None:
+        """A client asks whether it may send the body of a request."""
+
+
+class Reader:
+    """Reads requests.
+
+    Args:
+        application: says which requests are refused by their heads, and how large bodies may be.
+        listener: is told of what is found, in order.
+    """
+
+    def __init__(self, application: Application, listener: Listener) -> None:
+        httptools: Any = importlib.import_module("httptools")
+        self._new_parser, self._upgrade = httptools.HttpRequestParser, httptools.HttpParserUpgrade
+        self._application, self._listener = application, listener
+        self._parser = self._new_parser(self)
+        self.is_ended = False
+        """Whether nothing is read any more."""
+        self.arrives = False
+        """Whether a request has begun to arrive, and is not there in full."""
+        self.expects = False
+        """Whether the client waits to be told to send the body."""
+        self.begun = 0
+        """How many requests were parsed."""
+        self.known: tuple[bytes, int, Head] | None = None
+        """The head of a request before, the size of that with its body, and what it says."""
+        self.head_bytes = 0
+        """How many bytes have come since the last one of a body."""
+        self.in_body = False
+        self._last: tuple[Head, bytes] | None = None
+        self._start()
+
+    def _start(self) -> None:
+        """Begins a request."""
+        self._url, self._headers, self._parts, self._size = b"", {}, [], 0  # type: ignore[var-annotated]
+        self._method, self._path, self._hosts = "GET", "/", 0
+        self._double, self._chunks, self._trailers, self._held = "", 0, 0, 0
+        self.in_body = self.expects = False
+
+    def feed(self, data: bytes) -> None:
+        """Takes bytes as they came."""
+        if self.is_ended:
+            return
+        form = self.known
+        if form is not None and not self.arrives and len(data) == form[1] and data.startswith(form[0]):
+            self._listener.take(form[2], data[len(form[0]) :])
+            return
+        fresh, before = not self.arrives, self.begun
+        self._parse(data)
+        last, self._last = self._last, None
+        if fresh and not self.arrives and last is not None and self.begun == before + 1:
+            self._remember(data, *last)
+
+    def _remember(self, data: bytes, head: Head, body: bytes) -> None:
+        """Remembers the head of a request that came in these bytes, where it alone says where the body ends."""
+        at, headers = len(data) - len(body), head.headers
+        if (
+            at <= _MOST_KNOWN
+            and head.keeps
+            and b"content-length" in headers
+            and headers.keys().isdisjoint((b"transfer-encoding", b"expect", b"upgrade"))
+            and data.find(b"\r\n\r\n") + 4 == at
+        ):
+            self.known = data[:at], len(data), head
+
+    def _parse(self, data: bytes) -> None:
+        self.head_bytes += len(data)
+        while data:
+            try:
+                self._parser.feed_data(data)
+                break
+            except self._upgrade as stop:
+                if self.is_ended:
+                    return
+                data = self._head_again() + data[stop.args[0] :]
+            except Exception:
+                self._refuse(400, "This is no request of HTTP/1.1 that is known here.")
+                return
+        if self.head_bytes > _MOST_HEAD:  # of trailers too
+            self._refuse(431, _LONG_HEAD)
+
+    def _head_again(self) -> bytes:
+        """The head of a request without its offer of another protocol, with which the parser would skip the body."""
+        version = self._parser.get_http_version().encode()
+        head = b"%s %s HTTP/%s\r\n" % (self._method.encode(), self._url, version)
+        kept = [b"%s: %s\r\n" % pair for pair in self._headers.items() if pair[0] != b"upgrade"]
+        self._parser = self._new_parser(self)
+        return b"".join((head, *kept, b"\r\n"))
+
+    # ---- of the parser
+
+    def on_message_begin(self) -> None:
+        self.arrives = True
+        self.begun += 1
+        self._start()
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.in_body:  # a trailer may not change what has been checked
+            self._trailers += len(name) + len(value)
+            if self._trailers > _MOST_HEAD:
+                self._refuse(431, _LONG_HEAD)
+            return
+        name = name.lower()
+        self._hosts += name == b"host"
+        if name in self._headers:
+            if name in _SINGLE:
+                self._double = name.decode("latin-1")
+            elif name == b"transfer-encoding":
+                value = self._headers[name] + b", " + value
+        self._headers[name] = value
+
+    def on_headers_complete(self) -> None:
+        self.in_body, self.head_bytes = True, 0
+        if self.is_ended:
+            return
+        headers = self._headers
+        self._method = self._parser.get_method().decode("latin-1")
+        path = self._url.partition(b"?")[0].decode("latin-1")
+        if not path.startswith("/") and self._method != "CONNECT":
+            with contextlib.suppress(ValueError):
+                whole = urllib.parse.urlsplit(path)
+                path = whole.path or "/"
+                if whole.netloc:  # it counts, whatever the header says
+                    headers[b"host"] = whole.netloc.encode("latin-1")
+        self._path = urllib.parse.unquote(path) if "%" in path else path
+        if self._method == "CONNECT":
+            self._refuse(400, "No other protocol than HTTP/1.1 is known here.")
+        elif sum(map(len, headers)) + sum(map(len, headers.values())) + len(self._url) > _MOST_HEAD:
+            self._refuse(431, _LONG_HEAD)
+        elif self._parser.get_http_version() not in ("1.0", "1.1"):
+            self._refuse(505, "HTTP/1.1 and HTTP/1.0 are known here.")
+        elif headers.get(b"transfer-encoding", b"chunked").strip().lower() != b"chunked":
+            self._refuse(501, "Of transfer encodings chunked alone is known here.")
+        elif self._double:
+            self._refuse(400, f"A request has one header {self._double}.")
+        elif self._hosts != 1 and (self._hosts or self._parser.get_http_version() != "1.0"):
+            self._refuse(400, f"A request has one header Host, not {self._hosts}.")
+        elif self._parser.should_upgrade():
+            return  # it comes again without
+        elif (refusal := self._application.refusal(self._method, self._path, headers)) is not None:
+            self._give_up(refusal)  # before the body is read
+        elif headers.get(b"expect", b"").lower() == b"100-continue":
+            self.expects = True
+            self._listener.expect()
+
+    def on_body(self, body: bytes) -> None:
+        self.head_bytes, self.expects = 0, False
+        if self.is_ended:
+            return
+        before = self._size
+        self._size += len(body)
+        self._chunks += 1
+        if self._size > self._application.most_body(self._path):
+            self._give_up(self._application.too_large(self._path))
+        elif self._chunks > _FREE_CHUNKS + self._size // _LEAST_CHUNK:
+            self._refuse(400, f"The body comes in more than {_FREE_CHUNKS} chunks, which have few bytes each.")
+        else:
+            if self._size > SMALL:
+                more = self._size - max(before, SMALL)
+                try:
+                    self._listener.hold(more)
+                    self._held += more
+                except Overloaded as error:
+                    self._give_up(self._application.failure(self._path, error))
+                    return
+            self._parts.append(body)
+
+    def on_message_complete(self) -> None:
+        if self.is_ended or self._parser.should_upgrade():
+            return
+        self.in_body = self.arrives = self.expects = False
+        self.head_bytes = 0
+        parts, self._parts, self._held = self._parts, [], 0
+        body = parts if self._size > SMALL and len(parts) > 1 else b"".join(parts)
+        keeps = self._parser.should_keep_alive()
+        self.is_ended = not keeps  # what comes behind it is not read
+        asks = self._method == "POST"
+        inference = self._application.inference_head(self._path, self._headers) if asks else None
+        head = Head(self._method, self._path, self._headers, keeps, inference)
+        self._last = (head, body) if isinstance(body, bytes) else None
+        self._listener.take(head, body)
+
+    # ---- the end
+
+    def end(self) -> None:
+        """Reads no more."""
+        self.is_ended, self.expects = True, False
+
+    def _give_up(self, answer: Answer) -> None:
+        """Reads no more; the answer follows those to the requests before."""
+        self.end()
+        self._parts = []
+        if self._held:
+            self._listener.hold(-self._held)
+        self._listener.refuse(self._method, answer)
+
+    def _refuse(self, status: int, text: str) -> None:
+        if not self.is_ended:
+            self._give_up((status, JSON, b'{"error":"%s"}' % text.encode(), ()))

@@ -1,0 +1,189 @@
+"""`run`, and `Server`: the connections of an application on sockets that listen, until the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio
+
+from actorflow.cluster.processes.listening import open_more_files
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.frontends.serving.application import Application
+from actorflow.frontends.serving.http.connection import Connection
+
+_LOOKS = 5.0
+_HANDSHAKE = 10.0
+_OTHER_FILES = 128
+"""Files beside connections: those of models that are loaded, of logs, of the event loop."""
+_SWITCH_INTERVAL = 0.0005
+"""Seconds for which a thread of Python, such as one that reads a graph, may hold the event loop up."""
+
+
+class Server:
+    """The connections of an application.
+
+    Args:
+        application: what answers; its models are loaded.
+        idle_seconds: after how long a connection without a request is closed.
+        arrival_seconds: how long a request may take to arrive, and an answer to be taken.
+        most_connections: how many there may be, where the system lets the process open as many files. For one more, the one
+            that has been idle for longest is closed.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        idle_seconds: float = 75.0,
+        arrival_seconds: float = 60.0,
+        most_connections: int = 4096,
+    ) -> None:
+        self.application = application
+        self.idle_seconds, self.arrival_seconds = idle_seconds, arrival_seconds
+        self.most_connections = min(most_connections, max(1, open_more_files() - _OTHER_FILES))
+        self.loop = asyncio.get_running_loop()
+        self.now = self.loop.time
+        self.connections: set[Connection] = set()
+        self.idle: dict[Connection, None] = {}
+        """Those of which no request is there, those that have said nothing for longest first."""
+        self.tasks = BackgroundTasks()
+        self.handshakes: dict[asyncio.Task[Any], None] = {}
+        """Clients that have not shaken hands for TLS: a loop's server would not know them, nor close them at the end."""
+        self.is_ending = False
+        self.has_lost = asyncio.Event()
+        """Set when a connection has ended."""
+
+    async def serve(self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None, end: asyncio.Event) -> None:
+        """Answers on sockets that listen, until `end` is set; then it ends what it has begun, for ten seconds at most."""
+        loop = asyncio.get_running_loop()
+        listeners: list[Any] = []
+        try:
+            for endpoint in sockets:
+                if tls is None:
+                    listeners.append(await loop.create_server(lambda: Connection(self), sock=endpoint))
+                else:
+                    listeners.append(self.tasks.start(self._accept(endpoint, tls)))
+            while not end.is_set():
+                with anyio.move_on_after(_LOOKS):
+                    await end.wait()
+                self._sweep(loop.time())
+        finally:
+            for listener in listeners:
+                (listener.cancel if tls else listener.close)()
+            for handshake in self.handshakes:
+                handshake.cancel()
+            self.is_ending = True
+            for connection in list(self.connections):
+                connection.end_when_idle()
+            with anyio.CancelScope(shield=True):
+                with anyio.move_on_after(10):
+                    while self.connections:
+                        self.has_lost.clear()
+                        await self.has_lost.wait()
+                for connection in list(self.connections):
+                    connection.transport.abort()
+                await self.tasks.close()
+
+    async def _accept(self, listening: socket.socket, tls: ssl.SSLContext) -> None:
+        loop = asyncio.get_running_loop()
+        listening.setblocking(False)
+        with listening:
+            while True:
+                try:
+                    accepted, _ = await loop.sock_accept(listening)
+                except OSError:  # the client has left, or there are no more files for now
+                    await anyio.sleep(0.1)
+                    continue
+                if len(self.connections) + len(self.handshakes) >= self.most_connections:
+                    if len(self.handshakes) > self.most_connections // 4:
+                        next(iter(self.handshakes)).cancel()
+                    else:
+                        self.give_up_idle()
+                if (task := self.tasks.start(self._shake_hands(accepted, tls))) is not None:
+                    self.handshakes[task] = None
+                    task.add_done_callback(self.handshakes.pop)
+
+    async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
+        with contextlib.suppress(OSError):  # a client that speaks no TLS, or says nothing
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: Connection(self), accepted, ssl=tls, ssl_handshake_timeout=_HANDSHAKE
+            )
+
+    def joined(self, connection: Connection) -> None:
+        """A connection is there. The longest idle one goes for it where there are too many; without one, it goes itself."""
+        self.connections.add(connection)
+        self.idle[connection] = None
+        if self.is_ending:
+            connection.transport.close()
+        elif len(self.connections) > self.most_connections:
+            self.give_up_idle()
+
+    def give_up_idle(self) -> None:
+        """Closes the connection that has been idle for longest."""
+        longest = next(iter(self.idle), None)
+        if longest is not None:
+            del self.idle[longest]
+            longest.transport.abort()
+
+    def left(self, connection: Connection) -> None:
+        """A connection has ended."""
+        self.connections.discard(connection)
+        self.idle.pop(connection, None)
+        self.has_lost.set()
+
+    def _sweep(self, now: float) -> None:
+        for connection in list(self.connections):
+            connection.end_when_late(now)
+
+
+def run(
+    application: Application,
+    sockets: Sequence[socket.socket],
+    tls: ssl.SSLContext | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Loads the models of an application, and answers until SIGINT or SIGTERM.
+
+    Args:
+        application: the application.
+        sockets: sockets that listen. Clients that come while models are loaded wait.
+        tls: certificate and key; HTTP without encryption unless given.
+        ready: called when the models are loaded.
+    """
+
+    async def serve() -> None:
+        end, loading, loop = asyncio.Event(), anyio.CancelScope(), asyncio.get_running_loop()
+
+        def stop() -> None:
+            end.set()
+            loading.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        with loading:
+            await application.__aenter__()
+        if not loading.cancelled_caught:
+            ready()
+            try:
+                await Server(application).serve(sockets, tls, end)
+            finally:
+                await application.__aexit__(None, None, None)
+
+    factory = None
+    with contextlib.suppress(ImportError):
+        factory = importlib.import_module("uvloop").new_event_loop
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(serve())
+    finally:
+        sys.setswitchinterval(before)

@@ -1,0 +1,173 @@
+"""Elements of generators of Python: asynchronous ones hold no thread, ordinary ones run on a thread, some elements ahead."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from time import perf_counter
+from typing import Any
+
+import anyio
+
+from actorflow.base.process import machine
+from actorflow.errors import OpError
+from actorflow.graph.ops.flow.py_func import raised
+from actorflow.models.data.functions.conversion import converted
+from actorflow.models.data.node import array
+from actorflow.models.data.spec import Element
+from actorflow.models.data.stage import EndOfSequence, Stage, stage
+
+MOST_AHEAD = 64
+BURST = 2e-3
+"""For how many seconds a thread makes elements that no one has asked for."""
+_END = object()
+
+
+@stage("generator")
+class Generator(Stage):
+    """The elements of a generator, converted to the types that were stated.
+
+    Its state is how many elements it gave: a generator that goes on there is called again, and its first elements are dropped.
+    With the option `goes_on` none are dropped: what it gave is given to no one again, such as the names of `SharedFiles`."""
+
+    def setup(self) -> None:
+        self.found: deque[Any] = deque()
+        """Elements, errors and the end, as they came."""
+        self.taken = 0
+        self.drop = 0
+        self.ended = False
+        self.working = False
+        self.generator: Any = None
+        self.news = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
+
+    async def next(self, most: int) -> list[Element]:
+        while not self.ended:
+            while not self.found:
+                self.news.clear()
+                self._work()
+                await self.news.wait()
+            elements: list[Element] = []
+            while self.found and len(elements) < most:
+                entry = self.found[0]
+                try:
+                    self._take(entry, elements)
+                except Exception:
+                    if elements:
+                        break  # it is raised by the next pull
+                    self._leave(entry)
+                    raise
+                self._leave(entry)
+            if elements:
+                return elements
+        raise EndOfSequence
+
+    def _take(self, entry: Any, elements: list[Element]) -> None:
+        """Adds what was found as an element, unless it is to be dropped or is the end. Raises its error."""
+        if isinstance(entry, Failure):
+            raise entry.error if isinstance(entry.error, OpError) else raised(self.node.function, entry.error)
+        if entry is not _END and self.taken >= self.drop:
+            elements.append(converted(entry, self.node.spec, f"the generator {self.node.function.name}"))
+
+    def _leave(self, entry: Any) -> None:
+        """Goes on behind what was found."""
+        self.found.popleft()
+        if entry is _END or isinstance(entry, Failure):
+            self.ended, self.generator = True, None
+        else:
+            self.taken += 1
+
+    def _work(self) -> None:
+        """Has more elements made, unless that is under way."""
+        if self.generator is None:
+            arguments = [value[()] if (value := array(tensor)).ndim == 0 else value for tensor in self.node.tensors]
+            try:
+                self.generator = self.node.function.call(*arguments)
+                if not hasattr(self.generator, "__anext__"):
+                    if hasattr(self.generator, "__aiter__"):
+                        self.generator = self.generator.__aiter__()
+                    else:
+                        self.generator = iter(self.generator)
+            except Exception as error:
+                self._add(Failure(error))
+                return
+        self.asked.set()
+        if not self.working:
+            self.working = True
+            self.running.start(self._pump() if hasattr(self.generator, "__anext__") else self._burst())
+
+    def _add(self, entry: Any) -> None:
+        self.found.append(entry)
+        self.news.set()
+
+    async def _pump(self) -> None:
+        """Asks an asynchronous generator for an element whenever one is wanted, and closes it in the end."""
+        generator = self.generator
+        try:
+            while True:
+                await self.asked.wait()
+                self.asked.clear()
+                try:
+                    self._add(await generator.__anext__())
+                except StopAsyncIteration:
+                    self._add(_END)
+                    return
+                except asyncio.CancelledError as error:
+                    if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                        raise
+                    self._add(Failure(error))  # the generator's own: no one cancelled the task
+                    return
+                except Exception as error:
+                    self._add(Failure(error))
+                    return
+        finally:
+            if inspect.isasyncgen(generator):
+                with anyio.CancelScope(shield=True):
+                    await generator.aclose()
+
+    async def _burst(self) -> None:
+        await machine.on_own_thread(self._produce, self.generator)
+        self.working = False
+        self.news.set()
+
+    def _produce(self, generator: Any) -> None:
+        """Takes elements of an ordinary generator, on a thread."""
+        began = perf_counter()
+        for count in range(MOST_AHEAD):
+            try:
+                entry: Any = next(generator)
+            except StopIteration:
+                entry = _END
+            except BaseException as error:  # SystemExit too: it would end the thread, and the pull would never end
+                entry = Failure(error)
+            self.found.append(entry)
+            if self.running.closed:
+                return
+            if entry is _END or isinstance(entry, Failure):
+                break
+            late = perf_counter() - began > BURST
+            if count == 0 or late:
+                try:
+                    self.loop.call_soon_threadsafe(self.news.set)
+                except RuntimeError:  # the loop is closed
+                    return
+            if late:
+                break
+
+    def own(self) -> Any:
+        return [max(self.taken, self.drop), self.ended]
+
+    def set_own(self, state: Any) -> None:
+        count, self.ended = state
+        self.drop = 0 if self.node.options.get("goes_on") else count
+
+
+class Failure:
+    """An error of a generator, in the place of an element."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error

@@ -1,0 +1,100 @@
+# `make names` writes this file from the marks in the sources.
+
+"""Layers of neural networks that make their variables themselves (`tf.layers`).
+
+A layer is an object. Its first call makes its variables, in a variable scope of the layer's name; each later call takes them.
+A function such as `af.layers.dense` makes an object and calls it once; two calls with one `name` share variables as `reuse` of
+variable scopes says. The names of variables are TensorFlow's, and so are the collections that losses of regularizers and
+updates go into. An optimizer's `minimize` runs the updates of the layers that its loss needs, and `graph.lint` tells which
+ones a training step leaves behind.
+
+arguments.py        what layers take for their arguments: sizes, paddings, layouts, activations, and flags that a run may decide
+batch_norm.py       `BatchNormalization`: the inputs with the mean and the variance of the batch taken out
+convolution.py      convolutions, which differ by their rank alone, and what sliding windows have in common
+dropping.py         `Dropout`: sets a part of the inputs to 0 in training
+flattening.py       `Flatten`: all dimensions but the batch as one
+fully_connected.py  `Dense`: a product with a matrix of weights
+functions.py        the functions: each makes a layer and calls it, once
+input_spec.py       `InputSpec`: which inputs a layer takes
+layer.py            `Layer`: variables in a scope of their own, made at the first call and shared by all others
+pooling.py          poolings: the largest element or the mean of each window
+renorm.py           `Renorm`: the part of a batch normalization that corrects a batch's moments
+separable.py        separable convolutions: each channel by itself, then a mix of channels at each place
+transposed.py       transposed convolutions
+"""
+
+from actorflow.models.layers.batch_norm import BatchNormalization as BatchNormalization
+from actorflow.models.layers.convolution import Conv1D as Conv1D
+from actorflow.models.layers.convolution import Conv2D as Conv2D
+from actorflow.models.layers.convolution import Conv3D as Conv3D
+from actorflow.models.layers.dropping import Dropout as Dropout
+from actorflow.models.layers.flattening import Flatten as Flatten
+from actorflow.models.layers.fully_connected import Dense as Dense
+from actorflow.models.layers.functions import average_pooling1d as average_pooling1d
+from actorflow.models.layers.functions import average_pooling2d as average_pooling2d
+from actorflow.models.layers.functions import average_pooling3d as average_pooling3d
+from actorflow.models.layers.functions import batch_normalization as batch_normalization
+from actorflow.models.layers.functions import conv1d as conv1d
+from actorflow.models.layers.functions import conv2d as conv2d
+from actorflow.models.layers.functions import conv2d_transpose as conv2d_transpose
+from actorflow.models.layers.functions import conv3d as conv3d
+from actorflow.models.layers.functions import conv3d_transpose as conv3d_transpose
+from actorflow.models.layers.functions import dense as dense
+from actorflow.models.layers.functions import dropout as dropout
+from actorflow.models.layers.functions import flatten as flatten
+from actorflow.models.layers.functions import max_pooling1d as max_pooling1d
+from actorflow.models.layers.functions import max_pooling2d as max_pooling2d
+from actorflow.models.layers.functions import max_pooling3d as max_pooling3d
+from actorflow.models.layers.functions import separable_conv1d as separable_conv1d
+from actorflow.models.layers.functions import separable_conv2d as separable_conv2d
+from actorflow.models.layers.input_spec import InputSpec as InputSpec
+from actorflow.models.layers.layer import Layer as Layer
+from actorflow.models.layers.pooling import AveragePooling1D as AveragePooling1D
+from actorflow.models.layers.pooling import AveragePooling2D as AveragePooling2D
+from actorflow.models.layers.pooling import AveragePooling3D as AveragePooling3D
+from actorflow.models.layers.pooling import MaxPooling1D as MaxPooling1D
+from actorflow.models.layers.pooling import MaxPooling2D as MaxPooling2D
+from actorflow.models.layers.pooling import MaxPooling3D as MaxPooling3D
+from actorflow.models.layers.separable import SeparableConv1D as SeparableConv1D
+from actorflow.models.layers.separable import SeparableConv2D as SeparableConv2D
+from actorflow.models.layers.transposed import Conv2DTranspose as Conv2DTranspose
+from actorflow.models.layers.transposed import Conv3DTranspose as Conv3DTranspose
+
+__all__ = [
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "BatchNormalization",
+    "Conv1D",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Dense",
+    "Dropout",
+    "Flatten",
+    "InputSpec",
+    "Layer",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "SeparableConv1D",
+    "SeparableConv2D",
+    "average_pooling1d",
+    "average_pooling2d",
+    "average_pooling3d",
+    "batch_normalization",
+    "conv1d",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "dense",
+    "dropout",
+    "flatten",
+    "max_pooling1d",
+    "max_pooling2d",
+    "max_pooling3d",
+    "separable_conv1d",
+    "separable_conv2d",
+]

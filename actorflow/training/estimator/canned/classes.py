@@ -1,0 +1,67 @@
+"""The canned Estimators."""
+
+from __future__ import annotations
+
+from actorflow.public import public
+from actorflow.training.estimator.canned import baseline, combined, deep, linear
+from actorflow.training.estimator.estimator import Estimator
+
+
+@public("af.estimator")
+class DNNClassifier(deep.DNNClassifierModel, Estimator):
+    __doc__ = deep.DNNClassifierModel.__doc__
+
+
+@public("af.estimator")
+class DNNRegressor(deep.DNNRegressorModel, Estimator):
+    __doc__ = deep.DNNRegressorModel.__doc__
+
+
+@public("af.estimator")
+class LinearClassifier(linear.LinearClassifierModel, Estimator):
+    __doc__ = linear.LinearClassifierModel.__doc__
+
+
+@public("af.estimator")
+class LinearRegressor(linear.LinearRegressorModel, Estimator):
+    __doc__ = linear.LinearRegressorModel.__doc__
+
+
+@public("af.estimator")
+class DNNLinearCombinedClassifier(combined.DNNLinearCombinedClassifierModel, Estimator):
+    __doc__ = combined.DNNLinearCombinedClassifierModel.__doc__
+
+
+@public("af.estimator")
+class DNNLinearCombinedRegressor(combined.DNNLinearCombinedRegressorModel, Estimator):
+    __doc__ = combined.DNNLinearCombinedRegressorModel.__doc__
+
+
+@public("af.estimator")
+class BaselineClassifier(baseline.BaselineClassifierModel, Estimator):
+    __doc__ = baseline.BaselineClassifierModel.__doc__
+
+
+@public("af.estimator")
+class BaselineRegressor(baseline.BaselineRegressorModel, Estimator):
+    __doc__ = baseline.BaselineRegressorModel.__doc__
+
+
+@public("af.estimator")
+class DNNEstimator(deep.DNNEstimatorModel, Estimator):
+    __doc__ = deep.DNNEstimatorModel.__doc__
+
+
+@public("af.estimator")
+class LinearEstimator(linear.LinearEstimatorModel, Estimator):
+    __doc__ = linear.LinearEstimatorModel.__doc__
+
+
+@public("af.estimator")
+class DNNLinearCombinedEstimator(combined.DNNLinearCombinedEstimatorModel, Estimator):
+    __doc__ = combined.DNNLinearCombinedEstimatorModel.__doc__
+
+
+@public("af.estimator")
+class BaselineEstimator(baseline.BaselineEstimatorModel, Estimator):
+    __doc__ = baseline.BaselineEstimatorModel.__doc__

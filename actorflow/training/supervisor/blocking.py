@@ -1,0 +1,150 @@
+"""`blocking.Supervisor`: training that goes on across deaths, for code without `await`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from actorflow.base.unpicklable import unpicklable
+from actorflow.cluster.processes import blocking_local
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.engine.runtime.event_loops.driver import LoopDriver
+from actorflow.graph.graph import Graph
+from actorflow.public import public
+from actorflow.training.supervisor import supervisor as asynchronous
+from actorflow.training.supervisor.events import Event
+from actorflow.training.supervisor.recovery.attempts import Attempt
+
+
+class BlockingAttempt:
+    """`with attempt as step:`; see `Attempt`."""
+
+    def __init__(self, attempt: Attempt, driver: LoopDriver) -> None:
+        self._attempt, self._driver = attempt, driver
+
+    @property
+    def step(self) -> int:
+        """The global step at its begin."""
+        return self._attempt.step
+
+    def __enter__(self) -> int:
+        return self._attempt.enter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._attempt.reset()
+        return self._driver.call(lambda: self._attempt.leave(error))
+
+
+@public("af.blocking")
+class Supervisor:
+    """`actorflow.Supervisor` for code without `await`; the arguments and methods are the same.
+
+    It watches the cluster while one of its methods runs: a loss in between is found by the next one.
+
+    Example:
+        >>> with af.Graph().as_default() as graph:
+        ...     v = af.Variable(3.0)
+        ...     train = af.train.GradientDescentOptimizer(0.1).minimize(v * v, global_step=af.train.create_global_step())
+        ...     with af.blocking.Supervisor(graph=graph, checkpoint_dir="run") as supervisor:
+        ...         for attempt in supervisor.steps(until=2):
+        ...             with attempt as step:
+        ...                 supervisor.run(train)
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-2'
+    """
+
+    __reduce_ex__ = unpicklable(
+        "A supervisor is not pickled, for it watches a cluster from this process: make it where it is needed."
+    )
+
+    def __init__(
+        self,
+        cluster: blocking_local.LocalCluster | str | None = None,
+        graph: Graph | None = None,
+        **options: Any,
+    ) -> None:
+        """
+        Args:
+            cluster, graph: see `actorflow.Supervisor`; a cluster is a `blocking.LocalCluster`.
+            options: the keywords of `actorflow.Supervisor`; `save_beside` is False unless given.
+        """
+        inner: LocalCluster | str | None
+        if isinstance(cluster, blocking_local.LocalCluster):
+            inner, self._driver, self._own = cluster._cluster, cluster._driver, False
+        else:
+            inner, self._driver, self._own = cluster, LoopDriver(), True
+        try:
+            # nothing is written while no method runs, so a checkpoint is there when `steps` goes on
+            self._supervisor = asynchronous.Supervisor(inner, graph, **{"save_beside": False} | options)
+        except BaseException:
+            if self._own:
+                self._driver.close()
+            raise
+
+    def start(self) -> None:
+        """See `actorflow.Supervisor.start`."""
+        self._driver.call(self._supervisor.start)
+
+    def steps(self, until: int | None = None) -> Iterator[BlockingAttempt]:
+        """See `actorflow.Supervisor.steps`."""
+        while (attempt := self._driver.call(lambda: self._supervisor.next_attempt(until))) is not None:
+            yield BlockingAttempt(attempt, self._driver)
+
+    def run(self, fetches: Any, feeds: Mapping[Any, Any] | None = None, *, timeout: float | None = None) -> Any:
+        """Runs `fetches` by the supervisor's session, and blocks until their values are there.
+
+        Args:
+            fetches, feeds, timeout: see `actorflow.Session.run`.
+        """
+        return self._driver.call(lambda: self._supervisor.run(fetches, feeds, timeout=timeout))
+
+    def save(self) -> str:
+        """See `actorflow.Supervisor.save`."""
+        return self._driver.call(self._supervisor.save)
+
+    @property
+    def history(self) -> list[Event]:
+        """See `actorflow.Supervisor.history`."""
+        return self._supervisor.history
+
+    @property
+    def epoch(self) -> int:
+        """See `actorflow.Supervisor.epoch`."""
+        return self._supervisor.epoch
+
+    def events(self) -> Iterator[Event]:
+        """The events so far.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(3.0)
+            ...     with af.blocking.Supervisor(graph=graph, checkpoint_dir="run") as supervisor:
+            ...         print([type(event).__name__ for event in supervisor.events()])
+            ['Restored', 'CheckpointSaved']
+        """
+        return iter(self._supervisor.history)
+
+    def close(self, *, save: bool = True) -> None:
+        """See `actorflow.Supervisor.close`."""
+        try:
+            self._driver.call(lambda: self._supervisor.close(save=save))
+        finally:
+            if self._own:
+                self._driver.close()
+
+    def __enter__(self) -> Supervisor:
+        try:
+            self.start()
+        except BaseException:
+            if self._own:
+                self._driver.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(save=error is None)

@@ -1,0 +1,288 @@
+"""The events of a supervisor: each event is a record, and goes to the log and to all who follow `Supervisor.events()`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import anyio
+
+from actorflow.base.reports.logs import get_logger
+from actorflow.public import public
+
+_LOG = get_logger("supervisor")
+_KEPT = 1000
+_SHOWN_LINES = 8
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class DeathReport:
+    """The facts about a task that was lost.
+
+    Example:
+        >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1, pid=1234)
+        >>> report.task, report.how
+        ('/job:worker/task:0', 'killed by signal 9')
+
+    Args:
+        task: the name of the task.
+        how: a sentence on the evidence: a signal or exit status, or how the connection ended.
+        epoch: the epoch of the cluster in which it was lost.
+        incarnation: the number of the process that was lost.
+        pid: its process id, where it is known.
+        status: its exit status, negative for a signal; None where it is not known.
+        resident_bytes: the memory of the process, when it was looked at last.
+        tensor_bytes: the memory of its tensors then.
+        last_node: the node whose kernel ran on a thread then.
+        log_lines: the last lines that it wrote.
+        in_order: whether it closed its connections before it ended, and with exit status 0 where that is known.
+    """
+
+    task: str
+    how: str
+    epoch: int
+    incarnation: int
+    pid: int | None = None
+    status: int | None = None
+    resident_bytes: int | None = None
+    tensor_bytes: int | None = None
+    last_node: str | None = None
+    log_lines: tuple[str, ...] = ()
+    in_order: bool = False
+
+    def lines(self) -> list[str]:
+        """The report as text.
+
+        Example:
+            >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1)
+            >>> report.lines()
+            ['killed by signal 9 (epoch 1, incarnation 1)']
+        """
+        rows = [f"{self.how} (epoch {self.epoch}, incarnation {self.incarnation:x})"]
+        if self.resident_bytes is not None:
+            rows.append(f"its memory, when last seen: {self.resident_bytes:,} bytes")
+        if self.tensor_bytes is not None:
+            rows.append(f"its tensors, when last seen: {self.tensor_bytes:,} bytes")
+        if self.last_node is not None:
+            rows.append(f"its last node: {self.last_node}")
+        if self.log_lines:
+            rows.append("what it wrote last:")
+            rows += (f"  | {line}" for line in self.log_lines[-_SHOWN_LINES:])
+        return rows
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The root of all events. `time` is in seconds since 1970.
+
+    Example:
+        >>> issubclass(af.supervisor.WorkerLost, af.supervisor.Event)
+        True
+    """
+
+    time: float
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class WorkerLost(Event):
+    """A task is lost, a worker or any other.
+
+    Example:
+        >>> report = af.supervisor.DeathReport("/job:worker/task:0", how="killed by signal 9", epoch=1, incarnation=1)
+        >>> event = af.supervisor.WorkerLost(time=0.0, task=report.task, report=report)
+        >>> event.report.how
+        'killed by signal 9'
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        report: what is known of the loss.
+    """
+
+    task: str
+    report: DeathReport
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class WorkerEnded(Event):
+    """A task, a worker or any other, has ended in good order: its program was over, or was told to end.
+
+    Example:
+        >>> af.supervisor.WorkerEnded(time=0.0, task="/job:worker/task:0").task
+        '/job:worker/task:0'
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+    """
+
+    task: str
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class LoopStalled(Event):
+    """A task is connected, but its event loop does not answer, for example because a kernel holds its interpreter.
+
+    Example:
+        >>> af.supervisor.LoopStalled(time=0.0, task="/job:worker/task:0", seconds=3.5).seconds
+        3.5
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        seconds: how long it has not answered.
+    """
+
+    task: str
+    seconds: float
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class StepAborted(Event):
+    """A step will be done again, or another one in its place.
+
+    Example:
+        >>> af.supervisor.StepAborted(time=0.0, step=101, reason="worker 0 was lost").reason
+        'worker 0 was lost'
+
+    Args:
+        time: seconds since 1970.
+        step: the number of the step.
+        reason: a sentence on what ended it.
+    """
+
+    step: int
+    reason: str
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class TaskRestarted(Event):
+    """A task was started again.
+
+    Example:
+        >>> event = af.supervisor.TaskRestarted(time=0.0, task="/job:worker/task:0", seconds=0.8)
+        >>> event.task
+        '/job:worker/task:0'
+
+    Args:
+        time: seconds since 1970.
+        task: the name of the task.
+        seconds: how long it was gone.
+    """
+
+    task: str
+    seconds: float
+    """From the loss on."""
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class Restored(Event):
+    """Variables have their values: from a checkpoint, or initial ones.
+
+    Example:
+        >>> event = af.supervisor.Restored(time=0.0, path="run/model.ckpt-100", step=100, epoch=2)
+        >>> event.step
+        100
+
+    Args:
+        time: seconds since 1970.
+        path: the path of the checkpoint; None for initial values.
+        step: the global step.
+        epoch: the epoch of the cluster.
+    """
+
+    path: str | None
+    step: int
+    epoch: int
+
+
+@public("af.supervisor")
+@dataclass(frozen=True, slots=True)
+class CheckpointSaved(Event):
+    """A checkpoint was written.
+
+    Example:
+        >>> event = af.supervisor.CheckpointSaved(time=0.0, path="run/model.ckpt-100", step=100)
+        >>> event.path, event.step
+        ('run/model.ckpt-100', 100)
+
+    Args:
+        time: seconds since 1970.
+        path: the path of the checkpoint.
+        step: the global step.
+    """
+
+    path: str
+    step: int
+
+
+class Follower:
+    """Somebody who reads events."""
+
+    def __init__(self, past: list[Event]) -> None:
+        self.waiting = deque(past, maxlen=_KEPT)
+        self.news = anyio.Event()
+
+
+class Events:
+    """The events so far, at most a thousand, and those who follow them. `clock` gives the time in seconds since 1970."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.past: deque[Event] = deque(maxlen=_KEPT)
+        self._clock = clock
+        self._followers: list[Follower] = []
+        self.viewers: list[Callable[[Event], object]] = []
+        """Called with each event, where it is told."""
+        self._closed = False
+
+    def tell(self, kind: Callable[..., Event], *facts: Any) -> None:
+        """Makes an event, writes it to the log, and tells it."""
+        event = self.note(kind, *facts)
+        shown = {f.name: getattr(event, f.name) for f in fields(event) if f.name not in ("time", "report")}
+        if isinstance(event, WorkerLost):
+            shown["report"] = "\n".join(["", *event.report.lines()])
+        bad = isinstance(event, WorkerLost | StepAborted | LoopStalled)
+        (_LOG.warning if bad else _LOG.info)(type(event).__name__, **shown)
+
+    def note(self, kind: Callable[..., Event], *facts: Any) -> Event:
+        """Makes an event, and tells it to those who follow."""
+        event = kind(self._clock(), *facts)
+        self.past.append(event)
+        for follower in self._followers:
+            follower.waiting.append(event)
+            follower.news.set()
+        for view in self.viewers:
+            view(event)
+        return event
+
+    async def follow(self) -> AsyncIterator[Event]:
+        """The events so far, and then each as it comes, until `close`. A reader that is a thousand behind misses the
+        oldest."""
+        follower = Follower(list(self.past))
+        self._followers.append(follower)
+        try:
+            while True:
+                while follower.waiting:
+                    yield follower.waiting.popleft()
+                if self._closed:
+                    return
+                follower.news = anyio.Event()
+                await follower.news.wait()
+        finally:
+            self._followers.remove(follower)
+
+    def close(self) -> None:
+        """There are no further ones."""
+        self._closed = True
+        for follower in self._followers:
+            follower.news.set()

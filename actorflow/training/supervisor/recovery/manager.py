@@ -1,0 +1,323 @@
+"""`RecoveryManager`: from a loss to the next epoch: abort, fence, restart, restore, and go on (paper section 3.3).
+
+An epoch ends with a loss. The manager gives the next one: it is written down first, and then told to all tasks that are
+there. Each stops the steps of the former epoch, replies when nothing of them runs any more, and refuses what still comes from
+it. So when the restore begins, no update of an aborted step can follow. Until it is over, tasks take steps of this
+supervisor's session only.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from actorflow.base.reports.logs import get_logger
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.wire.links import patient_sleep
+from actorflow.cluster.wire.messages import SetEpoch
+from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
+from actorflow.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from actorflow.training.supervisor.events import Events, LoopStalled, TaskRestarted, WorkerEnded, WorkerLost
+from actorflow.training.supervisor.liveness import Life, State
+from actorflow.training.supervisor.monitor import Monitor, is_loss
+from actorflow.training.supervisor.recovery.epochs import EpochStore
+from actorflow.training.supervisor.recovery.restarts import Restarts
+
+_LOG = get_logger("supervisor")
+_TRANSIENT = (UnavailableError, AbortedError, DeadlineExceededError)
+_RESTORE = "the restore"
+STEPS = "the steps"
+_LOOK_SECONDS = 0.2
+_SILENT_SECONDS = 10.0
+"""A process of ours that is up, and could not be reached for so long, stands still."""
+
+
+class RecoveryManager:
+    """Keeps a cluster alive for one chief.
+
+    Args:
+        monitor: watches the tasks; tells `changed`.
+        cluster: what starts lost tasks again; None leaves that to a scheduler.
+        client: gives the name by which tasks know the session that restores.
+        restore: gives variables their values.
+        holds_state: whether the loss of a task takes all back; else it is only started again.
+        on_abort: called when a loss takes all back, with what is to be said of it.
+        on_up: called when training may go on.
+        on_failure: called when it can't.
+        start_seconds: for how long tasks that are absent at the start are waited for. Later losses have no such end.
+    """
+
+    def __init__(
+        self,
+        store: EpochStore,
+        restarts: Restarts,
+        events: Events,
+        *,
+        cluster: LocalCluster | None,
+        client: Callable[[], str],
+        restore: Callable[[], Awaitable[None]],
+        holds_state: Callable[[str], bool],
+        on_abort: Callable[[Exception], object],
+        on_up: Callable[[], object],
+        on_failure: Callable[[Exception], object],
+        start_seconds: float = math.inf,
+    ) -> None:
+        self.epoch = 0
+        self.monitor: Monitor
+        self._store, self._restarts, self._events = store, restarts, events
+        self._cluster, self._client, self._restore = cluster, client, restore
+        self._holds_state = holds_state
+        self._on_abort, self._on_up, self._on_failure = on_abort, on_up, on_failure
+        self._start_seconds = start_seconds
+        self._generation = 0
+        self._work = anyio.Event()
+        self._phase: anyio.CancelScope | None = None
+        self._root = BackgroundTasks()
+        self.nursed: set[str] = set()
+        """The tasks that are being started again."""
+        self._told: dict[str, tuple[int, int | None]] = {}
+        """The epoch that each incarnation of a task has confirmed."""
+
+    def start(self, monitor: Monitor) -> None:
+        """Begins the first epoch, and keeps the cluster from then on."""
+        self.monitor = monitor
+        monitor.start()
+        self._root.start(self._keep())
+        if self._cluster is not None:
+            self._root.start(self._nurse_silent())
+        self._work.set()
+
+    async def close(self) -> None:
+        """Leaves the cluster as it is."""
+        await self._root.close()
+        await self.monitor.close()
+
+    # ---- what happens
+
+    def changed(self, task: str, before: Life, after: Life) -> None:
+        """A task's state has changed."""
+        if after.state is State.BUSY:
+            self._events.tell(LoopStalled, task, after.looked - after.heard)
+        if not is_loss(before, after):
+            if after.is_up and not before.is_up and self._phase is None and self.epoch:
+                self._root.start(self._let_in())
+            return
+        report = self.monitor.report(task)
+        assert report is not None
+        if report.in_order:
+            self._events.tell(WorkerEnded, task)
+        else:
+            self._events.tell(WorkerLost, task, report)
+        self._nurse(task)
+        # In the middle of a restore it must not come back and take steps.
+        if self._holds_state(task) or self._phase is not None:
+            self.take_back(
+                AbortedError(f"{task} is lost, and the step with it.", details=report.lines()),
+            )
+
+    def heard_epoch(self, task: str, epoch: int) -> None:
+        """A task says which epoch it is in."""
+        if self.epoch and epoch > self.epoch:
+            self._fail(_superseded(task, self.epoch))
+
+    def take_back(self, error: Exception) -> None:
+        """Ends the epoch: all goes back to the last checkpoint. `error` says why."""
+        self._generation += 1
+        self._on_abort(error)
+        self._work.set()
+        if self._phase is not None:
+            self._phase.cancel()
+
+    def may_retry(self, what: str) -> float | None:
+        """The pause before something that failed without a loss is tried again; None where it has failed too often."""
+        return self._restarts.next_pause(what, anyio.current_time())
+
+    # ---- restarts
+
+    def _nurse(self, task: str) -> None:
+        """Lets a task be started again, where that is ours and no one does so yet."""
+        if self._cluster is not None and task not in self.nursed:
+            self.nursed.add(task)
+            self._root.start(self._start_again(task, self._cluster))
+
+    async def _nurse_silent(self) -> None:
+        """Lets those be started again that were up before this supervisor began, and don't let it reach them."""
+        await patient_sleep(_SILENT_SECONDS)
+        for task, life in self.monitor.lives.items():
+            if life.state is State.STARTING:
+                self._nurse(task)
+
+    async def _start_again(self, task: str, cluster: LocalCluster) -> None:
+        """Starts a task until the monitor has reached it, as often as the budget allows."""
+        begin = anyio.current_time()
+        try:
+            while True:
+                await cluster.kill(task)  # where it only hangs it must not come back
+                pause = self._restarts.next_pause(task, anyio.current_time())
+                if pause is None:
+                    self._fail(self._used_up(task))
+                    return
+                await anyio.sleep(pause)
+                former = self.monitor.lives[task].incarnation
+                try:
+                    await cluster.restart(task, epoch=self.epoch)
+                except UnavailableError as error:
+                    _LOG.warning("a task did not start", task=task, error=str(error))
+                    continue
+                self.monitor.started_again(task)
+                reached = False
+                with anyio.move_on_after(_SILENT_SECONDS):
+                    reached = await self._is_reached(task, cluster, former)
+                if reached:
+                    break
+        except Exception as error:
+            self._fail(error)
+            return
+        finally:
+            self.nursed.discard(task)
+        self._events.tell(TaskRestarted, task, anyio.current_time() - begin)
+
+    async def _is_reached(self, task: str, cluster: LocalCluster, former: int | None) -> bool:
+        """Waits until the monitor is connected to a task that was started. False where it has died, before or since."""
+        while True:
+            life = self.monitor.lives[task]
+            if life.is_up:
+                return True
+            if not cluster.runs(task) or (life.state is State.LOST and life.incarnation != former):
+                return False
+            with anyio.move_on_after(_LOOK_SECONDS):
+                await self.monitor.next_change()
+
+    def _used_up(self, task: str) -> Exception:
+        policy = self._restarts.policy
+        report = self.monitor.report(task)
+        return ResourceExhaustedError(
+            f"{task} was lost once more after {policy.most} restarts within {policy.window_seconds:g} s; it stays down.",
+            details=[] if report is None else report.lines(),
+            hint="Look for the cause in what it wrote. RestartPolicy(most=...) allows more restarts.",
+        )
+
+    def _fail(self, error: Exception) -> None:
+        self._on_failure(error)
+        self._root.closed = True  # nothing else is begun
+        if self._phase is not None:
+            self._phase.cancel()
+
+    # ---- epochs
+
+    async def _keep(self) -> None:
+        while not self._root.closed:
+            await self._work.wait()
+            self._work = anyio.Event()
+            try:
+                await self._begin_epoch()
+            except _TRANSIENT as error:
+                await self._again(error)
+            except Exception as error:
+                self._fail(error)
+
+    async def _begin_epoch(self) -> None:
+        """One round. Returns without effect where a loss comes between: that one begins another."""
+        generation = self._generation
+        for task in self.monitor.lives:
+            if self._cluster is not None and not self._cluster.runs(task):
+                self._nurse(task)  # it died before it was reached
+        with anyio.CancelScope() as self._phase:
+            if not self.epoch:
+                try:
+                    await self.monitor.all_up(self._start_seconds)
+                except UnavailableError as error:
+                    self._fail(error)
+                    return
+                self.epoch = await self._former()
+            while True:
+                self.epoch += 1
+                await self._store.write(self.epoch)
+                await self._announce(self._client())
+                await self.monitor.all_up()
+                if self._all_told():
+                    break
+                # a task that came back has heard of the epoch from its peers, and may have taken steps of other clients
+            await self._restore()
+            self._told.clear()
+            await self._announce("")
+        self._phase = None
+        if generation == self._generation and not self._root.closed:
+            self._restarts.forget(_RESTORE)
+            self._on_up()
+
+    async def _former(self) -> int:
+        """The highest epoch that was ever given."""
+        epochs = [await self._store.read()]
+        for task in filter(self.monitor.counts, self.monitor.lives):
+            epochs.append(int((await self.monitor.ask_status(task))["epoch"]))
+        return max(epochs)
+
+    async def _announce(self, only: str) -> None:
+        """Tells the epoch to all tasks that are there and have not heard of it. They take steps of the client `only`."""
+
+        epoch = self.epoch
+
+        async def tell(task: str, incarnation: int) -> None:
+            try:
+                await self.monitor.call(task, SetEpoch(epoch, only))
+                self._told[task] = epoch, incarnation
+            except ValueError:
+                if epoch == self.epoch:  # else it has heard of a later one of ours
+                    failures.append(_superseded(task, epoch))
+            except _TRANSIENT as error:
+                _LOG.info("a task has not heard of the epoch", task=task, epoch=epoch, error=str(error))
+
+        failures: list[Exception] = []
+        async with anyio.create_task_group() as group:
+            for task in self.monitor.lives:
+                incarnation = self.monitor.incarnation(task)
+                if incarnation is not None and self._told.get(task) != (epoch, incarnation):
+                    group.start_soon(tell, task, incarnation)
+        if failures:
+            raise failures[0]
+
+    async def _let_in(self) -> None:
+        """Tells a task that could not be reached when training went on that it may take everybody's steps again."""
+        if self._phase is None and not self._work.is_set():  # else an epoch begins, and all are told at its end
+            try:
+                await self._announce("")
+            except Exception as error:
+                self._fail(error)
+
+    def _all_told(self) -> bool:
+        """Whether all tasks that are there have confirmed the epoch, and which client's steps they take."""
+        monitor = self.monitor
+        tasks = filter(monitor.counts, monitor.lives)
+        return all(self._told.get(task) == (self.epoch, monitor.incarnation(task)) for task in tasks)
+
+    async def _again(self, error: Exception) -> None:
+        """The restore failed. If that was a loss the next round begins anyway, else there are some more tries."""
+        pause = self.may_retry(_RESTORE)
+        if pause is None:
+            self._fail(error)
+            return
+        _LOG.warning("the restore has to be tried again", error=str(error))
+        await anyio.sleep(pause)
+        self._work.set()
+
+
+def _superseded(task: str, epoch: int) -> Exception:
+    return FailedPreconditionError(
+        f"{task} is in a later epoch than {epoch}, which this supervisor has begun: another chief has taken over.",
+        hint="Only one supervisor of a cluster may be the chief; the others get is_chief=False.",
+    )
+
+
+def chance(seed: int | None = None) -> Callable[[], float]:
+    """Numbers from 0 to 1."""
+    return random.Random(seed).random

@@ -1,0 +1,543 @@
+"""`Supervisor`: training that goes on across deaths (paper section 3.3; `tf.train.Supervisor`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+import anyio
+
+from actorflow.base.process import machine
+from actorflow.base.reports.logs import get_logger
+from actorflow.base.unpicklable import unpicklable
+from actorflow.cluster.client.engine import RemoteEngine
+from actorflow.cluster.config.credentials import Credentials, Target
+from actorflow.cluster.master.graph_partitioner import task_of
+from actorflow.cluster.processes.local import LocalCluster
+from actorflow.cluster.wire.links import START_SECONDS
+from actorflow.engine.runtime.diagnostics.trace import Trace
+from actorflow.engine.session.session import Session
+from actorflow.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
+from actorflow.graph.default_graph import get_default_graph
+from actorflow.graph.graph import Graph
+from actorflow.models.train.saving.saver import Saver
+from actorflow.public import public
+from actorflow.training.supervisor.events import CheckpointSaved, Event, Events, Restored
+from actorflow.training.supervisor.liveness import Life, Rules
+from actorflow.training.supervisor.model_state import ModelState, folder_path
+from actorflow.training.supervisor.recovery.attempts import CURRENT, Attempt, Attempts
+from actorflow.training.supervisor.recovery.failure_classifier import FailureClassifier
+from actorflow.training.supervisor.recovery.manager import STEPS, RecoveryManager, chance
+from actorflow.training.supervisor.recovery.restarts import RestartPolicy, Restarts
+from actorflow.training.supervisor.recovery.run_gate import RunGate
+from actorflow.training.supervisor.saves import SaveBeside, SaveTimer
+from actorflow.training.supervisor.watch import Watch
+
+T = TypeVar("T")
+_LOG = get_logger("supervisor")
+_SESSION_SECONDS = 30.0
+"""So long its session waits for a task; a look at the chief's work is tried again then."""
+_NEAR_HEARTBEAT, _FAR_HEARTBEAT = 0.4, 1.0
+
+
+@public("af", "af.supervisor")
+class Supervisor:
+    """Gives variables their values, sees that the tasks live, saves checkpoints, and after a loss goes on from the last one.
+
+    The body runs once for each step that is kept, and once more for one that a loss has taken back. Its other effects
+    (print, read from a file) should go by `step`, the global step.
+
+    Example:
+        >>> v, x = af.Variable(3.0), af.placeholder(af.float32, [])
+        >>> train = af.train.GradientDescentOptimizer(0.1).minimize((v - x) ** 2, global_step=af.train.create_global_step())
+        >>> async with af.LocalCluster({"worker": 1}, transport="local") as cluster:
+        ...     async with af.Supervisor(cluster, checkpoint_dir="run", save_steps=2) as supervisor:
+        ...         async for attempt in supervisor.steps(until=3):
+        ...             async with attempt as step:
+        ...                 await supervisor.run(train, {x: 1.0})
+        >>> af.train.latest_checkpoint("run")
+        'run/model.ckpt-3'
+
+    Args:
+        cluster: a `LocalCluster`, whose lost tasks are started again; or a target, "" for this process, whose tasks a
+            scheduler starts again. The environment's `ACTORFLOW_TARGET` unless given, or else this process.
+        graph: the default graph unless given.
+        is_chief: the chief, one for a cluster, initialises, saves and restores. Others wait until it has done so, and
+            follow.
+        init_op: gives variables values where there is no checkpoint; that of all global variables unless given.
+        init_feeds: the values that are fed to `init_op`.
+        local_init_op: run after `init_op` or a restore, by others than the chief as well; that of all local variables
+            unless given.
+        checkpoint_dir: a folder that all tasks that hold variables reach. Servers that were started elsewhere have to
+            allow it (`--files`, `file_roots`). That all have the same one is looked at before anything is restored or
+            saved.
+        save_steps: a checkpoint is made this number of steps after the last one, and at the end.
+        save_seconds: a checkpoint is made at each multiple of this number of seconds, and at the end.
+        save_beside: whether steps go on as soon as a periodic checkpoint's values are taken, while it is written; one
+            is written at a time.
+        max_to_keep: the number of checkpoints to keep; None keeps all.
+        saver: saves and restores; one for all global variables unless given.
+        recovery: "all" takes all tasks back to the last checkpoint after any loss. With "task" the loss of a task
+            without variables ends only the steps that it takes part in, which suits training that does not wait for all
+            workers.
+        restarts: how often lost tasks are started again.
+        credentials, session_options: for sessions with a target; see `Session`.
+        heartbeat_seconds: the pause between two heartbeats; a task is lost when it was silent for three of them. A busy
+            Python program does not count as silent. For the tasks of a `LocalCluster` it is 0.4 unless given, so that a
+            process that was stopped is lost within two seconds; for others it is 1.
+        rules: when a task whose event loop does not answer is said to be busy.
+        wait_seconds: the maximum number of seconds that others wait for the chief.
+        start_seconds: for how many seconds tasks are waited for that are absent at the start: tasks may start in any order.
+            The log names them after some seconds, and the error at the end. A task that refuses is an error at once.
+        seed: makes the random part of the pauses between restarts the same in each run.
+        model: the nodes that it runs, made before; they go before those that other arguments would make.
+        saves: whether it saves checkpoints. Otherwise the program does, and the supervisor restores them.
+
+    Raises:
+        InvalidArgumentError: an argument is invalid.
+        ValueError: there is a `checkpoint_dir`, but nothing to save.
+    """
+
+    __reduce_ex__ = unpicklable(
+        "A supervisor is not pickled, for it watches a cluster from this process: make it where it is needed."
+    )
+
+    def __init__(
+        self,
+        cluster: LocalCluster | str | None = None,
+        graph: Graph | None = None,
+        *,
+        is_chief: bool = True,
+        init_op: Any = None,
+        init_feeds: Mapping[Any, Any] | None = None,
+        local_init_op: Any = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        save_steps: int | None = None,
+        save_seconds: float | None = None,
+        save_beside: bool = True,
+        max_to_keep: int | None = 5,
+        saver: Saver | None = None,
+        recovery: str = "all",
+        restarts: RestartPolicy | None = None,
+        credentials: Credentials | str | os.PathLike[str] | None = None,
+        session_options: Mapping[str, Any] | None = None,
+        heartbeat_seconds: float | None = None,
+        rules: Rules | None = None,
+        wait_seconds: float | None = None,
+        start_seconds: float = START_SECONDS,
+        seed: int | None = None,
+        model: ModelState | None = None,
+        saves: bool = True,
+    ) -> None:
+        if recovery not in ("all", "task"):
+            raise InvalidArgumentError(f'recovery={recovery!r}: it is "all" or "task".')
+        if checkpoint_dir is None and (save_steps is not None or save_seconds is not None):
+            raise InvalidArgumentError("There is nowhere to save to.", hint="checkpoint_dir=..., a folder")
+        self.graph = get_default_graph() if graph is None else graph
+        self.is_chief = is_chief
+        self.model = model or ModelState(
+            self.graph,
+            folder_path(checkpoint_dir),
+            init_op=init_op,
+            init_feeds=init_feeds,
+            local_init_op=local_init_op,
+            saver=saver,
+            max_to_keep=max_to_keep,
+        )
+        self._cluster = cluster if isinstance(cluster, LocalCluster) else None
+        self._target = cluster if isinstance(cluster, str) else None
+        self._credentials = credentials
+        self._session_options = dict(session_options or {})
+        self._recovery = recovery
+        if heartbeat_seconds is None:
+            heartbeat_seconds = _FAR_HEARTBEAT if self._cluster is None else _NEAR_HEARTBEAT
+        self._heartbeat, self._rules = heartbeat_seconds, rules or Rules()
+        self._wait_seconds, self._start_seconds = wait_seconds, start_seconds
+        self._session_options.setdefault("connect_timeout", min(_SESSION_SECONDS, start_seconds))
+        self._timer = SaveTimer(save_steps, save_seconds)
+        self._may_save = saves
+        self._beside, self._saves_beside = SaveBeside(), save_beside
+        self._beside_generation = 0
+        self._is_shared = False
+        """Whether it is known that all tasks have the same folder."""
+        self._restarts = Restarts(restarts or RestartPolicy(), chance(seed))
+        self._events = Events(machine.wall_time)
+        self._manager: RecoveryManager | None = None
+        self._session: Session | None = None
+        self._gate: RunGate
+        self._classifier: FailureClassifier
+        self._stateful: frozenset[str] | None = None
+        self._is_changed = False
+        """Whether something was run since the last checkpoint."""
+
+    # ---- from its start to its end
+
+    async def start(self) -> None:
+        """Begins: a chief when all tasks are there and variables have their values, others when the chief has done so.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async def main():
+            ...     supervisor = af.Supervisor("")
+            ...     await supervisor.start()  # `async with` does the same
+            ...     print(await supervisor.run(count, {x: 1}))
+            ...     await supervisor.close()
+            >>> await main()
+            1
+
+        Raises:
+            OpError: that can't be.
+        """
+        if self._session is not None:
+            raise FailedPreconditionError("The supervisor has been started already.")
+        self._gate = RunGate()
+        target = self._target if self._cluster is None else self._cluster.target
+        if self._cluster is not None and self.model.folder is not None:
+            await self._cluster.allow_files(self.model.folder)
+        self._session = Session(target, self.graph, credentials=self._credentials, **self._session_options)
+        engine = self._session._engine
+        if self.model.folder is not None:
+            engine.allow_files(self.model.folder)
+        self._classifier = FailureClassifier(
+            self._gate,
+            self.model,
+            self._session,
+            self._restarts,
+            self._events,
+            self.is_chief,
+            self._recovery,
+            self._heartbeat,
+            self._wait_seconds,
+        )
+        try:
+            if not self.is_chief:
+                await self._classifier.wait_for_chief(self._start_seconds)
+            elif isinstance(engine, RemoteEngine):
+                await self._watch(engine.target, engine)
+            else:
+                await self._begin()
+                self._gate.open()
+        except BaseException:
+            await self._end()
+            raise
+
+    async def _watch(self, target: Target, engine: RemoteEngine) -> None:
+        """Begins to watch the cluster, and waits until it is up."""
+        watch = Watch(
+            events=self._events,
+            restarts=self._restarts,
+            rules=self._rules,
+            heartbeat_seconds=self._heartbeat,
+            start_seconds=self._start_seconds,
+            folder=self.model.folder,
+            restore=self._begin,
+            holds_state=self._holds_state,
+            on_abort=self._gate.turn_back,
+            on_up=self._gate.open,
+            on_failure=self._gate.fail,
+        )
+        self._manager = self._classifier.manager = await watch.begin(target, self._cluster, engine)
+        await self._gate.wait()
+
+    async def close(self, *, save: bool = True) -> None:
+        """Saves a last checkpoint where steps were made since the one before, and ends. The cluster stays as it is. While
+        something is lost there is nothing to save. A checkpoint that is being written is waited for in either case.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> supervisor = af.Supervisor("", checkpoint_dir="run")
+            >>> await supervisor.start()
+            >>> _ = await supervisor.run(count, {x: 1})
+            >>> await supervisor.close()  # saves
+            >>> af.train.latest_checkpoint("run")
+            'run/model.ckpt-1'
+
+        Raises:
+            OpError: the last checkpoint could not be saved.
+        """
+        try:
+            if not self._saves:
+                return
+            if not self._gate.is_open:
+                if save and self._is_changed:
+                    _LOG.warning("no last checkpoint is made: something is lost, and not yet back")
+            elif not save:
+                await self._beside.end()
+            else:
+                await self._until_written(None)
+                if self._is_changed:
+                    step = await self.guarded(lambda: self.model.step(self.session))
+                    if step != self._timer.saved_step:
+                        await self.guarded(lambda: self._save(step))
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        with anyio.CancelScope(shield=True):
+            self._events.close()
+            try:
+                await self._beside.close()
+                if self._manager is not None:
+                    await self._manager.close()
+            finally:
+                if self._session is not None:
+                    await self._session.close()
+
+    async def __aenter__(self) -> Supervisor:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close(save=error is None)
+
+    # ---- what it is
+
+    @property
+    def session(self) -> Session:
+        """The session that it runs steps by. Raises FailedPreconditionError before the start."""
+        if self._session is None:
+            raise FailedPreconditionError(
+                "The supervisor has not been started.", hint="async with af.Supervisor(...) as supervisor: ..."
+            )
+        return self._session
+
+    @property
+    def guard(self) -> Supervisor | None:
+        """Itself where tasks may be lost; None in a process of its own, where a step needs no attempt."""
+        return self if isinstance(self.session._engine, RemoteEngine) else None
+
+    @property
+    def saver(self) -> Saver | None:
+        """The saver; None without a `checkpoint_dir`."""
+        return self.model.saver
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the cluster that it has given; 0 where there is none to keep."""
+        return 0 if self._manager is None else self._manager.epoch
+
+    @property
+    def lives(self) -> dict[str, Life]:
+        """The state of each task; empty if there is no cluster, or this is not its chief."""
+        return {} if self._manager is None else self._manager.monitor.lives
+
+    @property
+    def history(self) -> list[Event]:
+        """The events so far, at most a thousand."""
+        return list(self._events.past)
+
+    def events(self) -> AsyncIterator[Event]:
+        """The events so far, and then each as it comes, until the supervisor is closed.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            ...     path = await supervisor.save()
+            >>> [type(event).__name__ async for event in supervisor.events()]
+            ['Restored', 'CheckpointSaved', 'CheckpointSaved']
+        """
+        return self._events.follow()
+
+    # ---- steps
+
+    def steps(self, until: int | None = None) -> Attempts:
+        """The attempts of a training loop, until the global step is `until` (forever unless given). Between them periodic
+        checkpoints are made, and one at the end.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("") as supervisor:
+            ...     async for attempt in supervisor.steps(until=3):
+            ...         async with attempt as number:
+            ...             print(number, await supervisor.run(count, {x: 1}))
+            0 1
+            1 2
+            2 3
+
+        Raises:
+            FailedPreconditionError: the graph has no global step, or another chief has taken over.
+            ResourceExhaustedError: a task was lost more often than it may be started again; has the report of its death.
+            OpError: a checkpoint could not be saved or restored.
+        """
+        return Attempts(self, until)
+
+    async def next_attempt(self, until: int | None) -> Attempt | None:
+        """The next attempt when all is well; None at the end."""
+        while True:
+            await self._gate.wait()
+            attempt = Attempt(self, -1, self._gate.generation)
+            try:
+                step = await self._between_steps(attempt, until)
+                if until is not None and step >= until:
+                    return None
+            except Exception as error:
+                if not await attempt.leave(error):
+                    raise
+            else:
+                return Attempt(self, step, attempt.generation)
+
+    async def attempt(self, step: int) -> Attempt:
+        """An attempt when all is well, for a loop that counts its steps and saves its checkpoints itself: `next_attempt`
+        without a look at the global step. Raises what makes it impossible to go on.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v, count = af.Variable(3.0), af.train.create_global_step()
+            >>> async with af.Supervisor("", graph=graph, checkpoint_dir="run") as supervisor:
+            ...     async with await supervisor.attempt(0) as step:
+            ...         print(step, await supervisor.run(v))
+            0 3.0
+        """
+        await self._gate.wait()
+        return Attempt(self, step, self._gate.generation)
+
+    async def _between_steps(self, attempt: Attempt, until: int | None) -> int:
+        """Saves a checkpoint if one is due, and gives the global step."""
+        attempt.enter()
+        try:
+            step = await self.guarded(lambda: self.model.step(self.session))
+            ends = until is not None and step >= until
+            if self._saves:
+                is_due = self._timer.is_due(step, anyio.current_time())
+                await self._until_written(attempt, wait=is_due or ends)
+                if (is_due or ends) and step != self._timer.saved_step:
+                    if ends or not self._saves_beside:
+                        await self.guarded(lambda: self._save(step))
+                    else:
+                        self._beside_generation = attempt.generation
+                        await self._beside.begin(lambda taken: self.guarded(lambda: self._save(step, taken)))
+            return step
+        finally:
+            attempt.reset()
+
+    async def _until_written(self, attempt: Attempt | None, *, wait: bool = True) -> None:
+        """Raises why the last checkpoint could not be written. Steps that a loss has ended, it takes back as well."""
+        try:
+            if wait:
+                await self._beside.over()
+            else:
+                self._beside.check()
+        except Exception as error:
+            self._is_changed = True
+            if self._beside_generation == self._gate.generation:
+                if attempt is not None:
+                    attempt.failures.append(error)
+                raise
+
+    async def run(
+        self,
+        fetches: Any,
+        feeds: Mapping[Any, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        trace: Trace | None = None,
+    ) -> Any:
+        """Runs `fetches` by the supervisor's session.
+
+        After a loss it fails at once, wherever it waits; and so do all further runs of that attempt. Outside of
+        attempts it waits until all tasks are there again.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("") as supervisor:
+            ...     print(await supervisor.run(count, {x: 1}))
+            1
+
+        Args:
+            fetches, feeds, timeout, trace: see `Session.run`.
+
+        Raises:
+            AbortedError, UnavailableError: a task was lost. The attempt ends with it, and the next one begins at the
+                restored step.
+            OpError: any other error of `Session.run`.
+        """
+        self._is_changed = True
+        return await self.guarded(lambda: self.session.run(fetches, feeds, timeout=timeout, trace=trace))
+
+    async def guarded(self, start: Callable[[], Awaitable[T]]) -> T:
+        """Awaits `start()`, what uses the session in another way than `run` does. Fails at once where there is a loss, as
+        `run` does.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     v = af.Variable(3.0)
+            >>> async with af.Supervisor("", graph=graph, checkpoint_dir="run") as supervisor:
+            ...     print(await supervisor.guarded(lambda: supervisor.session.run(v)))
+            3.0
+        """
+        self.session  # noqa: B018  (raises before the start)
+        attempt = CURRENT.get()
+        return await self._gate.through(attempt if attempt is not None and attempt.supervisor is self else None, start)
+
+    async def is_loss(self, error: BaseException, attempt: Attempt) -> bool:
+        """Whether an error of a run is a loss, and training goes on without it; see `FailureClassifier`."""
+        return await self._classifier.is_loss(error, attempt)
+
+    def went_well(self) -> None:
+        """A step was made."""
+        self._restarts.forget(STEPS)
+        self._restarts.step_made(() if self._manager is None else self._manager.nursed)
+
+    # ---- state
+
+    @property
+    def _saves(self) -> bool:
+        return self._may_save and self.is_chief and self.model.saver is not None and self.model.folder is not None
+
+    async def save(self) -> str:
+        """Saves a checkpoint now, and gives its path. Raises FailedPreconditionError without a `checkpoint_dir`.
+
+        Example:
+            >>> step, x = af.train.get_or_create_global_step(), af.placeholder(af.int64, [])
+            >>> count = step.assign_add(x)
+            >>> async with af.Supervisor("", checkpoint_dir="run") as supervisor:
+            ...     path = await supervisor.save()
+            >>> path == af.train.latest_checkpoint("run")
+            False
+        """
+        step = await self.guarded(lambda: self.model.step(self.session))
+        return await self.guarded(lambda: self._save(step))
+
+    async def _save(self, step: int, taken: Callable[[], object] = lambda: None) -> str:
+        def go_on() -> None:
+            self._timer.saved(step, anyio.current_time())
+            self._is_changed = False
+            taken()
+
+        path = await self.model.save(self.session, step, go_on)
+        self._events.tell(CheckpointSaved, path, step)
+        return path
+
+    async def _begin(self) -> None:
+        """Training can begin, or go on."""
+        path, step = await self._prepare()
+        if path is None and self._saves:  # what it goes back to until the first periodic one, random counters included
+            await self._save(step)
+
+    async def _prepare(self) -> tuple[str | None, int]:
+        """Gives variables their values: those of a checkpoint, whose path is in the result, or initial ones."""
+        if not self._is_shared:
+            await self.model.check_folder(self.session)
+            self._is_shared = True
+        path, step = await self.model.prepare(self.session)
+        self._timer.begin(step, anyio.current_time())
+        self._is_changed = False
+        if self._manager is not None:
+            self._stateful = frozenset(task_of(self.session.placement(v.op)) for v in self.model.variables)
+        self._events.tell(Restored, path, step, self.epoch)
+        return path, step
+
+    def _holds_state(self, task: str) -> bool:
+        return self._recovery == "all" or self._stateful is None or task in self._stateful
