@@ -13,57 +13,33 @@
         print(await session.run(total, {a: 3, b: 4.5}))      # 7.5
 
 Names are TensorFlow 1's wherever the concept is.
+
+The folders are the floors of a tower. Each imports from its own floor and from lower ones:
+
+compat      TensorFlow 1's names and its old spellings
+testing     simulated clusters, and contracts of what other packages bring
+frontends   the command, the page of a training, web services
+training    programs that train: supervisors, monitored sessions, estimators
+exchange    models in and out: SavedModel, ONNX, frozen graphs
+models      what models are made of: data, layers, optimizers, checkpoints, summaries
+cluster     masters and workers, which run a graph together
+engine      runs a graph in one process: devices, placement, passes, plans, actors, sessions
+graph       the language: nodes, ops, variables, control flow, gradients
+base        element types, shapes, registries, formats of records, the machine, reports
 """
 
 from actorflow import blocking as blocking
-from actorflow import dashboard as dashboard
-from actorflow import data as data
 from actorflow import errors as errors
-from actorflow import estimator as estimator
-from actorflow import export as export
-from actorflow import ext as ext
-from actorflow import feature_column as feature_column
 from actorflow import image as image
 from actorflow import io as io
-from actorflow import layers as layers
 from actorflow import linalg as linalg
-from actorflow import lookup as lookup
-from actorflow import losses as losses
 from actorflow import math as math
-from actorflow import metrics as metrics
-from actorflow import nest as nest
 from actorflow import nn as nn
-from actorflow import onnx as onnx
-from actorflow import saved_model as saved_model
-from actorflow import serving as serving
 from actorflow import sets as sets
 from actorflow import signal as signal
 from actorflow import sparse as sparse
 from actorflow import strings as strings
-from actorflow import summary as summary
-from actorflow import supervisor as supervisor
-from actorflow import train as train
-from actorflow.graph.autodiff.custom import custom_gradient as custom_gradient
-from actorflow.graph.autodiff.gradients import AggregationMethod as AggregationMethod
-from actorflow.graph.autodiff.gradients import gradients as gradients
-from actorflow.graph.autodiff.hessians import hessians as hessians
-from actorflow.graph.autodiff.override import NotDifferentiable as NotDifferentiable
-from actorflow.graph.autodiff.override import RegisterGradient as RegisterGradient
-from actorflow.graph.autodiff.recompute import recompute as recompute
-from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
-from actorflow.cluster.processes.local import LocalCluster as LocalCluster
-from actorflow.cluster.server import Server as Server
-from actorflow.graph.control_flow.cond import case as case
-from actorflow.graph.control_flow.cond import cond as cond
-from actorflow.graph.control_flow.cond import switch_case as switch_case
-from actorflow.graph.control_flow.function import Defun as Defun
-from actorflow.graph.control_flow.functional import foldl as foldl
-from actorflow.graph.control_flow.functional import foldr as foldr
-from actorflow.graph.control_flow.functional import map_fn as map_fn
-from actorflow.graph.control_flow.functional import scan as scan
-from actorflow.graph.control_flow.tensor_array import TensorArray as TensorArray
-from actorflow.graph.control_flow.while_loop import while_loop as while_loop
-from actorflow.models.data.spec import SparseTensorSpec as SparseTensorSpec
+from actorflow.base import nest as nest
 from actorflow.base.dtypes import DType as DType
 from actorflow.base.dtypes import as_dtype as as_dtype
 from actorflow.base.dtypes import bfloat16 as bfloat16
@@ -94,6 +70,12 @@ from actorflow.base.dtypes import uint32 as uint32
 from actorflow.base.dtypes import uint4 as uint4
 from actorflow.base.dtypes import uint64 as uint64
 from actorflow.base.dtypes import uint8 as uint8
+from actorflow.base.registry.kernel import kernel as kernel
+from actorflow.base.shapes import TensorShape as TensorShape
+from actorflow.cluster import launch as launch
+from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
+from actorflow.cluster.processes.local import LocalCluster as LocalCluster
+from actorflow.cluster.server import Server as Server
 from actorflow.engine.eager.functions.function import Function as Function
 from actorflow.engine.eager.functions.function import RetracingWarning as RetracingWarning
 from actorflow.engine.eager.functions.function import function as function
@@ -110,6 +92,43 @@ from actorflow.engine.eager.tapes.functional import implicit_value_and_gradients
 from actorflow.engine.eager.tapes.functional import value_and_gradients_function as value_and_gradients_function
 from actorflow.engine.eager.tapes.gradient_tape import GradientTape as GradientTape
 from actorflow.engine.eager.tapes.gradient_tape import UnconnectedGradients as UnconnectedGradients
+from actorflow.engine.passes.options import PlanOptions as PlanOptions
+from actorflow.engine.placement.learned_costs import CostModel as CostModel
+from actorflow.engine.placement.study.study import PlacementStudy as PlacementStudy
+from actorflow.engine.runtime.diagnostics.recorder import Recording as Recording
+from actorflow.engine.runtime.diagnostics.trace import Trace as Trace
+from actorflow.engine.runtime.event_loops.polling import new_event_loop as new_event_loop
+from actorflow.engine.runtime.visible_actors import TaskState as TaskState
+from actorflow.engine.session.link_probe import measure_links as measure_links
+from actorflow.engine.session.planning.trial import PlacementTrial as PlacementTrial
+from actorflow.engine.session.session import Session as Session
+from actorflow.engine.session.settings import SessionLimits as SessionLimits
+from actorflow.engine.session.settings import ValueOptions as ValueOptions
+from actorflow.engine.session.statistics import SessionStatistics as SessionStatistics
+from actorflow.exchange import export as export
+from actorflow.exchange import onnx as onnx
+from actorflow.exchange import saved_model as saved_model
+from actorflow.frontends import dashboard as dashboard
+from actorflow.frontends import ext as ext
+from actorflow.frontends import serving as serving
+from actorflow.graph import losses as losses
+from actorflow.graph.autodiff.custom import custom_gradient as custom_gradient
+from actorflow.graph.autodiff.gradients import AggregationMethod as AggregationMethod
+from actorflow.graph.autodiff.gradients import gradients as gradients
+from actorflow.graph.autodiff.hessians import hessians as hessians
+from actorflow.graph.autodiff.override import NotDifferentiable as NotDifferentiable
+from actorflow.graph.autodiff.override import RegisterGradient as RegisterGradient
+from actorflow.graph.autodiff.recompute import recompute as recompute
+from actorflow.graph.control_flow.cond import case as case
+from actorflow.graph.control_flow.cond import cond as cond
+from actorflow.graph.control_flow.cond import switch_case as switch_case
+from actorflow.graph.control_flow.function import Defun as Defun
+from actorflow.graph.control_flow.functional import foldl as foldl
+from actorflow.graph.control_flow.functional import foldr as foldr
+from actorflow.graph.control_flow.functional import map_fn as map_fn
+from actorflow.graph.control_flow.functional import scan as scan
+from actorflow.graph.control_flow.tensor_array import TensorArray as TensorArray
+from actorflow.graph.control_flow.while_loop import while_loop as while_loop
 from actorflow.graph.convert import convert_to_tensor as convert_to_tensor
 from actorflow.graph.convert import register_tensor_conversion_function as register_tensor_conversion_function
 from actorflow.graph.default_graph import colocate_with as colocate_with
@@ -122,16 +141,9 @@ from actorflow.graph.default_graph import name_scope as name_scope
 from actorflow.graph.default_graph import reset_default_graph as reset_default_graph
 from actorflow.graph.elements import GraphGrowthWarning as GraphGrowthWarning
 from actorflow.graph.graph import Graph as Graph
-from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
-from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
-from actorflow.graph.tensor import Operation as Operation
-from actorflow.graph.tensor import Tensor as Tensor
-from actorflow.graph.tensor import TensorLike as TensorLike
 from actorflow.graph.graphdef.attributes import make_ndarray as make_ndarray
 from actorflow.graph.graphdef.attributes import make_tensor_proto as make_tensor_proto
 from actorflow.graph.graphdef.importing import import_graph_def as import_graph_def
-from actorflow.models.lookup.tables import initialize_all_tables as initialize_all_tables
-from actorflow.models.lookup.tables import tables_initializer as tables_initializer
 from actorflow.graph.ops.array.constant import constant as constant
 from actorflow.graph.ops.array.constant import fill as fill
 from actorflow.graph.ops.array.constant import ones as ones
@@ -530,28 +542,11 @@ from actorflow.graph.ops.strings.hash import string_to_hash_bucket_fast as strin
 from actorflow.graph.ops.strings.hash import string_to_hash_bucket_strong as string_to_hash_bucket_strong
 from actorflow.graph.ops.strings.split import reduce_join as reduce_join
 from actorflow.graph.ops.strings.split import string_split as string_split
-from actorflow.engine.passes.options import PlanOptions as PlanOptions
-from actorflow.engine.placement.learned_costs import CostModel as CostModel
-from actorflow.engine.placement.study.study import PlacementStudy as PlacementStudy
-from actorflow.models.queues.barrier import Barrier as Barrier
-from actorflow.models.queues.base import QueueBase as QueueBase
-from actorflow.models.queues.kinds import FIFOQueue as FIFOQueue
-from actorflow.models.queues.kinds import PaddingFIFOQueue as PaddingFIFOQueue
-from actorflow.models.queues.kinds import PriorityQueue as PriorityQueue
-from actorflow.models.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
-from actorflow.base.registry.kernel import kernel as kernel
-from actorflow.engine.runtime.diagnostics.recorder import Recording as Recording
-from actorflow.engine.runtime.diagnostics.trace import Trace as Trace
-from actorflow.engine.runtime.event_loops.polling import new_event_loop as new_event_loop
-from actorflow.engine.runtime.visible_actors import TaskState as TaskState
-from actorflow.engine.session.link_probe import measure_links as measure_links
-from actorflow.engine.session.planning.trial import PlacementTrial as PlacementTrial
-from actorflow.engine.session.session import Session as Session
-from actorflow.engine.session.settings import SessionLimits as SessionLimits
-from actorflow.engine.session.settings import ValueOptions as ValueOptions
-from actorflow.engine.session.statistics import SessionStatistics as SessionStatistics
-from actorflow.base.shapes import TensorShape as TensorShape
-from actorflow.training.supervisor.supervisor import Supervisor as Supervisor
+from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
+from actorflow.graph.sparse_tensor import SparseTensorValue as SparseTensorValue
+from actorflow.graph.tensor import Operation as Operation
+from actorflow.graph.tensor import Tensor as Tensor
+from actorflow.graph.tensor import TensorLike as TensorLike
 from actorflow.graph.variables.collections import GraphKeys as GraphKeys
 from actorflow.graph.variables.collections import add_to_collection as add_to_collection
 from actorflow.graph.variables.collections import add_to_collections as add_to_collections
@@ -600,6 +595,25 @@ from actorflow.graph.variables.store import VariableScope as VariableScope
 from actorflow.graph.variables.store import get_variable_scope as get_variable_scope
 from actorflow.graph.variables.template import make_template as make_template
 from actorflow.graph.variables.variable import Variable as Variable
+from actorflow.models import data as data
+from actorflow.models import feature_column as feature_column
+from actorflow.models import layers as layers
+from actorflow.models import lookup as lookup
+from actorflow.models import metrics as metrics
+from actorflow.models import summary as summary
+from actorflow.models import train as train
+from actorflow.models.data.spec import SparseTensorSpec as SparseTensorSpec
+from actorflow.models.lookup.tables import initialize_all_tables as initialize_all_tables
+from actorflow.models.lookup.tables import tables_initializer as tables_initializer
+from actorflow.models.queues.barrier import Barrier as Barrier
+from actorflow.models.queues.base import QueueBase as QueueBase
+from actorflow.models.queues.kinds import FIFOQueue as FIFOQueue
+from actorflow.models.queues.kinds import PaddingFIFOQueue as PaddingFIFOQueue
+from actorflow.models.queues.kinds import PriorityQueue as PriorityQueue
+from actorflow.models.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
+from actorflow.training import estimator as estimator
+from actorflow.training import supervisor as supervisor
+from actorflow.training.supervisor.supervisor import Supervisor as Supervisor
 
 __version__: str
 
@@ -896,6 +910,7 @@ __all__ = [
     "is_tensor",
     "is_variable_initialized",
     "kernel",
+    "launch",
     "layers",
     "lbeta",
     "lecun_normal",

@@ -7,14 +7,12 @@ Both name the node and the line of the user's program that made it.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 from actorflow.public import public
-
-if TYPE_CHECKING:
-    from actorflow.base.reports.user_line import Where
 
 public("af:errors")
 
@@ -33,6 +31,20 @@ _FACTS: Mapping[str, Any] = {
     "error_code": None,
 }
 """The facts that an error may be told, and their values otherwise."""
+
+
+class Where(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    def source(self) -> str:
+        """The line's text, or an empty string where it can't be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
 @public("tf", "tf.errors")

@@ -2,6 +2,10 @@
 
 """Files, records and decoding under TensorFlow's names (`tf.io`, `tf.python_io`)."""
 
+from actorflow.base.records.files import TFRecordCompressionType as TFRecordCompressionType
+from actorflow.base.records.files import TFRecordOptions as TFRecordOptions
+from actorflow.base.records.files import TFRecordWriter as TFRecordWriter
+from actorflow.base.records.files import tf_record_iterator as tf_record_iterator
 from actorflow.graph.ops.io.decoding import decode_compressed as decode_compressed
 from actorflow.graph.ops.io.decoding import decode_csv as decode_csv
 from actorflow.graph.ops.io.decoding import decode_json_example as decode_json_example
@@ -30,10 +34,6 @@ from actorflow.graph.ops.io.parsing import parse_single_sequence_example as pars
 from actorflow.graph.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
 from actorflow.graph.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
 from actorflow.graph.ops.sparse.serialize import serialize_sparse as serialize_sparse
-from actorflow.base.records.files import TFRecordCompressionType as TFRecordCompressionType
-from actorflow.base.records.files import TFRecordOptions as TFRecordOptions
-from actorflow.base.records.files import TFRecordWriter as TFRecordWriter
-from actorflow.base.records.files import tf_record_iterator as tf_record_iterator
 
 __all__ = [
     "FixedLenFeature",

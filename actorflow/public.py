@@ -13,12 +13,21 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, TypeVar
 
 from actorflow.index import NAMES
 
 T = TypeVar("T")
+
+_PUBLIC_MODULES = {
+    f"actorflow.{name}": place[:-1]
+    for name, place in NAMES["af"].items()
+    if place.endswith(":") and place != f"actorflow.{name}:"
+}
+"""The modules that programs import as `actorflow.data`, and where they are."""
 
 
 def public(*paths: str, of: str = "") -> Callable[[T], T]:
@@ -80,7 +89,7 @@ class _AbsentError(AttributeError):
         self._path = path
 
     def __str__(self) -> str:
-        from actorflow.base.reports.suggest import suggestion
+        from actorflow.suggest import suggestion
 
         return f"{self.args[0]}{suggestion(self._path, str(self.name))}"
 
@@ -90,3 +99,34 @@ class _AbsentError(AttributeError):
 
 _AbsentError.__name__ = _AbsentError.__qualname__ = "AttributeError"  # as which it is printed
 _AbsentError.__module__ = "builtins"
+
+
+class _PublicModules:
+    """Finds `actorflow.data` and what is below it where the tree has them: `import actorflow.data` gives the module
+    `actorflow.models.data` itself, which is not loaded a second time."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The spec of a public module; None for all others."""
+        top, _, inner = name.removeprefix("actorflow.").partition(".")
+        home = _PUBLIC_MODULES.get(f"actorflow.{top}") if name.startswith("actorflow.") else None
+        if home is None:
+            return None
+        return ModuleSpec(name, _Alias(f"{home}.{inner}" if inner else home))  # type: ignore[arg-type]
+
+
+class _Alias:
+    """Loads a module under a second name."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Python's own module, which `exec_module` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Enters the module of the other name."""
+        sys.modules[module.__name__] = importlib.import_module(self._home)
+
+
+sys.meta_path.insert(0, _PublicModules)

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/explanation that follow from the code: the order of the packages, the passes, and a step.
+"""Draws the pictures of docs/explanation that follow from the code: the floors, the passes, and a step.
 
 .venv/bin/python tools/design_pictures.py           writes them between their marks in the pages
 .venv/bin/python tools/design_pictures.py --check   says whether they are current
@@ -20,18 +20,16 @@ STEP = "docs/explanation/step.md"
 PAGES = ("docs/explanation/design.md", "docs/explanation/graph.md", STEP)
 
 
-def packages() -> str:
-    """The rows of `ORDER` in tests/project/test_package_order.py, the lowest at the bottom."""
-    tree = ast.parse((ROOT / "tests" / "project" / "test_package_order.py").read_text(encoding="utf-8"))
-    (order,) = (
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "ORDER"
-    )
-    rows = [("errors", "dtypes", "shapes"), *order]
-    lines = [f'    r{number}["{", ".join(row)}"]' for number, row in enumerate(rows)]
-    arrows = [f"    r{number + 1} --> r{number}" for number in range(len(rows) - 1)]
-    return "\n".join(["flowchart TB", *reversed(lines), *reversed(arrows)])
+def floors() -> str:
+    """The floors of the docstring of `actorflow/__init__.py`, the lowest at the bottom, with the folders in each."""
+    tower = ast.get_docstring(ast.parse((ROOT / "actorflow" / "__init__.py").read_text(encoding="utf-8"))) or ""
+    names = re.findall(r"^(\w+)  +\S", tower, re.MULTILINE)
+    lines = []
+    for number, name in enumerate(names):
+        folders = sorted(path.parent.name for path in (ROOT / "actorflow" / name).glob("*/__init__.py"))
+        lines.append(f'    r{number}["{name}' + (f":<br/>{', '.join(folders)}" if folders else "") + '"]')
+    arrows = [f"    r{number} --> r{number + 1}" for number in range(len(names) - 1)]
+    return "\n".join(["flowchart TB", *lines, *arrows])
 
 
 def passes() -> str:
@@ -119,7 +117,7 @@ def traced() -> str:
     )
 
 
-PICTURES = {"packages": packages, "passes": passes, "plan": plan, "traced": traced}
+PICTURES = {"floors": floors, "passes": passes, "plan": plan, "traced": traced}
 
 
 def drawn(text: str) -> str:

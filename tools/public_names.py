@@ -222,7 +222,7 @@ def generated(root: Path = ROOT) -> dict[Path, str]:
     files = {
         CORE / "index.py": table(mine, "The modules of actorflow's public names"),
         COMPAT / "index.py": table(theirs, "The modules of TensorFlow's names that actorflow does not have so"),
-        CORE / "registry" / "standard.py": entry_points(root),
+        CORE / "base" / "registry" / "standard.py": entry_points(root),
     }
     for path, names in found.items():
         if path.partition(".")[0] == "tf":
@@ -233,6 +233,9 @@ def generated(root: Path = ROOT) -> dict[Path, str]:
         document = ast.get_docstring(ast.parse(text), clean=False) or ""
         inside = source.relative_to(root).with_suffix(".pyi")
         files[inside] = stub(names, document, version="\n__version__ = " in text)
+    for name, place in mine["af"].items():
+        if place.endswith(":") and place != f"actorflow.{name}:":
+            files[CORE / f"{name}.pyi"] = f"# {HEADER}.\n\nfrom {place[:-1]} import *\n"
     older = COMPAT.parent / "v0"
     for file, newer in (("__init__.py", "actorflow.compat.v1"), ("nn.py", "actorflow.compat.v1.nn")):
         if not (root / older / file).is_file():

@@ -6,6 +6,7 @@ remote_step.py  a step asked of another task: its feeds go there and its fetches
 server.py       `Server`: one task of a cluster, with its worker and its master service (paper section 3)
 client/         a session whose master is another process, and questions to a server
 config/         which tasks a cluster has, and the keys by which they know each other
+launch/         other ways to start the tasks of a cluster than one command each
 master/         the master of a client's session: plans over several tasks, and their steps
 processes/      the processes of tasks: how they are started, and how they end
 wire/           requests and replies between tasks

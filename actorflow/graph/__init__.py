@@ -1,4 +1,4 @@
-"""The language: nodes, graphs, tensors, the scopes under which they are made, and how they travel.
+"""The language: nodes, graphs, tensors, ops, variables, control flow, gradients; how graphs travel, and questions about them.
 
 codec.py            graphs as msgpack: nodes as lists, and the few kinds of attribute values as extension types
 constant_value.py   the value of a tensor where the graph alone decides it: what shape rules need of `reshape(x, [-1, 10])`
@@ -15,4 +15,14 @@ scopes.py           the names and scopes under which nodes are made: default gra
                     colocation, containers
 sparse_tensor.py    `SparseTensor`: a tensor of which only some elements are stored, as three tensors
 tensor.py           the handles that a program holds: `Operation`, a node of a graph, and `Tensor`, one of its outputs
+analysis/           the part of a graph that a run needs, and questions about it
+autodiff/           gradients: the walk through a graph, by the rules of its ops
+control_flow/       branches, loops and functions
+graphdef/           graphs as TensorFlow's messages
+linear_operators/   matrices that are known by their structure
+lint/               what the runs of a graph do that their program can't mean
+losses/             losses (`af.losses`)
+ops/                the declarations of all ops, and the functions over them
+structure/          feeds and fetches: from a program's structures to tensors and back
+variables/          variables and their scopes
 """

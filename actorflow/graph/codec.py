@@ -16,7 +16,7 @@ import numpy as np
 from actorflow.base import dtypes
 from actorflow.base.dtypes import DType
 from actorflow.base.registry import opdef
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from actorflow.base.reports.user_line import Where
-from actorflow.errors import UnknownNameError, describe, with_topic
+from actorflow.errors import UnknownNameError, Where, describe, with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.scopes import Scoped
 from actorflow.graph.tensor import Operation, Tensor

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from actorflow.base import shapes
 from actorflow.base.dtypes import DType, float32
 from actorflow.base.registry import opdef
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
-from actorflow.errors import describe, with_topic
+from actorflow.errors import Where, describe, with_topic
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.interchange import Interchange

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from actorflow.base.dtypes import DType
-from actorflow.base.reports.user_line import Where
 from actorflow.base.shapes import Shape
+from actorflow.errors import Where
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 

@@ -11,10 +11,9 @@ import numpy as np
 from actorflow.base import shapes
 from actorflow.base.dtypes import DType
 from actorflow.base.reports import markup
-from actorflow.base.reports.user_line import Where
 from actorflow.base.shapes import ShapeLike, TensorShape
 from actorflow.base.unpicklable import unpicklable
-from actorflow.errors import with_topic
+from actorflow.errors import Where, with_topic
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.overloads import OPERATORS, Overloads
 from actorflow.public import public

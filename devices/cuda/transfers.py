@@ -173,7 +173,8 @@ class Transfers:
     # ---- there and back again
 
     def swap_out(self, value: Any, done: Done) -> None:
-        """See `actorflow.engine.device.base.SwappingDevice`. The copy runs beside kernels, and until its end it holds the memory."""
+        """See `actorflow.engine.device.base.SwappingDevice`. The copy runs beside kernels, and until its end it holds the
+        memory."""
         if type(value) is not self._xp.ndarray:
             done(value, None)
             return

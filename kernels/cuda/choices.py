@@ -1,7 +1,7 @@
 """The device type GPU, and its kernels of ops that the CPU's kernels check by looking at values.
 
-A GPU takes those kernels for every device whose trait `gpu` says so (`actorflow.base.registry.traits`). Kernels that look at values
-can't be among them: on a GPU the host does not wait for values.
+A GPU takes those kernels for every device whose trait `gpu` says so (`actorflow.base.registry.traits`). Kernels that look at
+values can't be among them: on a GPU the host does not wait for values.
 
 As on TensorFlow's GPUs, an index that is out of range picks zeros, a label that is out of range makes the loss NaN, and a
 division of integers by zero gives zero.

@@ -1,7 +1,7 @@
 """Optimizers' dense updates as one loop each: every variable and slot is read and written once.
 
-The formulas are the rows of `actorflow.graph.ops.state.training`, as for numpy's kernels, so the results are the same bits. The native
-kernels compute the first updates, until the loop is there, and whatever it can't take.
+The formulas are the rows of `actorflow.graph.ops.state.training`, as for numpy's kernels, so the results are the same bits.
+The native kernels compute the first updates, until the loop is there, and whatever it can't take.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Optimizers' dense updates: the formulas of `actorflow.graph.ops.state.training` as lists of steps, which C does block by block."""
+"""Optimizers' dense updates: the formulas of `actorflow.graph.ops.state.training` as lists of steps, which C does block by
+block."""
 
 from __future__ import annotations
 

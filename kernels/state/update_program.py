@@ -1,4 +1,5 @@
-"""From an optimizer's formula (`actorflow.graph.ops.state.update`) to what computes it: numpy's calls, or a recipe for a compiler.
+"""From an optimizer's formula (`actorflow.graph.ops.state.update`) to what computes it: numpy's calls, or a recipe for a
+compiler.
 
 A formula is written down once, as a recipe over the op's inputs. A GPU's kernel is that recipe. For the CPU a `Program` divides
 it: it computes once a run what depends on scalars only, makes the choices that depend on them, and leaves a `Loop` over elements.

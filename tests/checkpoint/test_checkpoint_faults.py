@@ -19,6 +19,7 @@ from volatile_files import VolatileFiles
 
 import actorflow as af
 from actorflow import errors
+from actorflow.base import dtypes
 from actorflow.checkpoint import reading, writing
 from actorflow.checkpoint.format import layout
 from actorflow.checkpoint.stores.store import LocalStore, locate, register_store
@@ -383,7 +384,7 @@ def test_shards_are_those_of_the_safetensors_library(prefix: str) -> None:
 
 def test_types_of_the_library_are_ours(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    kinds = [d for d in af.dtypes.ALL if d not in (af.string, af.complex128)]
+    kinds = [d for d in dtypes.ALL if d not in (af.string, af.complex128)]
     values = {d.name: rng.integers(0, 2, (3, 5)).astype(d.numpy_dtype) for d in kinds if d is not af.bfloat16}
     saved(LocalStore(str(tmp_path)), "model", values)
     loaded = safetensors.numpy.load_file(file_of(f"{tmp_path}/model", ".safetensors"))

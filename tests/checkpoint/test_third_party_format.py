@@ -65,8 +65,8 @@ def test_f66_any_tool_opens_it_and_the_commands_know_it(paths: str, tmp_path: Pa
             path = saver.save(session, f"{tmp_path}/model")
     with zipfile.ZipFile(f"{path}.zip") as opened:
         assert np.frombuffer(opened.read("0"), np.float32).tolist() == [0, 1, 2, 3, 4, 5]
-    assert "v (float32) [6]" in run(paths, "-m", "actorflow.frontends.cli", "checkpoint", "inspect", path)
-    assert run(paths, "-m", "actorflow.frontends.cli", "checkpoint", "verify", path) == f"{path}: good\n"
+    assert "v (float32) [6]" in run(paths, "-m", "actorflow", "checkpoint", "inspect", path)
+    assert run(paths, "-m", "actorflow", "checkpoint", "verify", path) == f"{path}: good\n"
 
 
 def test_f66_a_save_replaces_a_checkpoint_of_another_format(paths: str, tmp_path: Path) -> None:

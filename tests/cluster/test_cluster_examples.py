@@ -58,7 +58,7 @@ def on_cluster(transport: str, script: str | Path, *arguments: str | Path, optio
         with tempfile.TemporaryDirectory() as folder, cluster_apart(Path(folder), "auto", ENVIRONMENT, options) as far:
             return run(script, *arguments, before=far.client, environ=far.environ)
     jobs = ("--jobs", "ps=1,worker=2", "--transport", transport)
-    return run("-m", "actorflow.frontends.cli", "run", *jobs, *options, script, *arguments)
+    return run("-m", "actorflow", "run", *jobs, *options, script, *arguments)
 
 
 def cases() -> Iterator[tuple[str, str]]:
@@ -101,7 +101,7 @@ def test_f59_an_op_that_no_task_imports_is_named() -> None:
     """The answer says what to do."""
     script = EXAMPLES / "concurrent_steps.py"
     done = subprocess.run(
-        [sys.executable, "-m", "actorflow.frontends.cli", "run", "--jobs", "worker=1", script, "--steps", "1"],
+        [sys.executable, "-m", "actorflow", "run", "--jobs", "worker=1", script, "--steps", "1"],
         env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -335,7 +335,7 @@ def test_f55_the_tasks_of_the_manifest_come_up_and_drain(
             ]
             running.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "actorflow.frontends.cli", *arguments, "--log-dir", str(tmp_path / "logs")],
+                    [sys.executable, "-m", "actorflow", *arguments, "--log-dir", str(tmp_path / "logs")],
                     env=environ,
                     stderr=subprocess.PIPE,
                 )

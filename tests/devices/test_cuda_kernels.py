@@ -19,7 +19,7 @@ from test_cuda import NAME, Make, devices, fake  # noqa: F401
 import actorflow as af
 from actorflow import blocking, errors
 from actorflow.base import dtypes
-from actorflow.base.registry import kernel, plugins
+from actorflow.base.registry import kernel, opdef, plugins
 from actorflow.devices.allocator import PoolAllocator
 from actorflow.devices.cuda.device import CudaDevice
 from actorflow.engine.runtime.state.variable_state import VariableState
@@ -319,7 +319,7 @@ def operands_of(op: str, kind: str) -> list[list[str]]:
     """The types of the inputs with which an op is tried."""
     if op in ("Select", "SelectV2"):
         return [["b1", other, other] for other in ("f4", "i1", "u8", "b1")]
-    count = 3 if op == "AddN" else len(af.registry.opdef.lookup(op).inputs)
+    count = 3 if op == "AddN" else len(opdef.lookup(op).inputs)
     return [[kind] * count]
 
 

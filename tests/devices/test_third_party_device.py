@@ -79,7 +79,7 @@ def test_f38_it_trains(paths: str) -> None:
 
 def test_f38_it_works_in_a_task_of_a_cluster(paths: str) -> None:
     options = ("--jobs", "ps=1,worker=1", "--devices", "LATER=1,CPU=1")
-    command = ("-m", "actorflow.frontends.cli", "run", *options, PACKAGE / "train.py", "LATER", "/job:worker/task:0")
+    command = ("-m", "actorflow", "run", *options, PACKAGE / "train.py", "LATER", "/job:worker/task:0")
     losses, place = run(paths, *command).splitlines()
     first, last = losses.split()
     assert float(first) > 1.0 > 0.5 > float(last)

@@ -148,13 +148,15 @@ def test_one_module_makes_loggers() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"^ *(import|from) structlog\b|getLogger\(", path.read_text("utf-8"), re.MULTILINE)
     ]
-    assert sorted(made) == ["actorflow/compat/v1/logs.py", "actorflow/base/reports/logs.py"]
+    assert sorted(made) == ["actorflow/base/reports/logs.py", "actorflow/compat/v1/logs.py"]
 
 
 def test_a_level_for_the_tasks_of_a_cluster() -> None:
     with pytest.raises(af.errors.InvalidArgumentError, match="log_level='loud': it is one of debug, info"):
         af.LocalCluster({"worker": 1}, log_level="loud")
-    told = python("from actorflow import logs; logs.configure('warning')\n" + WARNING.format(configuration=""))
+    told = python(
+        "from actorflow.base.reports import logs; logs.configure('warning')\n" + WARNING.format(configuration="")
+    )
     assert told.stdout == ""
     (line,) = told.stderr.splitlines()
     assert re.fullmatch(r"\d{4}-\S+ \S+ WARNING  actorflow\.supervisor: a task is missing task=\S+ tries=3", line)

@@ -20,7 +20,7 @@ from ops.table import all_cases
 import actorflow as af
 from actorflow import blocking, errors
 from actorflow.base import dtypes
-from actorflow.base.registry import kernel, plugins
+from actorflow.base.registry import kernel, opdef, plugins
 from actorflow.engine.device.base import Allocator, Device
 
 pytestmark = [pytest.mark.gpu, pytest.mark.real_memory, pytest.mark.timeout(300)]
@@ -432,7 +432,7 @@ def test_f91_every_rule_compiles_and_computes_what_the_ops_kernel_does(make: Cal
         if op == "BiasAdd" or not kernel.includes(kernel.devices_of(op), "GPU"):
             continue
         for kind in [NAMES[d] for d in NAMES if d in loop.types]:
-            count = 3 if op == "AddN" else len(af.registry.opdef.lookup(op).inputs)
+            count = 3 if op == "AddN" else len(opdef.lookup(op).inputs)
             kinds = ["b1", "f4", "f4"] if op in ("Select", "SelectV2") else [kind] * count
             for attrs in [{"DstT": t} for t in NAMES] if op == "Cast" else [{"alpha": 0.3}]:
                 block = Block()

@@ -21,8 +21,8 @@ from probes import Probe, log, probe, target, two
 
 import actorflow as af
 from actorflow.base import dtypes
-from actorflow.base.reports.user_line import Where
 from actorflow.base.shapes import Shape
+from actorflow.errors import Where
 from actorflow.graph import default_graph, elements
 from actorflow.graph.codec import FORMAT, decode_nodes, encode_nodes
 from actorflow.graph.device_spec import DeviceSpec

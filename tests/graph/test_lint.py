@@ -13,8 +13,8 @@ import pytest
 from ready_queues import Shuffled
 
 import actorflow as af
-from actorflow.base.reports.user_line import Where
 from actorflow.engine.runtime.dispatcher import Dispatcher
+from actorflow.errors import Where
 from actorflow.graph.tensor import Operation, Tensor
 
 

@@ -19,11 +19,11 @@ import pytest
 import actorflow as af
 from actorflow import errors
 from actorflow.base.records.wire import BrokenMessageError
-from actorflow.base.reports.user_line import Where
 from actorflow.engine.eager.functions.function import Function
 from actorflow.engine.session.partial.run import PartialRun
 from actorflow.engine.session.statistics import EdgeReport
 from actorflow.engine.transport import errors as transport_errors
+from actorflow.errors import Where
 from actorflow.graph.lint.races import Race
 from actorflow.training.supervisor import events
 

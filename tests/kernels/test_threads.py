@@ -326,7 +326,7 @@ def test_the_environment_says_how_many_threads_there_are() -> None:
 )
 def test_openmp_says_how_many_threads_there_are_at_most(setting: str, threads: str) -> None:
     script = """
-        from actorflow import machine
+        from actorflow.base.process import machine
         from actorflow.kernels.shared.threads import most_threads
         print(most_threads(), machine.usable_cores())
     """

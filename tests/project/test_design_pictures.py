@@ -28,9 +28,9 @@ def test_the_pictures_are_current() -> None:
 
 def test_a_picture_follows_the_code() -> None:
     """The text between the marks is drawn again."""
-    page = "a\n<!-- picture: packages -->\nold\n<!-- end -->\nb"
+    page = "a\n<!-- picture: floors -->\nold\n<!-- end -->\nb"
     drawn = design_pictures.drawn(page)
-    assert "old" not in drawn and '["registry"]' in drawn and drawn.startswith("a\n") and drawn.endswith("\nb")
+    assert "old" not in drawn and '["base:<br/>' in drawn and drawn.startswith("a\n") and drawn.endswith("\nb")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)

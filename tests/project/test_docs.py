@@ -93,7 +93,7 @@ def missing_names(text: str, absent: str = "") -> list[str]:
 
 
 def test_what_is_missing_is_found() -> None:
-    text = "`kernels/nn/activation.py` `runtime/plan.py` (runtime/gone.py) `gone.py` `conftest.py` `kernels/` `gone/` a/b and/or"
+    text = "`kernels/nn/activation.py` `engine/session/` (runtime/gone.py) `gone.py` `conftest.py` `kernels/` `gone/` a/b and/or"
     assert missing_paths(text) == ["runtime/gone.py", "gone.py", "gone/"]
     text = "af.Session.run `af.nn.relu` actorflow.graph.lint.races, af.gone, actorflow.graph.gone, tf.Session; tf.keras"
     assert missing_names(text, "keras") == ["actorflow.graph.gone", "af.gone"]

@@ -101,7 +101,8 @@ def test_nothing_is_imported_before_its_use() -> None:
         import sys
         import actorflow, actorflow.nn, actorflow.train
         dir(actorflow), dir(actorflow.nn)
-        assert not {{"{home}", "actorflow.engine.session.session", "actorflow.models.train.optimizers.optimizers"}} & sys.modules.keys()
+        late = {{"{home}", "actorflow.engine.session.session", "actorflow.models.train.optimizers.optimizers"}}
+        assert not late & sys.modules.keys()
         actorflow.nn.conv2d
         assert "{home}" in sys.modules
     """
@@ -303,10 +304,13 @@ def test_files_that_are_not_current_are_found(sources: Callable[[str], Path]) ->
         ),
         (
             '@public("af", "af")\ndef f(): ...\n\n@public("af:f")\ndef g(): ...',
-            r"af has f of actorflow\.ops\.mine already",
+            r"af has f of actorflow\.graph\.ops\.mine already",
         ),
-        ('public("af", of="nothing")', r"actorflow\.ops\.mine has no constant nothing"),
-        ('@public("af:ops")\ndef f(): ...', r"af\.ops is hidden by the module actorflow\.ops: let actorflow itself"),
+        ('public("af", of="nothing")', r"actorflow\.graph\.ops\.mine has no constant nothing"),
+        (
+            '@public("af:graph")\ndef f(): ...',
+            r"af\.graph is hidden by the module actorflow\.graph: let actorflow itself",
+        ),
     ],
 )
 def test_a_mark_that_can_not_be_is_refused(sources: Callable[[str], Path], text: str, message: str) -> None:

@@ -12,7 +12,7 @@ from clusters import servers
 
 import actorflow as af
 from actorflow import blocking, errors
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.tensor import Tensor
 
 

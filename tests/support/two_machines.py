@@ -68,7 +68,7 @@ def cluster_apart(
         tasks = [
             stack.enter_context(
                 _worker(
-                    [*cable.command(end), sys.executable, "-m", "actorflow.frontends.cli", "worker"]
+                    [*cable.command(end), sys.executable, "-m", "actorflow", "worker"]
                     + ["--job", job, "--task", str(task), *common],
                     environ,
                 )

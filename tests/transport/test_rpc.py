@@ -27,7 +27,6 @@ from patience import PATIENCE
 
 import actorflow as af
 from actorflow import errors
-from actorflow.base.reports.user_line import Where
 from actorflow.cluster.client.engine import RemoteEngine
 from actorflow.cluster.remote_step import FEED
 from actorflow.cluster.server import Server
@@ -49,7 +48,7 @@ from actorflow.cluster.worker.task_partition import check_partition, decode_part
 from actorflow.engine.runtime.event_loops.background_tasks import BackgroundTasks
 from actorflow.engine.transport.base import Channel, Identity
 from actorflow.engine.transport.errors import HandshakeRejected, PeerLost
-from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
+from actorflow.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError, Where
 from actorflow.transports.local_endpoint import LocalEndpoint
 from actorflow.transports.protocol.frames import pack
 

@@ -79,9 +79,7 @@ async def test_f51_f60_it_carries_a_local_cluster(paths: str) -> None:
 
 @pytest.mark.parametrize("script", [PACKAGE / "example.py", EXAMPLES / "adder.py", EXAMPLES / "linear_regression.py"])
 def test_f51_f59_examples_run_over_it(paths: str, script: Path) -> None:
-    printed = run(
-        paths, "-m", "actorflow.frontends.cli", "run", "--jobs", "ps=1,worker=2", "--transport", "streams", script
-    )
+    printed = run(paths, "-m", "actorflow", "run", "--jobs", "ps=1,worker=2", "--transport", "streams", script)
     if script.name == "example.py":
         assert printed.splitlines() == ["250000.0", "['streams']"]
     elif script.name == "adder.py":
@@ -117,7 +115,7 @@ def test_f51_addresses_of_another_scheme_are_refused(paths: str) -> None:
 @contextlib.contextmanager
 def worker(paths: str, cluster: Path, task: str, *options: str) -> Iterator[Any]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "actorflow.frontends.cli", "worker", "--cluster", cluster, "--job", "worker", "--task", task, *options],
+        [sys.executable, "-m", "actorflow", "worker", "--cluster", cluster, "--job", "worker", "--task", task, *options],
         env=environ(paths), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:

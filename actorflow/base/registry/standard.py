@@ -33,6 +33,9 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "GPU": "actorflow.devices.cuda:CudaDevice",
         "SIM": "actorflow.devices.simulated:SimulatedDevice",
     },
+    "actorflow.engines": {
+        "remote": "actorflow.cluster.client.engine:RemoteEngine",
+    },
     "actorflow.files": {
         "standard": "actorflow.checkpoint.standard:FILES",
     },
@@ -40,7 +43,7 @@ ENTRY_POINTS: dict[str, dict[str, str]] = {
         "checkpoint": "actorflow.checkpoint.kernels",
         "standard": "actorflow.kernels",
     },
-    "actorflow.graph.ops": {
+    "actorflow.ops": {
         "standard": "actorflow.graph.ops",
     },
     "actorflow.rendezvous": {

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 import functools
-import linecache
 import sys
-from typing import NamedTuple
 
-
-class Where(NamedTuple):
-    """A line of the user's program."""
-
-    file: str
-    line: int
-
-    def source(self) -> str:
-        """The line's text, or an empty string where it can't be read."""
-        return linecache.getline(self.file, self.line).strip()
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+from actorflow.errors import Where
 
 
 @functools.lru_cache(maxsize=4096)

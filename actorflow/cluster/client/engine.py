@@ -16,7 +16,7 @@ import anyio
 import msgpack
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.cluster.client import own_servers
+from actorflow.cluster.client import inquiries, own_servers
 from actorflow.cluster.client.in_flight import InFlightSteps, WaitReports
 from actorflow.cluster.client.remote_session import RemotePlan, RemoteSession
 from actorflow.cluster.config.credentials import Credentials
@@ -74,6 +74,8 @@ _SLACK = 0.04
 class RemoteEngine(StepCounts):
     """Runs a session's steps by the master at `target`. It connects when it is first used, and again when it has lost it:
     variables live on the tasks and outlive the connection. See `RemoteSession` for the arguments."""
+
+    reset = staticmethod(inquiries.reset)
 
     def __init__(
         self,

@@ -73,11 +73,12 @@ async def reset(
     target: str,
     containers: Sequence[str],
     credentials: Credentials | str | os.PathLike[str] | None = None,
-    timeout: float = RESET_SECONDS,
+    timeout: float | None = None,
 ) -> None:
     """Drops containers on all tasks of the cluster; all containers where none is named. Raises UnavailableError,
     DeadlineExceededError where a task does not answer in time, HandshakeRejected."""
-    await _ask(target, credentials, timeout, ResetAll(list(containers)), connect_timeout=min(timeout, CONNECT_SECONDS))
+    seconds = timeout or RESET_SECONDS
+    await _ask(target, credentials, seconds, ResetAll(list(containers)), connect_timeout=min(seconds, CONNECT_SECONDS))
 
 
 async def _ask(

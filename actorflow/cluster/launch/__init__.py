@@ -1,1 +1,5 @@
-"""Other ways to start the tasks of a cluster than one command each."""
+"""Other ways to start the tasks of a cluster than one command each: `af.launch.ray`."""
+
+from actorflow.public import public
+
+public("af:launch")

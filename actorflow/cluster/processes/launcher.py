@@ -90,7 +90,7 @@ class Spawned:
 
     def __init__(self, wire: int, log: int, environ: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "actorflow.frontends.cli", "worker", "--orders-from", str(wire)],
+            [sys.executable, "-P", "-m", "actorflow", "worker", "--orders-from", str(wire)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -11,8 +11,7 @@ import anyio
 
 from actorflow import errors
 from actorflow.base.reports.tracebacks import says_all, theirs
-from actorflow.base.reports.user_line import Where
-from actorflow.errors import OpError, UnavailableError, UnknownError
+from actorflow.errors import OpError, UnavailableError, UnknownError, Where
 
 _MOST_TEXT = 16 * 1024
 _PLAIN = ("TypeError", "ValueError", "KeyError", "UnknownNameError")

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgpack
 
-from actorflow.base.reports.user_line import Where
 from actorflow.cluster.wire.signatures import Form, decode_feed, decode_tensor_id
 from actorflow.engine.passes.options import PlanOptions
-from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError
+from actorflow.errors import DataLossError, InvalidArgumentError, NotFoundError, UnknownNameError, Where
 from actorflow.graph.analysis.subgraph import Subgraph, topological
 from actorflow.graph.codec import check_nodes, decode_nodes, encode_nodes
 from actorflow.graph.node import Node, TensorId

@@ -229,7 +229,7 @@ def _public(path: str) -> Any:
 
 
 def _nearest(space: str, name: str) -> str:
-    from actorflow.base.reports.suggest import suggestion
+    from actorflow.suggest import suggestion
 
     return suggestion(f"tf.{space}".rstrip("."), name).strip()
 

@@ -355,6 +355,7 @@ from actorflow.compat.v1 import is_strictly_increasing as is_strictly_increasing
 from actorflow.compat.v1 import is_tensor as is_tensor
 from actorflow.compat.v1 import is_variable_initialized as is_variable_initialized
 from actorflow.compat.v1 import kernel as kernel
+from actorflow.compat.v1 import launch as launch
 from actorflow.compat.v1 import layers as layers
 from actorflow.compat.v1 import lbeta as lbeta
 from actorflow.compat.v1 import lecun_normal as lecun_normal
@@ -1039,6 +1040,7 @@ __all__ = [
     "is_tensor",
     "is_variable_initialized",
     "kernel",
+    "launch",
     "layers",
     "lbeta",
     "lecun_normal",

@@ -2,6 +2,7 @@
 
 from actorflow.cluster.processes.blocking_local import LocalCluster as LocalCluster
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.engine.session.blocking import Session as Session
 from actorflow.training.estimator.alternating.run import train_and_evaluate_blocking as train_and_evaluate
 from actorflow.training.estimator.blocking import Estimator as Estimator
 from actorflow.training.estimator.blocking import Predictor as Predictor
@@ -20,7 +21,6 @@ from actorflow.training.estimator.canned.blocking import LinearRegressor as Line
 from actorflow.training.monitored.blocking import MonitoredSession as MonitoredSession
 from actorflow.training.monitored.blocking import MonitoredTrainingSession as MonitoredTrainingSession
 from actorflow.training.monitored.blocking import SingularMonitoredSession as SingularMonitoredSession
-from actorflow.engine.session.blocking import Session as Session
 from actorflow.training.supervisor.blocking import Supervisor as Supervisor
 
 __all__ = [

@@ -1,6 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.data import experimental as experimental
+from actorflow.models.data import experimental as experimental
 from actorflow.models.data.dataset import AUTOTUNE as AUTOTUNE
 from actorflow.models.data.dataset import Dataset as Dataset
 from actorflow.models.data.experimental.options import Options as Options

@@ -14,9 +14,9 @@ from actorflow.compat.training.canned import LinearEstimator as LinearEstimator
 from actorflow.compat.training.canned import LinearRegressor as LinearRegressor
 from actorflow.compat.training.estimator import Estimator as Estimator
 from actorflow.compat.training.estimator import RunConfig as RunConfig
-from actorflow.estimator import experimental as experimental
-from actorflow.estimator import export as export
-from actorflow.estimator import inputs as inputs
+from actorflow.training.estimator import experimental as experimental
+from actorflow.training.estimator import export as export
+from actorflow.training.estimator import inputs as inputs
 from actorflow.training.estimator.added_metrics import add_metrics as add_metrics
 from actorflow.training.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from actorflow.training.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
@@ -47,8 +47,8 @@ from actorflow.training.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.training.estimator.events import TrainingEnded as TrainingEnded
 from actorflow.training.estimator.hooks import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 from actorflow.training.estimator.hooks import make_stop_at_checkpoint_step_hook as make_stop_at_checkpoint_step_hook
-from actorflow.estimator.inputs.parsing_specs import classifier_parse_example_spec as classifier_parse_example_spec
-from actorflow.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
+from actorflow.training.estimator.inputs.parsing_specs import classifier_parse_example_spec as classifier_parse_example_spec
+from actorflow.training.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from actorflow.training.estimator.predictor import Predictor as Predictor
 from actorflow.training.estimator.progress.state import Progress as Progress
 from actorflow.training.estimator.spec import EstimatorSpec as EstimatorSpec

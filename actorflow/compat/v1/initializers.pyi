@@ -1,6 +1,5 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.models.lookup.tables import tables_initializer as tables_initializer
 from actorflow.graph.variables.collections import global_variables_initializer as global_variables
 from actorflow.graph.variables.collections import local_variables_initializer as local_variables
 from actorflow.graph.variables.collections import variables_initializer as variables
@@ -20,6 +19,7 @@ from actorflow.graph.variables.initializers import he_normal as he_normal
 from actorflow.graph.variables.initializers import he_uniform as he_uniform
 from actorflow.graph.variables.initializers import lecun_normal as lecun_normal
 from actorflow.graph.variables.initializers import lecun_uniform as lecun_uniform
+from actorflow.models.lookup.tables import tables_initializer as tables_initializer
 
 __all__ = [
     "constant",

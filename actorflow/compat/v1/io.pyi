@@ -1,5 +1,9 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.base.records.files import TFRecordCompressionType as TFRecordCompressionType
+from actorflow.base.records.files import TFRecordOptions as TFRecordOptions
+from actorflow.base.records.files import TFRecordWriter as TFRecordWriter
+from actorflow.base.records.files import tf_record_iterator as tf_record_iterator
 from actorflow.compat.files import io_gfile as gfile
 from actorflow.graph.graphdef.export import write_graph as write_graph
 from actorflow.graph.ops.io.decoding import decode_compressed as decode_compressed
@@ -36,10 +40,6 @@ from actorflow.models.queues.base import QueueBase as QueueBase
 from actorflow.models.queues.kinds import PaddingFIFOQueue as PaddingFIFOQueue
 from actorflow.models.queues.kinds import PriorityQueue as PriorityQueue
 from actorflow.models.queues.kinds import RandomShuffleQueue as RandomShuffleQueue
-from actorflow.base.records.files import TFRecordCompressionType as TFRecordCompressionType
-from actorflow.base.records.files import TFRecordOptions as TFRecordOptions
-from actorflow.base.records.files import TFRecordWriter as TFRecordWriter
-from actorflow.base.records.files import tf_record_iterator as tf_record_iterator
 from actorflow.models.train.input.input import match_filenames_once as match_filenames_once
 
 __all__ = [

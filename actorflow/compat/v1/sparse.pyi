@@ -1,7 +1,5 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.models.data.spec import SparseTensorSpec as SparseTensorSpec
-from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
 from actorflow.graph.ops.sparse.cross import sparse_cross_hashed as cross_hashed
 from actorflow.graph.ops.sparse.join import sparse_concat as concat
 from actorflow.graph.ops.sparse.join import sparse_split as split
@@ -33,6 +31,8 @@ from actorflow.graph.ops.sparse.tensor import sparse_merge as merge
 from actorflow.graph.ops.sparse.tensor import sparse_placeholder as placeholder
 from actorflow.graph.ops.sparse.tensor import sparse_tensor_to_dense as to_dense
 from actorflow.graph.ops.sparse.tensor import sparse_to_indicator as to_indicator
+from actorflow.graph.sparse_tensor import SparseTensor as SparseTensor
+from actorflow.models.data.spec import SparseTensorSpec as SparseTensorSpec
 
 __all__ = [
     "SparseTensor",

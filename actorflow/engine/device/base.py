@@ -144,7 +144,8 @@ class AsynchronousDevice(Device, Protocol):
     """A device whose kernels are only launched, such as a GPU. Its attribute `asynchronous` is true.
 
     Launches are carried out in their order, so that a node's consumers may be launched as soon as it is. Its tensors are
-    arrays of `xp`, or numpy's: what is small, or is wanted in host memory (`actorflow.engine.runtime.state.host_copies`), stays there.
+    arrays of `xp`, or numpy's: what is small, or is wanted in host memory (`actorflow.engine.runtime.state.host_copies`),
+    stays there.
     """
 
     asynchronous: bool

@@ -15,7 +15,7 @@ import numpy as np
 from actorflow.base.dtypes import DType
 from actorflow.base.registry import opdef
 from actorflow.base.registry.opdef import Inference, OpDef
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape
 from actorflow.engine.device.base import Device
 from actorflow.engine.eager.operation import EagerOperation
@@ -27,7 +27,7 @@ from actorflow.engine.runtime.diagnostics.faults import located, remember_inputs
 from actorflow.engine.runtime.kernel_binding import bind, kernel_of
 from actorflow.engine.runtime.state.resources import ResourceManager
 from actorflow.engine.session.devices import open_devices
-from actorflow.errors import InvalidArgumentError, describe
+from actorflow.errors import InvalidArgumentError, Where, describe
 from actorflow.graph import scopes
 from actorflow.graph.device_spec import DeviceSpec
 from actorflow.graph.graph import Graph

@@ -24,14 +24,14 @@ from actorflow.base.dtypes import DType
 from actorflow.base.process import forks, machine
 from actorflow.base.registry import opdef
 from actorflow.base.reports.logs import get_logger
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape, is_static
 from actorflow.engine.eager.graph import GRAPH, Prepared
 from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.engine.placement.cost_model import expected_cost
 from actorflow.engine.runtime.diagnostics.costs import INLINE_LIMIT_NS, UNKNOWN_NS, Cost
 from actorflow.engine.runtime.threads import WriteInProgress
-from actorflow.errors import CancelledError
+from actorflow.errors import CancelledError, Where
 
 _LOG = get_logger("eager")
 _MOST = 1024

@@ -14,7 +14,7 @@ from actorflow.graph.node import Node, TensorId
 from actorflow.graph.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
-    from actorflow.base.reports.user_line import Where
+    from actorflow.errors import Where
 
 
 class EagerOperation(Operation):

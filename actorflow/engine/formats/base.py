@@ -29,9 +29,9 @@ class SavedTensor(NamedTuple):
     """A tensor on its way into a checkpoint.
 
     `kind` is "variable", "node" (what a kernel keeps between runs, by node and key) or "resource" (where a reader is); "left
-    node" and "left resource" are those that the task was told by a restore and may not have itself (`actorflow.engine.formats.merging`).
-    `value` is a numpy array, of objects for strings, and stays as it is until it is written. `region` says which part of the
-    variable it is, where it is not all of it.
+    node" and "left resource" are those that the task was told by a restore and may not have itself
+    (`actorflow.engine.formats.merging`). `value` is a numpy array, of objects for strings, and stays as it is until it is
+    written. `region` says which part of the variable it is, where it is not all of it.
     """
 
     name: str

@@ -10,7 +10,6 @@ control_loops.py    loops over several devices (paper section 4.4): where their 
 fold.py             constant folding: what depends on constants alone is computed once, while the plan is made (paper section 5)
 freeze.py           freezing: reads of variables become constants, for as long as nothing writes these variables
 fusion/             fusion: one op with one kernel for several nodes
-inline.py           calls of functions: each becomes a copy of the function's body (`actorflow.graph.control_flow.function`)
 memory/             memory: how long tensors live, and passes that make a step run in less
 options.py          `PlanOptions`: how a session makes its plans, and which optional passes run
 order_writes.py     updates after reads: a variable is written when the users of its snapshot are done, so that the write goes

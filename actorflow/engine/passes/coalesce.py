@@ -8,8 +8,8 @@ Regions are found by colouring. A node's colour is the largest of its predecesso
 from one kind of node to another. Colours never fall along a path, so a path that leaves a colour does not return to it:
 a set of nodes of one kind and colour is convex. So is a set of nodes that wait for nothing outside of it.
 
-Costly nodes that a compiler makes one loop of (`actorflow.engine.runtime.codegen.jit`) are merged among themselves: what they cost
-together is mostly memory, which the loop goes through once.
+Costly nodes that a compiler makes one loop of (`actorflow.engine.runtime.codegen.jit`) are merged among themselves: what they
+cost together is mostly memory, which the loop goes through once.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from actorflow.base.reports.user_line import Where
 from actorflow.engine.runtime.actors import (
     ExecutorState,
     fire_continuation,
@@ -31,6 +30,7 @@ from actorflow.engine.runtime.actors import (
 from actorflow.engine.runtime.dispatcher import Dispatcher
 from actorflow.engine.runtime.frames import Primitive, carry_out, forward
 from actorflow.engine.runtime.plan import Fire, PlanNode
+from actorflow.errors import Where
 from actorflow.public import public
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
+from actorflow.base.registry import plugins
 from actorflow.base.reports.tracebacks import leave_out
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.device.base import Device
@@ -26,6 +27,7 @@ from actorflow.engine.runtime.event_loops.driver import LoopDriver
 from actorflow.engine.runtime.visible_actors import TaskState
 from actorflow.engine.session import session as asynchronous
 from actorflow.engine.session.awaitables import Callable_, refuse_await
+from actorflow.engine.session.engine import RemoteEngines
 from actorflow.engine.session.partial.run import PartialRun
 from actorflow.engine.session.planning.trial import PlacementTrial
 from actorflow.engine.session.settings import SessionLimits, ValueOptions, in_records
@@ -194,11 +196,10 @@ class Session:
         if not target:
             asynchronous.Session.reset("", containers)
             return
-        from actorflow.cluster.client.inquiries import RESET_SECONDS, reset
-
+        remote: RemoteEngines = plugins.load("engines", "remote")
         driver = LoopDriver()
         try:
-            driver.call(lambda: reset(target, containers, credentials, timeout or RESET_SECONDS))
+            driver.call(lambda: remote.reset(target, containers, credentials, timeout))
         finally:
             driver.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +19,35 @@ from actorflow.engine.session.step_runner import Outcome
 from actorflow.graph.node import TensorId
 
 if TYPE_CHECKING:
+    from actorflow.engine.passes.options import PlanOptions
     from actorflow.engine.placement.learned_costs import CostModel
+    from actorflow.engine.session.waiting.admission import Admission
+    from actorflow.graph.graph import Graph
+
+
+class RemoteEngines(Protocol):
+    """The class of engines that ask the master at a target: the entry point `remote` of `actorflow.engines`.
+
+    Clusters lie above sessions, so a session finds it there.
+    """
+
+    def __call__(
+        self,
+        target: str,
+        graph: Graph,
+        options: PlanOptions,
+        admission: Admission,
+        *,
+        credentials: Any,
+        transport: str,
+        connect_timeout: float,
+        source: str,
+    ) -> Engine: ...
+
+    async def reset(
+        self, target: str, containers: Sequence[str], credentials: Any = None, timeout: float | None = None
+    ) -> None:
+        """Drops containers on all tasks of the cluster; all containers where none is named."""
 
 
 class Run(Protocol):

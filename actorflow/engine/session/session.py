@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from actorflow.base.dtypes import DType
+from actorflow.base.registry import plugins
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.device.base import Device
@@ -22,7 +23,7 @@ from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.running import running_loop
 from actorflow.engine.session.awaitables import Callable_, RunCoroutine
 from actorflow.engine.session.devices import shared_resources
-from actorflow.engine.session.engine import Engine
+from actorflow.engine.session.engine import Engine, RemoteEngines
 from actorflow.engine.session.inspection import Inspection
 from actorflow.engine.session.local import LocalEngine
 from actorflow.engine.session.partial.run import PartialRun
@@ -161,9 +162,8 @@ class Session(Inspection):
                 f"Session({str(target)!r}) takes no {switches[0]}: {reason}, and the servers of the cluster have their own. "
                 f"Leave {switches[0]} out{way}."
             )
-        from actorflow.cluster.client.engine import RemoteEngine
-
-        self._engine = RemoteEngine(
+        remote: RemoteEngines = plugins.load("engines", "remote")
+        self._engine = remote(
             target,
             self.graph,
             options,

@@ -1,6 +1,5 @@
 """The command `actorflow`.
 
-__main__.py   `python -m actorflow.frontends.cli` is the command `actorflow`
 check.py      `actorflow worker --check`: tries what a task will need, and says what it found
 dump.py       `actorflow dump`: what waits on the tasks of a running cluster, and what they do, for a report of a problem
 keys.py       `actorflow keys init|show`: makes the keys of a cluster or of a person, and shows what may be shown of them

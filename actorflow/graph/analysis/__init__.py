@@ -7,6 +7,7 @@ cooperative.py   pauses for others: a plan of a large graph is made on a thread 
 duplicates.py    duplicates: nodes that compute what an earlier one computes (paper section 5.1)
 feeding.py       what feeds change for the rest of the graph: which may be fed at all, and which static shapes no longer hold
 frames.py        frames: which loop each node runs in, decided by the graph alone (paper section 4.4)
+inline.py        calls of functions: each becomes a copy of the function's body (`actorflow.graph.control_flow.function`)
 patterns.py      patterns: a few ops in a row as text, and the search for them among nodes
 prune.py         reverse reachability: a run executes exactly the ancestors of its fetches and targets (paper sections 2 and
                  4.2)

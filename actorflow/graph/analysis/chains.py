@@ -1,7 +1,8 @@
 """Chains: a few ops in a row that compute a function for which there is one kernel, such as a layer's normalization.
 
 Programs write such a function in several forms, all of which are rows of `CHAINS`. `.patterns` finds them in a graph. The pass
-`fuse_chains` puts the one op in the place of a chain; differentiation gives some of them one gradient (`autodiff/chains.py`).
+`fuse_chains` puts the one op in the place of a chain; differentiation gives some of them one gradient
+(`graph/autodiff/chains.py`).
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ _NORMAL_ROWS = tuple(
     for root in _ROOTS
     for square in (*(form.format("c") for form in _SQUARES), "SquaredDifference(x, m)")
 )
-"""Rows without their mean and with the deviation 1, in the forms that `autodiff/chains.py` gives them."""
+"""Rows without their mean and with the deviation 1, in the forms that `graph/autodiff/chains.py` gives them."""
 
 CHAINS = (
     Chain(

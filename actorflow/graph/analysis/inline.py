@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from zlib import crc32
 
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.analysis.cooperative import yield_interpreter
 from actorflow.graph.analysis.frames import ROOT, frames, is_free
 from actorflow.graph.analysis.specialise import body_of, specialised

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.autodiff.override import rule_of
 from actorflow.graph.autodiff.walk import differentiable
 from actorflow.graph.graph import Graph

@@ -1,8 +1,8 @@
 """The backward walk: from the gradients of some tensors to those of others, one node or loop at a time.
 
 A node's rule is applied when the gradients of all its outputs are known. A while loop counts as one: its inputs are what
-enters it, its outputs what leaves it (`actorflow.graph.autodiff.loops`). So does a chain that has one gradient, by the name of its
-last node (`actorflow.graph.autodiff.chains`). New nodes are made in the branch or loop where the
+enters it, its outputs what leaves it (`actorflow.graph.autodiff.loops`). So does a chain that has one gradient, by the name of
+its last node (`actorflow.graph.autodiff.chains`). New nodes are made in the branch or loop where the
 gradient that they compute belongs, so that they run when what they belong to does.
 """
 

@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorflow.base.dtypes import DType, as_dtype
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape, as_shape, compatible
-from actorflow.errors import describe
+from actorflow.errors import Where, describe
 from actorflow.graph.control_flow.function_body import Function, FunctionContext, make_call, table
 from actorflow.graph.convert import convert_to_tensor, graph_of, is_symbolic
 from actorflow.graph.graph import Graph

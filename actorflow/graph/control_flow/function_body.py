@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actorflow.base.dtypes import DType
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import Shape
-from actorflow.errors import describe
+from actorflow.errors import Where, describe
 from actorflow.graph import scopes
 from actorflow.graph.analysis.prune import prune
 from actorflow.graph.analysis.subgraph import Subgraph

@@ -6,7 +6,6 @@ export.py  `Graph.as_graph_def`, `Operation.node_def`, `train.write_graph`.
 importing.py  `import_graph_def`.
 inputs.py  inputs as messages name them.
 late_reads.py  reads of reference variables behind writes.
-meta_graph.py  `train.export_meta_graph` and `train.import_meta_graph`, the `.meta` files.
 ops.py  which op of actorflow stands for which of TensorFlow's.
 partial.py  what of a message can be read, for saved models.
 protos.py  `GraphDef`, `NodeDef`, `MetaGraphDef` and the other messages.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.graph import Graph
 from actorflow.graph.structure.fetches import Fetches
 from actorflow.graph.variables.updates import LayerUpdates, left_behind

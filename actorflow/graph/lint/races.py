@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actorflow.base.registry import opdef
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.analysis.inline import inline
 from actorflow.graph.analysis.prune import prune
 from actorflow.graph.analysis.subgraph import Subgraph

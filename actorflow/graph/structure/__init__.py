@@ -4,6 +4,4 @@ composites.py   things of several tensors that a run fetches and feeds as one: t
 feeds.py        feeds: from what a program passes to the values that enter a step
 fetches.py      the structure of fetches: from nested lists, tuples and dicts to flat tensors and back (paper section 4.2)
 handles.py      `TensorHandle`: what a run gives for a tensor that the session keeps
-predicates.py   predicates that are fed: a plan is made for each of their values
-values.py       from what a step computed to what its caller gets: read-only arrays, numpy scalars, bytes
 """

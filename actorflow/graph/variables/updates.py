@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import Node
 from actorflow.graph.tensor import Operation, Tensor

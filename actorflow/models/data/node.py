@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DTypeLike, as_dtype
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.engine.eager.tensor import EagerTensor
+from actorflow.errors import Where
 from actorflow.graph.convert import as_array, convert_to_tensor, is_symbolic
 from actorflow.graph.ops.flow.py_func import PythonFunction, function_of
 from actorflow.graph.tensor import Tensor

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from actorflow.base.reports.logs import get_logger
-from actorflow.base.reports.user_line import Where
+from actorflow.errors import Where
 from actorflow.public import public
 
 _LOG = get_logger("data")

@@ -2,36 +2,6 @@
 
 """`af.train`: optimizers, moving averages, the global step, learning rates."""
 
-from actorflow.training.estimator.vocabulary import VocabInfo as VocabInfo
-from actorflow.training.estimator.warm_start import warm_start_from as warm_start
-from actorflow.models.train.saving.meta_graph import export_meta_graph as export_meta_graph
-from actorflow.models.train.saving.meta_graph import import_meta_graph as import_meta_graph
-from actorflow.models.train.saving.meta_graph import read_meta_graph as read_meta_graph
-from actorflow.training.monitored.creators import ChiefSessionCreator as ChiefSessionCreator
-from actorflow.training.monitored.creators import SessionCreator as SessionCreator
-from actorflow.training.monitored.creators import WorkerSessionCreator as WorkerSessionCreator
-from actorflow.training.monitored.hook import SessionRunArgs as SessionRunArgs
-from actorflow.training.monitored.hook import SessionRunContext as SessionRunContext
-from actorflow.training.monitored.hook import SessionRunHook as SessionRunHook
-from actorflow.training.monitored.hook import SessionRunValues as SessionRunValues
-from actorflow.training.monitored.hooks.feeding import FeedFnHook as FeedFnHook
-from actorflow.training.monitored.hooks.feeding import FinalOpsHook as FinalOpsHook
-from actorflow.training.monitored.hooks.logged import LoggingTensorHook as LoggingTensorHook
-from actorflow.training.monitored.hooks.logged import StepCounterHook as StepCounterHook
-from actorflow.training.monitored.hooks.saving import CheckpointSaverHook as CheckpointSaverHook
-from actorflow.training.monitored.hooks.saving import CheckpointSaverListener as CheckpointSaverListener
-from actorflow.training.monitored.hooks.stopping import GlobalStepWaiterHook as GlobalStepWaiterHook
-from actorflow.training.monitored.hooks.stopping import NanLossDuringTrainingError as NanLossDuringTrainingError
-from actorflow.training.monitored.hooks.stopping import NanTensorHook as NanTensorHook
-from actorflow.training.monitored.hooks.stopping import StopAtStepHook as StopAtStepHook
-from actorflow.training.monitored.hooks.summaries import ProfilerHook as ProfilerHook
-from actorflow.training.monitored.hooks.summaries import SummarySaverHook as SummarySaverHook
-from actorflow.training.monitored.hooks.timer import SecondOrStepTimer as SecondOrStepTimer
-from actorflow.training.monitored.monitored_session import MonitoredSession as MonitoredSession
-from actorflow.training.monitored.monitored_session import MonitoredTrainingSession as MonitoredTrainingSession
-from actorflow.training.monitored.monitored_session import SingularMonitoredSession as SingularMonitoredSession
-from actorflow.training.monitored.scaffold import Scaffold as Scaffold
-from actorflow.training.monitored.session_manager import SessionManager as SessionManager
 from actorflow.base.records.example import BytesList as BytesList
 from actorflow.base.records.example import Example as Example
 from actorflow.base.records.example import Feature as Feature
@@ -108,7 +78,37 @@ from actorflow.models.train.saving.checkpoints import load_checkpoint as load_ch
 from actorflow.models.train.saving.checkpoints import load_variable as load_variable
 from actorflow.models.train.saving.checkpoints import remove_checkpoint as remove_checkpoint
 from actorflow.models.train.saving.checkpoints import update_checkpoint_state as update_checkpoint_state
+from actorflow.models.train.saving.meta_graph import export_meta_graph as export_meta_graph
+from actorflow.models.train.saving.meta_graph import import_meta_graph as import_meta_graph
+from actorflow.models.train.saving.meta_graph import read_meta_graph as read_meta_graph
 from actorflow.models.train.saving.saver import Saver as Saver
+from actorflow.training.estimator.vocabulary import VocabInfo as VocabInfo
+from actorflow.training.estimator.warm_start import warm_start_from as warm_start
+from actorflow.training.monitored.creators import ChiefSessionCreator as ChiefSessionCreator
+from actorflow.training.monitored.creators import SessionCreator as SessionCreator
+from actorflow.training.monitored.creators import WorkerSessionCreator as WorkerSessionCreator
+from actorflow.training.monitored.hook import SessionRunArgs as SessionRunArgs
+from actorflow.training.monitored.hook import SessionRunContext as SessionRunContext
+from actorflow.training.monitored.hook import SessionRunHook as SessionRunHook
+from actorflow.training.monitored.hook import SessionRunValues as SessionRunValues
+from actorflow.training.monitored.hooks.feeding import FeedFnHook as FeedFnHook
+from actorflow.training.monitored.hooks.feeding import FinalOpsHook as FinalOpsHook
+from actorflow.training.monitored.hooks.logged import LoggingTensorHook as LoggingTensorHook
+from actorflow.training.monitored.hooks.logged import StepCounterHook as StepCounterHook
+from actorflow.training.monitored.hooks.saving import CheckpointSaverHook as CheckpointSaverHook
+from actorflow.training.monitored.hooks.saving import CheckpointSaverListener as CheckpointSaverListener
+from actorflow.training.monitored.hooks.stopping import GlobalStepWaiterHook as GlobalStepWaiterHook
+from actorflow.training.monitored.hooks.stopping import NanLossDuringTrainingError as NanLossDuringTrainingError
+from actorflow.training.monitored.hooks.stopping import NanTensorHook as NanTensorHook
+from actorflow.training.monitored.hooks.stopping import StopAtStepHook as StopAtStepHook
+from actorflow.training.monitored.hooks.summaries import ProfilerHook as ProfilerHook
+from actorflow.training.monitored.hooks.summaries import SummarySaverHook as SummarySaverHook
+from actorflow.training.monitored.hooks.timer import SecondOrStepTimer as SecondOrStepTimer
+from actorflow.training.monitored.monitored_session import MonitoredSession as MonitoredSession
+from actorflow.training.monitored.monitored_session import MonitoredTrainingSession as MonitoredTrainingSession
+from actorflow.training.monitored.monitored_session import SingularMonitoredSession as SingularMonitoredSession
+from actorflow.training.monitored.scaffold import Scaffold as Scaffold
+from actorflow.training.monitored.session_manager import SessionManager as SessionManager
 
 __all__ = [
     "AdadeltaOptimizer",

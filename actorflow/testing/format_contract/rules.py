@@ -12,6 +12,7 @@ import numpy as np
 
 import actorflow as af
 from actorflow.base import dtypes
+from actorflow.base.process import machine
 from actorflow.engine.formats.base import ReadRequest, SavedTensor
 from actorflow.errors import (
     CancelledError,
@@ -76,7 +77,7 @@ async def what_was_saved_is_read(subject: Subject) -> None:
             )
             if not equal(reader.get_tensor(name), value):
                 raise Broken(f"{name}: {reader.get_tensor(name)!r:.200} was read, but {value!r:.200} was saved")
-        same(abs(reader.saved_at - af.machine.wall_time()) < 3600, True, "whether `saved_at` is about now")
+        same(abs(reader.saved_at - machine.wall_time()) < 3600, True, "whether `saved_at` is about now")
         same(reader.damage(), [], "what is damaged")
 
 

@@ -1,8 +1,8 @@
 """Estimators: a model function that is trained, evaluated, asked for predictions and exported (`tf.estimator`).
 
 A model function builds a graph for a mode. An Estimator keeps that graph, and runs it through the loop with hooks of
-`actorflow.training.monitored`, on one process or a cluster. Its methods are written as programs (`monitored/commands.py`), once
-for callers with and without `await`.
+`actorflow.training.monitored`, on one process or a cluster. Its methods are written as programs
+(`training/monitored/commands.py`), once for callers with and without `await`.
 
 spec.py         `EstimatorSpec` and `ModeKeys`: what a model function gives, and for what it is asked
 run_config.py   `RunConfig`: where and how an Estimator runs

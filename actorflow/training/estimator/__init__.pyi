@@ -3,8 +3,8 @@
 """Estimators: a model function that is trained, evaluated, asked for predictions and exported (`tf.estimator`).
 
 A model function builds a graph for a mode. An Estimator keeps that graph, and runs it through the loop with hooks of
-`actorflow.training.monitored`, on one process or a cluster. Its methods are written as programs (`monitored/commands.py`), once
-for callers with and without `await`.
+`actorflow.training.monitored`, on one process or a cluster. Its methods are written as programs
+(`training/monitored/commands.py`), once for callers with and without `await`.
 
 spec.py         `EstimatorSpec` and `ModeKeys`: what a model function gives, and for what it is asked
 run_config.py   `RunConfig`: where and how an Estimator runs
@@ -26,8 +26,8 @@ canned/         Estimators whose model is ready, and their heads
 alternating/    `train_and_evaluate`, with its specs, exporters and early stopping
 """
 
-from actorflow.estimator import export as export
-from actorflow.estimator import inputs as inputs
+from actorflow.training.estimator import export as export
+from actorflow.training.estimator import inputs as inputs
 from actorflow.training.estimator.added_metrics import add_metrics as add_metrics
 from actorflow.training.estimator.alternating.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from actorflow.training.estimator.alternating.early_stopping import read_eval_metrics as read_eval_metrics
@@ -71,8 +71,8 @@ from actorflow.training.estimator.events import TrainingBegun as TrainingBegun
 from actorflow.training.estimator.events import TrainingEnded as TrainingEnded
 from actorflow.training.estimator.hooks import InMemoryEvaluatorHook as InMemoryEvaluatorHook
 from actorflow.training.estimator.hooks import make_stop_at_checkpoint_step_hook as make_stop_at_checkpoint_step_hook
-from actorflow.estimator.inputs.parsing_specs import classifier_parse_example_spec as classifier_parse_example_spec
-from actorflow.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
+from actorflow.training.estimator.inputs.parsing_specs import classifier_parse_example_spec as classifier_parse_example_spec
+from actorflow.training.estimator.inputs.parsing_specs import regressor_parse_example_spec as regressor_parse_example_spec
 from actorflow.training.estimator.predictor import Predictor as Predictor
 from actorflow.training.estimator.progress.state import Progress as Progress
 from actorflow.training.estimator.run_config import RunConfig as RunConfig

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.registry import opdef
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.engine.eager.scope import eager_graph
 from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.engine.runtime.state.variable_state import VariableState
 from actorflow.engine.session.devices import shared_resources
-from actorflow.errors import describe
+from actorflow.errors import Where, describe
 from actorflow.graph import scopes
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import NO_ATTRS

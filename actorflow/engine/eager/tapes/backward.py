@@ -1,7 +1,7 @@
 """The way back along a tape: from the gradients of what was computed to those of what it was computed from.
 
-It goes by the gradient rules of the ops, as the walk through a graph does (`actorflow.graph.autodiff.walk`); the operations that a rule
-asks for run at once, and other tapes that watch take them in.
+It goes by the gradient rules of the ops, as the walk through a graph does (`actorflow.graph.autodiff.walk`); the operations
+that a rule asks for run at once, and other tapes that watch take them in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts one op in the place of a chain, such as the several ops of a layer's normalization (`analysis/chains.py`).
+"""Puts one op in the place of a chain, such as the several ops of a layer's normalization (`graph/analysis/chains.py`).
 
 The one node has the name of the last of those that it stands for.
 """

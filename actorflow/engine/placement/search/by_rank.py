@@ -1,8 +1,8 @@
 """Placement by rank: the heterogeneous earliest finish time of Topcuoglu, Hariri and Wu (2002).
 
 The node with the longest way to the end of the step is placed first, on the device on which it ends first; it may go into a gap
-that others have left. The greedy walk of `actorflow.engine.placement.simulation.greedy` decides in the order in which nodes become
-ready. So each of the two sees what the other one does not: a search starts from both.
+that others have left. The greedy walk of `actorflow.engine.placement.simulation.greedy` decides in the order in which nodes
+become ready. So each of the two sees what the other one does not: a search starts from both.
 """
 
 from __future__ import annotations

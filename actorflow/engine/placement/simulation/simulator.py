@@ -1,10 +1,10 @@
 """`Simulator`: the simulated execution of a placement, event by event, and again from where a change begins to matter.
 
 A device's thread takes of the nodes that are ready the one with the longest way to the end, as the runtime does where costs were
-measured (`actorflow.engine.placement.ranking`). An event loop runs short kernels, and the two ends of a transfer, in the order in which
-they come, and those that come at one time by the same rank. A tensor goes once to each device that wants it; tensors on one link
-follow each other. A step begins on the first device, and ends when that one has what no node uses, to give it to the client. So
-another device costs two messages at least.
+measured (`actorflow.engine.placement.ranking`). An event loop runs short kernels, and the two ends of a transfer, in the order
+in which they come, and those that come at one time by the same rank. A tensor goes once to each device that wants it; tensors
+on one link follow each other. A step begins on the first device, and ends when that one has what no node uses, to give it to
+the client. So another device costs two messages at least.
 
 Threads and event loops of a host share its cores: work that needs a core begins when one is free. A kernel that only waits,
 as for a disk, holds its thread and no core. A hop from the loop to a thread at rest and one back

@@ -41,7 +41,8 @@ MOST_ITERATIONS = 1 << 16
 
 
 class CoalescedLoop(Region):
-    """A coalesced loop: `loop(inputs)` begins a run of it (`actorflow.engine.runtime.tape.tape.Run`), and empties the list of inputs.
+    """A coalesced loop: `loop(inputs)` begins a run of it (`actorflow.engine.runtime.tape.tape.Run`), and empties the list of
+    inputs.
 
     Each tuple of input shapes has a version of its own, in which all shapes are known if no variable changes its shape.
     """

@@ -1,7 +1,7 @@
 """Which members of a region are steps of one series, and where their tensors lie.
 
-Kernels that are prepared may have steps (`actorflow.base.registry.series`). Neighbouring members with such kernels are done in one
-call. Tensors that no other node reads share one array: each has a place there from the step that makes it to the last that
+Kernels that are prepared may have steps (`actorflow.base.registry.series`). Neighbouring members with such kernels are done in
+one call. Tensors that no other node reads share one array: each has a place there from the step that makes it to the last that
 reads it.
 """
 

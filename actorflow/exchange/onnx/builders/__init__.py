@@ -1,4 +1,5 @@
-"""Builders of ONNX's ops over public ops, by family. Each module enters its own into the table of `actorflow.exchange.onnx.nodes`.
+"""Builders of ONNX's ops over public ops, by family. Each module enters its own into the table of
+`actorflow.exchange.onnx.nodes`.
 
 common.py       sizes that may be known in a run only, axes, casts
 elementwise.py  arithmetic, comparisons, logic, activations

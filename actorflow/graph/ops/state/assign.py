@@ -1,8 +1,8 @@
 """TensorFlow's functions that change a variable: `assign`, `assign_add`, `scatter_add` and so on (`tf.assign`, ...).
 
 `ref` is a variable or the tensor of its handle. The result is the value after the update, as a tensor; the operations
-without a result are in `actorflow.graph.ops.state.variable`, `state_sparse` and `state_scatter`. `use_locking` changes nothing: each
-update is atomic, whatever it says.
+without a result are in `actorflow.graph.ops.state.variable`, `state_sparse` and `state_scatter`. `use_locking` changes
+nothing: each update is atomic, whatever it says.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorflow.base.process import machine
-from actorflow.base.reports.user_line import Where, user_line
+from actorflow.base.reports.user_line import user_line
 from actorflow.engine.eager.functions.func_graph import FuncGraph
 from actorflow.engine.eager.functions.signature import TensorSpec
 from actorflow.engine.eager.tapes.recording import only
 from actorflow.engine.eager.tensor import EagerTensor
 from actorflow.engine.runtime.state.resources import Resumable
-from actorflow.errors import describe
+from actorflow.errors import Where, describe
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.node import NO_ATTRS
 from actorflow.graph.ops.array.constant import placeholder_op

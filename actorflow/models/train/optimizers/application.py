@@ -26,9 +26,9 @@ from actorflow.models.train.optimizers.slot_creator import create_filled_slot, c
 class Application:
     """The part of an `Optimizer` that changes one variable.
 
-    A subclass may say its row of `actorflow.graph.ops.state.training`: one op then changes a variable and its slots, and sums rows of
-    equal indices itself. With it go the slots in the order of the op's inputs, and the parameters by their names in the graph,
-    in the order of the op's scalars. A subclass without a row gives `_apply_dense` and `_apply_sparse`.
+    A subclass may say its row of `actorflow.graph.ops.state.training`: one op then changes a variable and its slots, and sums
+    rows of equal indices itself. With it go the slots in the order of the op's inputs, and the parameters by their names in
+    the graph, in the order of the op's scalars. A subclass without a row gives `_apply_dense` and `_apply_sparse`.
     """
 
     _name: str

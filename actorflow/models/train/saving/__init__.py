@@ -7,6 +7,7 @@ checkpoints.py       checkpoints by path: which there are, which is the latest, 
                      and others)
 kept_checkpoints.py  `KeptCheckpoints`: the checkpoints that a saver or a manager has made and not removed, and which become too
                      many
+meta_graph.py        graphs with their savers and collections: `export_meta_graph`, `import_meta_graph`, the `.meta` files
 objects.py           the variables of a program's objects, each by the way to it: `model/layers/0/kernel`
 object_graph.py      TensorFlow's checkpoints of objects: their keys, and the message that says which object has which
 saved_variables.py   variables by the names that they have in a checkpoint, with their slices

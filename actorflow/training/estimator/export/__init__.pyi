@@ -7,15 +7,15 @@ receivers.py  the inputs of a served model: `ServingInputReceiver`, and function
 saving.py     `Estimator.export_saved_model` as a program
 """
 
-from actorflow.estimator.export.outputs import ClassificationOutput as ClassificationOutput
-from actorflow.estimator.export.outputs import ExportOutput as ExportOutput
-from actorflow.estimator.export.outputs import PredictOutput as PredictOutput
-from actorflow.estimator.export.outputs import RegressionOutput as RegressionOutput
-from actorflow.estimator.export.receivers import ServingInputReceiver as ServingInputReceiver
-from actorflow.estimator.export.receivers import TensorServingInputReceiver as TensorServingInputReceiver
-from actorflow.estimator.export.receivers import build_parsing_serving_input_receiver_fn as build_parsing_serving_input_receiver_fn
-from actorflow.estimator.export.receivers import build_raw_serving_input_receiver_fn as build_raw_serving_input_receiver_fn
-from actorflow.estimator.export.receivers import build_raw_supervised_input_receiver_fn as build_raw_supervised_input_receiver_fn
+from actorflow.training.estimator.export.outputs import ClassificationOutput as ClassificationOutput
+from actorflow.training.estimator.export.outputs import ExportOutput as ExportOutput
+from actorflow.training.estimator.export.outputs import PredictOutput as PredictOutput
+from actorflow.training.estimator.export.outputs import RegressionOutput as RegressionOutput
+from actorflow.training.estimator.export.receivers import ServingInputReceiver as ServingInputReceiver
+from actorflow.training.estimator.export.receivers import TensorServingInputReceiver as TensorServingInputReceiver
+from actorflow.training.estimator.export.receivers import build_parsing_serving_input_receiver_fn as build_parsing_serving_input_receiver_fn
+from actorflow.training.estimator.export.receivers import build_raw_serving_input_receiver_fn as build_raw_serving_input_receiver_fn
+from actorflow.training.estimator.export.receivers import build_raw_supervised_input_receiver_fn as build_raw_supervised_input_receiver_fn
 
 __all__ = [
     "ClassificationOutput",

@@ -8,8 +8,8 @@ tables.py   `pandas_input_fn`: batches of a table's rows
 parsing_specs.py parsing specs of canned Estimators: features, label and weight of an example
 """
 
-from actorflow.estimator.inputs.arrays import numpy_input_fn as numpy_input_fn
-from actorflow.estimator.inputs.tables import pandas_input_fn as pandas_input_fn
+from actorflow.training.estimator.inputs.arrays import numpy_input_fn as numpy_input_fn
+from actorflow.training.estimator.inputs.tables import pandas_input_fn as pandas_input_fn
 
 __all__ = [
     "numpy_input_fn",

@@ -1,4 +1,4 @@
-"""The programs of an Estimator, for callers with and without `await` (see `monitored/commands.py`).
+"""The programs of an Estimator, for callers with and without `await` (see `training/monitored/commands.py`).
 
 graphs.py      `Built` and `Graphs`: the graphs of an Estimator, kept from call to call
 hosts.py       `KeptHost`: a supervisor whose session may be kept

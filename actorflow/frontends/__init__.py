@@ -1,0 +1,8 @@
+"""Ways to a model from outside: the command, the page of a training, web services.
+
+cli/          the command `actorflow`
+dashboard/    the page of a training (`af.dashboard`)
+ext/          sessions in the frameworks of others (`af.ext`)
+pyinstaller/  a hook for PyInstaller
+serving/      models over HTTP (`af.serving`)
+"""

@@ -1,7 +1,0 @@
-"""`python -m actorflow.frontends.cli` is the command `actorflow`."""
-
-import sys
-
-from actorflow.frontends.cli.main import main
-
-sys.exit(main())
