@@ -12,8 +12,8 @@ import pytest
 
 import actorflow
 import actorflow.compat.v1 as tf
-from actorflow.compat.v1 import config as configs
 from actorflow.compat.v1 import dimensions
+from actorflow.compat.v1 import options as configs
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import actorflow.compat.v1 as tf
-from actorflow.compat.door import finder, modules, open_door, private, protos, refused
+from actorflow.compat.door import finder, modules, open_door, private, protos
 from actorflow.compat.v1 import behavior
 
 
@@ -65,8 +65,6 @@ def test_each_module_of_the_table_is_imported(name: str) -> None:
     absent = [space for space in spaces if space != "tf" and finder._public(space) is None]
     if modules.SPACES[name].startswith("=") and absent:
         pytest.skip(f"tf.{absent[0]} is not there")
-    if refused.reason(f"python.{name}"):
-        pytest.skip("refused")
     assert importlib.import_module(f"tensorflow.python.{name}")
 
 

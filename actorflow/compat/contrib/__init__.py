@@ -70,7 +70,6 @@ __getattr__, __dir__, __all__ = _part(
         "distributions": "it moved to the package tensorflow-probability",
         "graph_editor": "graphs are rewritten by passes, and imported with tf.import_graph_def(input_map=...)",
         "image": "it moved to tensorflow-addons",
-        "signal": "it moved to tf.signal",
         "nccl": "gradients of replicas are added by tf.train.SyncReplicasOptimizer",
         "memory_stats": "a session's statistics say what memory it takes",
         "mpi_collectives": "gradients of replicas are added by tf.train.SyncReplicasOptimizer",

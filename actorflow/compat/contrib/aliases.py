@@ -53,6 +53,10 @@ ALIASES: dict[str, dict[str, str]] = {
     },
     "nn": {"tf.nn": "conv1d_transpose sampled_softmax_loss", ".moving": "alpha_dropout scaled_softplus nth_element"},
     "saved_model": {"tf.saved_model": "simple_save"},
+    "signal": {
+        "tf.signal": "frame hamming_window hann_window inverse_stft inverse_stft_window_fn linear_to_mel_weight_matrix "
+        "mfccs_from_log_mel_spectrograms overlap_and_add stft",
+    },
     "staging": {"tf": "StagingArea=FIFOQueue"},
     "stateless": {
         "tf.random": "stateless_random_normal=stateless_normal stateless_random_uniform=stateless_uniform "

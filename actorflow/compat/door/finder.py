@@ -134,7 +134,10 @@ def module_of(fullname: str) -> ModuleType:
     if not parts:
         return v1
     below = ".".join(parts)
-    if reason := refused.reason(below):
+    is_listed = parts[0] == "python" and (
+        ".".join(parts[1:]) in modules.SPACES or ".".join(parts[1:]) in modules.PACKAGES
+    )
+    if not is_listed and (reason := refused.reason(below)):
         raise _error(f"{fullname} is not offered by actorflow: {reason}")
     if parts[0] == "python" and below.removeprefix("python").lstrip(".") in modules.PACKAGES:
         return _Inner(fullname, "", {})

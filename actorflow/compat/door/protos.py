@@ -5,7 +5,7 @@ from __future__ import annotations
 _GRAPH = "actorflow.graph.graphdef.protos"
 _SUMMARY = "actorflow.models.summary.protos"
 _CLUSTER = "actorflow.graph.graphdef.cluster_protos"
-_CONFIG = "actorflow.compat.v1.config"
+_CONFIG = "actorflow.compat.v1.options"
 _EXAMPLE = "actorflow.base.records.example"
 _TYPES = "actorflow.compat.door.standins"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from actorflow.compat.v1.config import SESSION, ConfigProto, session_options
+from actorflow.compat.v1.options import SESSION, ConfigProto, session_options
 from actorflow.engine.formats import installed
 from actorflow.public import public
 from actorflow.training.estimator import blocking as _blocking

@@ -15,6 +15,8 @@ from actorflow.compat.v1 import AggregationMethod as AggregationMethod
 from actorflow.compat.v1 import Assert as Assert
 from actorflow.compat.v1 import AttrValue as AttrValue
 from actorflow.compat.v1 import Barrier as Barrier
+from actorflow.compat.v1 import COMPILER_VERSION as COMPILER_VERSION
+from actorflow.compat.v1 import CXX11_ABI_FLAG as CXX11_ABI_FLAG
 from actorflow.compat.v1 import ClusterSpec as ClusterSpec
 from actorflow.compat.v1 import ConditionalAccumulator as ConditionalAccumulator
 from actorflow.compat.v1 import ConfigProto as ConfigProto
@@ -30,7 +32,11 @@ from actorflow.compat.v1 import FixedLenFeature as FixedLenFeature
 from actorflow.compat.v1 import FixedLenSequenceFeature as FixedLenSequenceFeature
 from actorflow.compat.v1 import FixedLengthRecordReader as FixedLengthRecordReader
 from actorflow.compat.v1 import Function as Function
+from actorflow.compat.v1 import GIT_VERSION as GIT_VERSION
 from actorflow.compat.v1 import GPUOptions as GPUOptions
+from actorflow.compat.v1 import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from actorflow.compat.v1 import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from actorflow.compat.v1 import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
 from actorflow.compat.v1 import GradientTape as GradientTape
 from actorflow.compat.v1 import Graph as Graph
 from actorflow.compat.v1 import GraphDef as GraphDef
@@ -43,6 +49,7 @@ from actorflow.compat.v1 import IndexedSlices as IndexedSlices
 from actorflow.compat.v1 import IndexedSlicesValue as IndexedSlicesValue
 from actorflow.compat.v1 import InteractiveSession as InteractiveSession
 from actorflow.compat.v1 import LocalCluster as LocalCluster
+from actorflow.compat.v1 import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from actorflow.compat.v1 import MetaGraphDef as MetaGraphDef
 from actorflow.compat.v1 import NoGradient as NoGradient
 from actorflow.compat.v1 import NodeDef as NodeDef
@@ -94,7 +101,9 @@ from actorflow.compat.v1 import VERSION as VERSION
 from actorflow.compat.v1 import ValueOptions as ValueOptions
 from actorflow.compat.v1 import VarLenFeature as VarLenFeature
 from actorflow.compat.v1 import Variable as Variable
+from actorflow.compat.v1 import VariableAggregation as VariableAggregation
 from actorflow.compat.v1 import VariableScope as VariableScope
+from actorflow.compat.v1 import VariableSynchronization as VariableSynchronization
 from actorflow.compat.v1 import WholeFileReader as WholeFileReader
 from actorflow.compat.v1 import abs as abs
 from actorflow.compat.v1 import accumulate_n as accumulate_n
@@ -182,6 +191,7 @@ from actorflow.compat.v1 import complex128 as complex128
 from actorflow.compat.v1 import complex64 as complex64
 from actorflow.compat.v1 import abs as complex_abs
 from actorflow.compat.v1 import cond as cond
+from actorflow.compat.v1 import config as config
 from actorflow.compat.v1 import confusion_matrix as confusion_matrix
 from actorflow.compat.v1 import conj as conj
 from actorflow.compat.v1 import constant as constant
@@ -189,6 +199,7 @@ from actorflow.compat.v1 import constant_initializer as constant_initializer
 from actorflow.compat.v1 import container as container
 from actorflow.compat.v1 import contrib as contrib
 from actorflow.compat.v1 import control_dependencies as control_dependencies
+from actorflow.compat.v1 import control_flow_v2_enabled as control_flow_v2_enabled
 from actorflow.compat.v1 import control_trigger as control_trigger
 from actorflow.compat.v1 import convert_to_tensor as convert_to_tensor
 from actorflow.compat.v1 import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
@@ -220,8 +231,10 @@ from actorflow.compat.v1 import diag_part as diag_part
 from actorflow.compat.v1 import digamma as digamma
 from actorflow.compat.v1 import dimension_at_index as dimension_at_index
 from actorflow.compat.v1 import dimension_value as dimension_value
+from actorflow.compat.v1 import disable_control_flow_v2 as disable_control_flow_v2
 from actorflow.compat.v1 import disable_eager_execution as disable_eager_execution
 from actorflow.compat.v1 import disable_resource_variables as disable_resource_variables
+from actorflow.compat.v1 import disable_tensor_equality as disable_tensor_equality
 from actorflow.compat.v1 import disable_v2_behavior as disable_v2_behavior
 from actorflow.compat.v1 import disable_v2_tensorshape as disable_v2_tensorshape
 from actorflow.compat.v1 import div as div
@@ -234,8 +247,11 @@ from actorflow.compat.v1 import dynamic_stitch as dynamic_stitch
 from actorflow.compat.v1 import eager as eager
 from actorflow.compat.v1 import edit_distance as edit_distance
 from actorflow.compat.v1 import einsum as einsum
+from actorflow.compat.v1 import enable_control_flow_v2 as enable_control_flow_v2
 from actorflow.compat.v1 import enable_eager_execution as enable_eager_execution
 from actorflow.compat.v1 import enable_resource_variables as enable_resource_variables
+from actorflow.compat.v1 import enable_tensor_equality as enable_tensor_equality
+from actorflow.compat.v1 import enable_v2_behavior as enable_v2_behavior
 from actorflow.compat.v1 import enable_v2_tensorshape as enable_v2_tensorshape
 from actorflow.compat.v1 import encode_base64 as encode_base64
 from actorflow.compat.v1 import ensure_shape as ensure_shape
@@ -292,6 +308,7 @@ from actorflow.compat.v1 import get_collection_ref as get_collection_ref
 from actorflow.compat.v1 import get_default_graph as get_default_graph
 from actorflow.compat.v1 import get_default_session as get_default_session
 from actorflow.compat.v1 import get_local_variable as get_local_variable
+from actorflow.compat.v1 import get_logger as get_logger
 from actorflow.compat.v1 import get_seed as get_seed
 from actorflow.compat.v1 import get_session_handle as get_session_handle
 from actorflow.compat.v1 import get_session_tensor as get_session_tensor
@@ -304,6 +321,7 @@ from actorflow.compat.v1 import global_variables as global_variables
 from actorflow.compat.v1 import global_variables_initializer as global_variables_initializer
 from actorflow.compat.v1 import glorot_normal_initializer as glorot_normal_initializer
 from actorflow.compat.v1 import glorot_uniform_initializer as glorot_uniform_initializer
+from actorflow.compat.v1 import grad_pass_through as grad_pass_through
 from actorflow.compat.v1 import gradients as gradients
 from actorflow.compat.v1 import gradients_function as gradients_function
 from actorflow.compat.v1 import graph_util as graph_util
@@ -368,6 +386,9 @@ from actorflow.compat.v1 import lin_space as lin_space
 from actorflow.compat.v1 import linalg as linalg
 from actorflow.compat.v1 import linspace as linspace
 from actorflow.compat.v1 import setdiff1d as listdiff
+from actorflow.compat.v1 import load_file_system_library as load_file_system_library
+from actorflow.compat.v1 import load_library as load_library
+from actorflow.compat.v1 import load_op_library as load_op_library
 from actorflow.compat.v1 import local_variables as local_variables
 from actorflow.compat.v1 import local_variables_initializer as local_variables_initializer
 from actorflow.compat.v1 import log as log
@@ -423,6 +444,7 @@ from actorflow.compat.v1 import new_event_loop as new_event_loop
 from actorflow.compat.v1 import newaxis as newaxis
 from actorflow.compat.v1 import next_iteration as next_iteration
 from actorflow.compat.v1 import no_op as no_op
+from actorflow.compat.v1 import no_regularizer as no_regularizer
 from actorflow.compat.v1 import norm as norm
 from actorflow.compat.v1 import not_equal as not_equal
 from actorflow.compat.v1 import numpy_function as numpy_function
@@ -495,6 +517,8 @@ from actorflow.compat.v1 import required_space_to_batch_paddings as required_spa
 from actorflow.compat.v1 import reset_default_graph as reset_default_graph
 from actorflow.compat.v1 import reshape as reshape
 from actorflow.compat.v1 import resource as resource
+from actorflow.compat.v1 import resource_loader as resource_loader
+from actorflow.compat.v1 import resource_variables_enabled as resource_variables_enabled
 from actorflow.compat.v1 import reverse as reverse
 from actorflow.compat.v1 import reverse_sequence as reverse_sequence
 from actorflow.compat.v1 import reverse_v2 as reverse_v2
@@ -606,6 +630,7 @@ from actorflow.compat.v1 import supervisor as supervisor
 from actorflow.compat.v1 import svd as svd
 from actorflow.compat.v1 import switch as switch
 from actorflow.compat.v1 import switch_case as switch_case
+from actorflow.compat.v1 import sysconfig as sysconfig
 from actorflow.compat.v1 import tables_initializer as tables_initializer
 from actorflow.compat.v1 import tan as tan
 from actorflow.compat.v1 import tanh as tanh
@@ -620,6 +645,7 @@ from actorflow.compat.v1 import tensor_scatter_update as tensor_scatter_update
 from actorflow.compat.v1 import tensordot as tensordot
 from actorflow.compat.v1 import test as test
 from actorflow.compat.v1 import tile as tile
+from actorflow.compat.v1 import timestamp as timestamp
 from actorflow.compat.v1 import to_bfloat16 as to_bfloat16
 from actorflow.compat.v1 import to_complex128 as to_complex128
 from actorflow.compat.v1 import to_complex64 as to_complex64
@@ -664,7 +690,9 @@ from actorflow.compat.v1 import variable_scope as variable_scope
 from actorflow.compat.v1 import variables_initializer as variables_initializer
 from actorflow.compat.v1 import variance_scaling_initializer as variance_scaling_initializer
 from actorflow.compat.v1 import variant as variant
+from actorflow.compat.v1 import vectorized_map as vectorized_map
 from actorflow.compat.v1 import verify_tensor_all_finite as verify_tensor_all_finite
+from actorflow.compat.v1 import version as version
 from actorflow.compat.v1 import where as where
 from actorflow.compat.v1 import where_v2 as where_v2
 from actorflow.compat.v1 import while_loop as while_loop
@@ -695,6 +723,8 @@ __all__ = [
     "Assert",
     "AttrValue",
     "Barrier",
+    "COMPILER_VERSION",
+    "CXX11_ABI_FLAG",
     "ClusterSpec",
     "ConditionalAccumulator",
     "ConfigProto",
@@ -710,7 +740,11 @@ __all__ = [
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
     "Function",
+    "GIT_VERSION",
     "GPUOptions",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
     "GradientTape",
     "Graph",
     "GraphDef",
@@ -723,6 +757,7 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LocalCluster",
+    "MONOLITHIC_BUILD",
     "MetaGraphDef",
     "NoGradient",
     "NodeDef",
@@ -774,7 +809,9 @@ __all__ = [
     "ValueOptions",
     "VarLenFeature",
     "Variable",
+    "VariableAggregation",
     "VariableScope",
+    "VariableSynchronization",
     "WholeFileReader",
     "_summaries",
     "abs",
@@ -865,6 +902,7 @@ __all__ = [
     "complex_abs",
     "concat",
     "cond",
+    "config",
     "confusion_matrix",
     "conj",
     "constant",
@@ -872,6 +910,7 @@ __all__ = [
     "container",
     "contrib",
     "control_dependencies",
+    "control_flow_v2_enabled",
     "control_trigger",
     "convert_to_tensor",
     "convert_to_tensor_or_indexed_slices",
@@ -903,8 +942,10 @@ __all__ = [
     "digamma",
     "dimension_at_index",
     "dimension_value",
+    "disable_control_flow_v2",
     "disable_eager_execution",
     "disable_resource_variables",
+    "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
     "div",
@@ -917,8 +958,11 @@ __all__ = [
     "eager",
     "edit_distance",
     "einsum",
+    "enable_control_flow_v2",
     "enable_eager_execution",
     "enable_resource_variables",
+    "enable_tensor_equality",
+    "enable_v2_behavior",
     "enable_v2_tensorshape",
     "encode_base64",
     "ensure_shape",
@@ -975,6 +1019,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_logger",
     "get_seed",
     "get_session_handle",
     "get_session_tensor",
@@ -987,6 +1032,7 @@ __all__ = [
     "global_variables_initializer",
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
+    "grad_pass_through",
     "gradients",
     "gradients_function",
     "graph_util",
@@ -1053,6 +1099,9 @@ __all__ = [
     "linalg",
     "linspace",
     "listdiff",
+    "load_file_system_library",
+    "load_library",
+    "load_op_library",
     "local_variables",
     "local_variables_initializer",
     "log",
@@ -1109,6 +1158,7 @@ __all__ = [
     "next_iteration",
     "nn",
     "no_op",
+    "no_regularizer",
     "norm",
     "not_equal",
     "numpy_function",
@@ -1181,6 +1231,8 @@ __all__ = [
     "reset_default_graph",
     "reshape",
     "resource",
+    "resource_loader",
+    "resource_variables_enabled",
     "reverse",
     "reverse_sequence",
     "reverse_v2",
@@ -1294,6 +1346,7 @@ __all__ = [
     "svd",
     "switch",
     "switch_case",
+    "sysconfig",
     "tables_initializer",
     "tan",
     "tanh",
@@ -1308,6 +1361,7 @@ __all__ = [
     "tensordot",
     "test",
     "tile",
+    "timestamp",
     "to_bfloat16",
     "to_complex128",
     "to_complex64",
@@ -1352,7 +1406,9 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "vectorized_map",
     "verify_tensor_all_finite",
+    "version",
     "where",
     "where_v2",
     "while_loop",

@@ -11,6 +11,7 @@ from actorflow.compat.v1.nn import avg_pool as avg_pool
 from actorflow.compat.v1.nn import avg_pool1d as avg_pool1d
 from actorflow.compat.v1.nn import avg_pool2d as avg_pool2d
 from actorflow.compat.v1.nn import avg_pool3d as avg_pool3d
+from actorflow.compat.v1.nn import avg_pool_v2 as avg_pool_v2
 from actorflow.compat.v1.nn import batch_norm_with_global_normalization as batch_norm_with_global_normalization
 from actorflow.compat.v1.nn import batch_normalization as batch_normalization
 from actorflow.compat.v1.nn import batch_to_space as batch_to_space
@@ -18,6 +19,7 @@ from actorflow.compat.v1.nn import bias_add as bias_add
 from actorflow.compat.v1.nn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
 from actorflow.compat.v1.nn import collapse_repeated as collapse_repeated
 from actorflow.compat.v1.nn import compute_accidental_hits as compute_accidental_hits
+from actorflow.compat.v1.nn import compute_average_loss as compute_average_loss
 from actorflow.compat.v1.nn import conv1d as conv1d
 from actorflow.compat.v1.nn import conv1d_transpose as conv1d_transpose
 from actorflow.compat.v1.nn import conv2d as conv2d
@@ -67,6 +69,7 @@ from actorflow.compat.v1.nn import max_pool as max_pool
 from actorflow.compat.v1.nn import max_pool1d as max_pool1d
 from actorflow.compat.v1.nn import max_pool2d as max_pool2d
 from actorflow.compat.v1.nn import max_pool3d as max_pool3d
+from actorflow.compat.v1.nn import max_pool_v2 as max_pool_v2
 from actorflow.compat.v1.nn import max_pool_with_argmax as max_pool_with_argmax
 from actorflow.compat.v1.nn import moments as moments
 from actorflow.compat.v1.nn import nce_loss as nce_loss
@@ -79,6 +82,7 @@ from actorflow.compat.v1.nn import relu_layer as relu_layer
 from actorflow.compat.v1.nn import rnn_cell as rnn_cell
 from actorflow.compat.v1.nn import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from actorflow.compat.v1.nn import sampled_softmax_loss as sampled_softmax_loss
+from actorflow.compat.v1.nn import scale_regularization_loss as scale_regularization_loss
 from actorflow.compat.v1.nn import selu as selu
 from actorflow.compat.v1.nn import separable_conv2d as separable_conv2d
 from actorflow.compat.v1.nn import sigmoid as sigmoid
@@ -115,6 +119,7 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "avg_pool_v2",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "batch_to_space",
@@ -122,6 +127,7 @@ __all__ = [
     "bidirectional_dynamic_rnn",
     "collapse_repeated",
     "compute_accidental_hits",
+    "compute_average_loss",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -171,6 +177,7 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
     "nce_loss",
@@ -183,6 +190,7 @@ __all__ = [
     "rnn_cell",
     "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
+    "scale_regularization_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",

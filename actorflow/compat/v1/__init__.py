@@ -9,7 +9,6 @@ are; to other modules they stay ints and None.
 app.py          `tf.app`: the entry of a script with flags
 behavior.py     the version, and the switches of TensorFlow's behaviour: there is only that of version 1
 compat.py       `tf.compat`: text as bytes and back, and `tf.compat.v1`
-config.py       `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
 error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
 flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
@@ -18,6 +17,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
+options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """

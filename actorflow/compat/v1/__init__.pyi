@@ -11,7 +11,6 @@ are; to other modules they stay ints and None.
 app.py          `tf.app`: the entry of a script with flags
 behavior.py     the version, and the switches of TensorFlow's behaviour: there is only that of version 1
 compat.py       `tf.compat`: text as bytes and back, and `tf.compat.v1`
-config.py       `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
 dimensions.py   `Dimension`: a size of a `TensorShape` as TensorFlow 1 gives it, with `.value`
 error_codes.py  the numbers of errors, such as `tf.errors.NOT_FOUND`
 flags.py        `tf.flags` (`tf.app.flags`): command line flags, over `argparse`
@@ -20,6 +19,7 @@ index.py        where TensorFlow's names are that actorflow does not have so: `m
 logs.py         `tf.logging`: messages of a script, over Python's logger `actorflow.compat.v1`
 nest.py         `tf.nest`: nested structures, with TensorFlow's names of parameters
 namespaces.py   TensorFlow's namespaces, such as `tf.math`, over actorflow's functions
+options.py      `ConfigProto` and its parts: options of a session under TensorFlow's names, as plain records
 sessions.py     `tf.Session` and `tf.InteractiveSession`: blocking sessions that can be the default one
 testing/        `tf.test`: test cases with sessions, and what tests ask of the machine
 """
@@ -66,10 +66,38 @@ from actorflow.cluster.processes.local import LocalCluster as LocalCluster
 from actorflow.cluster.server import Server as Server
 from actorflow.compat import contrib as contrib
 from actorflow.compat.files import gfile as gfile
+from actorflow.compat.names import config as config
+from actorflow.compat.names import resource_loader as resource_loader
+from actorflow.compat.names import sysconfig as sysconfig
+from actorflow.compat.names import versions as version
 from actorflow.compat.names.devices import DeviceSpec as DeviceSpec
+from actorflow.compat.names.functions import get_logger as get_logger
+from actorflow.compat.names.functions import grad_pass_through as grad_pass_through
+from actorflow.compat.names.functions import no_regularizer as no_regularizer
+from actorflow.compat.names.functions import timestamp as timestamp
+from actorflow.compat.names.functions import vectorized_map as vectorized_map
 from actorflow.compat.names.graphs import convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices
 from actorflow.compat.names.graphs import op_scope as op_scope
 from actorflow.compat.names.graphs import recompute_grad as recompute_grad
+from actorflow.compat.names.libraries import load_op_library as load_file_system_library
+from actorflow.compat.names.libraries import load_op_library as load_library
+from actorflow.compat.names.libraries import load_op_library as load_op_library
+from actorflow.compat.names.switches import VariableAggregation as VariableAggregation
+from actorflow.compat.names.switches import VariableSynchronization as VariableSynchronization
+from actorflow.compat.names.switches import control_flow_v2_enabled as control_flow_v2_enabled
+from actorflow.compat.names.switches import disable_control_flow_v2 as disable_control_flow_v2
+from actorflow.compat.names.switches import disable_tensor_equality as disable_tensor_equality
+from actorflow.compat.names.switches import enable_control_flow_v2 as enable_control_flow_v2
+from actorflow.compat.names.switches import enable_tensor_equality as enable_tensor_equality
+from actorflow.compat.names.switches import enable_v2_behavior as enable_v2_behavior
+from actorflow.compat.names.switches import resource_variables_enabled as resource_variables_enabled
+from actorflow.compat.names.versions import COMPILER_VERSION as COMPILER_VERSION
+from actorflow.compat.names.versions import CXX11_ABI_FLAG as CXX11_ABI_FLAG
+from actorflow.compat.names.versions import GIT_VERSION as GIT_VERSION
+from actorflow.compat.names.versions import GRAPH_DEF_VERSION as GRAPH_DEF_VERSION
+from actorflow.compat.names.versions import GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER
+from actorflow.compat.names.versions import GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER
+from actorflow.compat.names.versions import MONOLITHIC_BUILD as MONOLITHIC_BUILD
 from actorflow.compat.v1 import app as app
 from actorflow.compat.v1 import bitwise as bitwise
 from actorflow.compat.v1 import blocking as blocking
@@ -117,16 +145,16 @@ from actorflow.compat.v1.behavior import VERSION as VERSION
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_resource_variables
 from actorflow.compat.v1.behavior import disable_v2_behavior as disable_v2_behavior
 from actorflow.compat.v1.behavior import disable_v2_behavior as enable_resource_variables
-from actorflow.compat.v1.config import ConfigProto as ConfigProto
-from actorflow.compat.v1.config import GPUOptions as GPUOptions
-from actorflow.compat.v1.config import GraphOptions as GraphOptions
-from actorflow.compat.v1.config import OptimizerOptions as OptimizerOptions
-from actorflow.compat.v1.config import RunOptions as RunOptions
 from actorflow.compat.v1.dimensions import Dimension as Dimension
 from actorflow.compat.v1.dimensions import dimension_at_index as dimension_at_index
 from actorflow.compat.v1.dimensions import dimension_value as dimension_value
 from actorflow.compat.v1.dimensions import disable_v2_tensorshape as disable_v2_tensorshape
 from actorflow.compat.v1.dimensions import enable_v2_tensorshape as enable_v2_tensorshape
+from actorflow.compat.v1.options import ConfigProto as ConfigProto
+from actorflow.compat.v1.options import GPUOptions as GPUOptions
+from actorflow.compat.v1.options import GraphOptions as GraphOptions
+from actorflow.compat.v1.options import OptimizerOptions as OptimizerOptions
+from actorflow.compat.v1.options import RunOptions as RunOptions
 from actorflow.compat.v1.sessions import InteractiveSession as InteractiveSession
 from actorflow.compat.v1.sessions import Session as Session
 from actorflow.compat.v1.sessions import get_default_session as get_default_session
@@ -685,6 +713,8 @@ __all__ = [
     "Assert",
     "AttrValue",
     "Barrier",
+    "COMPILER_VERSION",
+    "CXX11_ABI_FLAG",
     "ClusterSpec",
     "ConditionalAccumulator",
     "ConfigProto",
@@ -700,7 +730,11 @@ __all__ = [
     "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
     "Function",
+    "GIT_VERSION",
     "GPUOptions",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
     "GradientTape",
     "Graph",
     "GraphDef",
@@ -713,6 +747,7 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LocalCluster",
+    "MONOLITHIC_BUILD",
     "MetaGraphDef",
     "NoGradient",
     "NodeDef",
@@ -764,7 +799,9 @@ __all__ = [
     "ValueOptions",
     "VarLenFeature",
     "Variable",
+    "VariableAggregation",
     "VariableScope",
+    "VariableSynchronization",
     "WholeFileReader",
     "abs",
     "accumulate_n",
@@ -848,6 +885,7 @@ __all__ = [
     "complex64",
     "concat",
     "cond",
+    "config",
     "confusion_matrix",
     "conj",
     "constant",
@@ -855,6 +893,7 @@ __all__ = [
     "container",
     "contrib",
     "control_dependencies",
+    "control_flow_v2_enabled",
     "control_trigger",
     "convert_to_tensor",
     "convert_to_tensor_or_indexed_slices",
@@ -886,8 +925,10 @@ __all__ = [
     "digamma",
     "dimension_at_index",
     "dimension_value",
+    "disable_control_flow_v2",
     "disable_eager_execution",
     "disable_resource_variables",
+    "disable_tensor_equality",
     "disable_v2_behavior",
     "disable_v2_tensorshape",
     "div",
@@ -900,8 +941,11 @@ __all__ = [
     "eager",
     "edit_distance",
     "einsum",
+    "enable_control_flow_v2",
     "enable_eager_execution",
     "enable_resource_variables",
+    "enable_tensor_equality",
+    "enable_v2_behavior",
     "enable_v2_tensorshape",
     "encode_base64",
     "ensure_shape",
@@ -958,6 +1002,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_logger",
     "get_seed",
     "get_session_handle",
     "get_session_tensor",
@@ -970,6 +1015,7 @@ __all__ = [
     "global_variables_initializer",
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
+    "grad_pass_through",
     "gradients",
     "gradients_function",
     "graph_util",
@@ -1032,6 +1078,9 @@ __all__ = [
     "lin_space",
     "linalg",
     "linspace",
+    "load_file_system_library",
+    "load_library",
+    "load_op_library",
     "local_variables",
     "local_variables_initializer",
     "log",
@@ -1084,6 +1133,7 @@ __all__ = [
     "next_iteration",
     "nn",
     "no_op",
+    "no_regularizer",
     "norm",
     "not_equal",
     "numpy_function",
@@ -1155,6 +1205,8 @@ __all__ = [
     "reset_default_graph",
     "reshape",
     "resource",
+    "resource_loader",
+    "resource_variables_enabled",
     "reverse",
     "reverse_sequence",
     "reverse_v2",
@@ -1265,6 +1317,7 @@ __all__ = [
     "svd",
     "switch",
     "switch_case",
+    "sysconfig",
     "tables_initializer",
     "tan",
     "tanh",
@@ -1279,6 +1332,7 @@ __all__ = [
     "tensordot",
     "test",
     "tile",
+    "timestamp",
     "to_bfloat16",
     "to_complex128",
     "to_complex64",
@@ -1322,7 +1376,9 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "vectorized_map",
     "verify_tensor_all_finite",
+    "version",
     "where",
     "where_v2",
     "while_loop",

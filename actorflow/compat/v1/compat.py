@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
 
 import actorflow.compat.v1 as v1
+from actorflow.compat.v1 import dimensions as _dimensions
 from actorflow.public import public
 
 public("tf:compat")
@@ -25,7 +28,12 @@ __all__ = [
     "as_text",
     "bytes_or_text_types",
     "complex_types",
+    "dimension_at_index",
+    "dimension_value",
+    "forward_compatibility_horizon",
+    "forward_compatible",
     "integral_types",
+    "path_to_str",
     "real_types",
     "v1",
 ]
@@ -57,3 +65,22 @@ def _checked(value: Any, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"{value!r:.60} is neither text nor bytes, but a {type(value).__name__}.")
     return value
+
+
+def path_to_str(path: Any) -> Any:
+    """The text of a path that is an object; anything else as it is."""
+    return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """True: what newer versions write is read."""
+    return True
+
+
+@contextlib.contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """A block that changes nothing."""
+    yield
+
+
+dimension_value, dimension_at_index = _dimensions.dimension_value, _dimensions.dimension_at_index

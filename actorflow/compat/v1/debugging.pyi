@@ -1,5 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import get_log_device_placement as get_log_device_placement
+from actorflow.compat.names.functions import set_log_device_placement as set_log_device_placement
 from actorflow.graph.ops.flow.asserts import assert_equal as assert_equal
 from actorflow.graph.ops.flow.asserts import assert_greater as assert_greater
 from actorflow.graph.ops.flow.asserts import assert_greater_equal as assert_greater_equal
@@ -52,10 +54,12 @@ __all__ = [
     "assert_scalar",
     "assert_type",
     "check_numerics",
+    "get_log_device_placement",
     "is_finite",
     "is_inf",
     "is_nan",
     "is_non_decreasing",
     "is_numeric_tensor",
     "is_strictly_increasing",
+    "set_log_device_placement",
 ]

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import extract_patches as extract_patches
 from actorflow.graph.ops.image.adjust import adjust_brightness as adjust_brightness
 from actorflow.graph.ops.image.adjust import adjust_contrast as adjust_contrast
 from actorflow.graph.ops.image.adjust import adjust_gamma as adjust_gamma
@@ -86,6 +87,7 @@ __all__ = [
     "encode_png",
     "extract_glimpse",
     "extract_image_patches",
+    "extract_patches",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",

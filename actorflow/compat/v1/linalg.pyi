@@ -1,5 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import matrix_rank as matrix_rank
+from actorflow.compat.names.functions import tridiagonal_matmul as tridiagonal_matmul
 from actorflow.graph.linear_operators.block_diagonal import LinearOperatorBlockDiag as LinearOperatorBlockDiag
 from actorflow.graph.linear_operators.circulant import LinearOperatorCirculant as LinearOperatorCirculant
 from actorflow.graph.linear_operators.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D
@@ -95,6 +97,7 @@ __all__ = [
     "lstsq",
     "lu",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",
@@ -112,4 +115,5 @@ __all__ = [
     "trace",
     "transpose",
     "triangular_solve",
+    "tridiagonal_matmul",
 ]

@@ -37,7 +37,27 @@ def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[]
     """`__getattr__`, `__dir__` and `__all__` of the module `module`, which is the namespace `path`, such as `tf.nn`."""
     places = {**NAMES.get("af" + path.removeprefix("tf"), {}), **index.NAMES[path]}
     absent = f"TensorFlow 1.15's {path}.{{name}} is not in actorflow.compat.v1, if there is such a name."
-    return lazily(module, path, places, absent)
+    find, listed, names = lazily(module, path, places, absent)
+
+    def get(name: str) -> Any:
+        try:
+            return find(name)
+        except AttributeError as error:
+            reason = "" if name.startswith("_") else refusal(f"{path}.{name}")
+            if not reason or "counterpart" in str(error):
+                raise  # nearer words are there already
+            raise AttributeError(
+                f"TensorFlow 1.15's {path}.{name} is not offered by actorflow: {reason}.", name=name
+            ) from None
+
+    return get, listed, names
+
+
+def refusal(path: str) -> str:
+    """The reason why a name of TensorFlow is not offered for good; empty where there is none."""
+    from actorflow.compat.names.refused import reason
+
+    return reason(path.removeprefix("tf."))
 
 
 def register() -> None:

@@ -1,5 +1,9 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.training import avg_pool_v2 as avg_pool_v2
+from actorflow.compat.names.training import compute_average_loss as compute_average_loss
+from actorflow.compat.names.training import max_pool_v2 as max_pool_v2
+from actorflow.compat.names.training import scale_regularization_loss as scale_regularization_loss
 from actorflow.graph.ops.array.sort import in_top_k as in_top_k
 from actorflow.graph.ops.array.sort import top_k as top_k
 from actorflow.graph.ops.array.space_batch import batch_to_space as batch_to_space
@@ -108,6 +112,7 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "avg_pool_v2",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "batch_to_space",
@@ -115,6 +120,7 @@ __all__ = [
     "bidirectional_dynamic_rnn",
     "collapse_repeated",
     "compute_accidental_hits",
+    "compute_average_loss",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -164,6 +170,7 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
     "nce_loss",
@@ -176,6 +183,7 @@ __all__ = [
     "rnn_cell",
     "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
+    "scale_regularization_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",

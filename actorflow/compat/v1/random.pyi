@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import stateless_categorical as stateless_categorical
 from actorflow.graph.ops.nn.candidate_sampling import all_candidate_sampler as all_candidate_sampler
 from actorflow.graph.ops.nn.candidate_sampling import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from actorflow.graph.ops.nn.candidate_sampling import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
@@ -33,6 +34,7 @@ __all__ = [
     "poisson",
     "set_random_seed",
     "shuffle",
+    "stateless_categorical",
     "stateless_multinomial",
     "stateless_normal",
     "stateless_truncated_normal",

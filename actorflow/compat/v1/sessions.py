@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import actorflow as _af
-from actorflow.compat.v1.config import SESSION, ConfigProto, RunOptions, run_timeout, session_options
+from actorflow.compat.v1.options import SESSION, ConfigProto, RunOptions, run_timeout, session_options
 from actorflow.engine.session import blocking as _blocking
 from actorflow.engine.session.session import TARGET
 from actorflow.graph import tensor as _tensor

@@ -1,5 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.signal import dct as dct
+from actorflow.compat.names.signal import idct as idct
 from actorflow.graph.ops.signal.fft import fft as fft
 from actorflow.graph.ops.signal.fft import fft2d as fft2d
 from actorflow.graph.ops.signal.fft import fft3d as fft3d
@@ -14,9 +16,11 @@ from actorflow.graph.ops.signal.fft import rfft2d as rfft2d
 from actorflow.graph.ops.signal.fft import rfft3d as rfft3d
 
 __all__ = [
+    "dct",
     "fft",
     "fft2d",
     "fft3d",
+    "idct",
     "ifft",
     "ifft2d",
     "ifft3d",

@@ -1,5 +1,6 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import all_v2_summary_ops as all_v2_summary_ops
 from actorflow.models.summary.file_writer import FileWriter as FileWriter
 from actorflow.models.summary.file_writer import FileWriterCache as FileWriterCache
 from actorflow.models.summary.ops import audio as audio
@@ -28,6 +29,7 @@ __all__ = [
     "SummaryDescription",
     "TaggedRunMetadata",
     "Writer",
+    "all_v2_summary_ops",
     "audio",
     "get_summary_description",
     "histogram",

@@ -1,5 +1,7 @@
 # `make names` writes this file from the marks in the sources.
 
+from actorflow.compat.names.functions import is_built_with_gpu_support as is_built_with_gpu_support
+from actorflow.compat.names.functions import is_built_with_rocm as is_built_with_rocm
 from actorflow.compat.v1.testing.case import TestCase as TestCase
 from actorflow.compat.v1.testing.gradients import compute_gradient as compute_gradient
 from actorflow.compat.v1.testing.gradients import compute_gradient_error as compute_gradient_error
@@ -22,6 +24,8 @@ __all__ = [
     "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
     "is_gpu_available",
     "main",
     "mock",

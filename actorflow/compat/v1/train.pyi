@@ -11,6 +11,7 @@ from actorflow.base.records.example import Int64List as Int64List
 from actorflow.base.records.example import SequenceExample as SequenceExample
 from actorflow.cluster.config.spec import ClusterSpec as ClusterSpec
 from actorflow.cluster.processes.blocking_server import Server as Server
+from actorflow.compat.names.training import checkpoints_iterator as checkpoints_iterator
 from actorflow.compat.training.loops import basic_train_loop as basic_train_loop
 from actorflow.compat.training.monitored import ChiefSessionCreator as ChiefSessionCreator
 from actorflow.compat.training.monitored import MonitoredSession as MonitoredSession
@@ -192,6 +193,7 @@ __all__ = [
     "batch_join",
     "byte_size_load_fn",
     "checkpoint_exists",
+    "checkpoints_iterator",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",

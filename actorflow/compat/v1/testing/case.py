@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.nest import map_structure
-from actorflow.compat.v1.config import ConfigProto
+from actorflow.compat.v1.options import ConfigProto
 from actorflow.compat.v1.sessions import Session, get_default_session
 from actorflow.compat.v1.testing.comparisons import Comparisons
 from actorflow.compat.v1.testing.threads import CheckedThread

@@ -1,0 +1,232 @@
+"""Functions of TensorFlow 1.15 that actorflow has under no own name, over public ops."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import actorflow as af
+from actorflow.public import public
+
+
+@public("tf")
+def get_logger() -> logging.Logger:
+    """The logger of `tf.logging`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.get_logger().name
+        'actorflow.compat.v1'
+    """
+    return logging.getLogger("actorflow.compat.v1")
+
+
+@public("tf")
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, whose gradient is that of the identity (`tf.grad_pass_through`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.grad_pass_through(tf.round)(1.6)
+        2.0
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        first = af.convert_to_tensor(args[0])
+        value = f(first, *args[1:], **kwargs)
+        return first + af.stop_gradient(value - first)
+
+    return call
+
+
+@public("tf")
+def no_regularizer(_: Any) -> None:
+    """A regularizer that adds nothing (`tf.no_regularizer`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.no_regularizer(tf.constant(1.0)) is None
+        True
+    """
+
+
+@public("tf")
+def timestamp(name: str | None = None) -> Any:
+    """The seconds since 1970, as each step begins to read them (`tf.timestamp`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> float(tf.timestamp()) > 1e9
+        True
+    """
+    value = af.py_func(time.time, [], af.float64, stateful=True, name=name)
+    value.set_shape([])
+    return value
+
+
+@public("tf")
+def vectorized_map(fn: Callable[[Any], Any], elems: Any) -> Any:
+    """`tf.map_fn` with the types of what `fn` gives (`tf.vectorized_map`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.vectorized_map(lambda x: x * 2, tf.constant([1, 2]))
+        [2 4]
+    """
+    with af.Graph().as_default():
+
+        def placeholder(each: Any) -> Any:
+            tensor = af.convert_to_tensor(each) if not hasattr(each, "dtype") else each
+            return af.placeholder(tensor.dtype, tensor.shape[1:])
+
+        types = af.nest.map_structure(lambda each: each.dtype, fn(af.nest.map_structure(placeholder, elems)))
+    return af.map_fn(fn, elems, dtype=types)
+
+
+@public("tf.linalg")
+def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Any:
+    """The number of singular values above `tol` (`tf.linalg.matrix_rank`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+        1
+    """
+    with af.name_scope(name, "matrix_rank", [a]):
+        a = af.convert_to_tensor(a)
+        values = af.svd(a, compute_uv=False)
+        if tol is None:
+            import numpy as np
+
+            longest = af.reduce_max(af.shape(a)[-2:])
+            epsilon = np.finfo(a.dtype.as_numpy_dtype).eps
+            tol = epsilon * af.cast(longest, a.dtype) * af.reduce_max(values, -1, keepdims=True)
+        return af.reduce_sum(af.cast(values > tol, af.int32), -1)
+
+
+@public("tf.linalg")
+def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None) -> Any:
+    """The product of a matrix of three diagonals and another one (`tf.linalg.tridiagonal_matmul`).
+
+    Args:
+        diagonals: [..., 3, m]: above (its last is not read), on and below (its first is not read) the diagonal; or three.
+        rhs: [..., m, n].
+        diagonals_format: `compact`, or `sequence` for a list of three.
+        name: a scope.
+
+    Raises:
+        ValueError: another format.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.linalg.tridiagonal_matmul([[1.0, 0.0], [2.0, 3.0], [0.0, 4.0]], [[1.0], [1.0]])
+        [[3.]
+         [7.]]
+    """
+    if diagonals_format not in ("compact", "sequence"):
+        raise ValueError(f"diagonals_format is 'compact' or 'sequence' here, not {diagonals_format!r}.")
+    with af.name_scope(name, "tridiagonal_matmul", [rhs]):
+        rhs = af.convert_to_tensor(rhs)
+        if diagonals_format == "compact":
+            upper, middle, lower = af.unstack(af.convert_to_tensor(diagonals), num=3, axis=-2)
+        else:
+            upper, middle, lower = (af.convert_to_tensor(each) for each in diagonals)
+        zeros = af.zeros_like(rhs[..., :1, :])
+        above = af.concat([rhs[..., 1:, :], zeros], -2)
+        below = af.concat([zeros, rhs[..., :-1, :]], -2)
+        return upper[..., None] * above + middle[..., None] * rhs + lower[..., None] * below
+
+
+@public("tf.image")
+def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Any:
+    """Patches of images, their values in the last dimension (`tf.image.extract_patches`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.image.extract_patches([[[[1], [2]], [[3], [4]]]], [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID")
+        [[[[1 2 3 4]]]]
+    """
+    return af.extract_image_patches(images, sizes, strides, rates, padding, name=name)
+
+
+@public("tf.random")
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = af.int64, name: str | None = None
+) -> Any:
+    """Draws of classes that go by a seed alone (`tf.random.stateless_categorical`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.random.stateless_categorical([[0.0, 100.0]], 3, [1, 2])
+        [[1 1 1]]
+    """
+    import actorflow.compat.v1 as tf
+
+    return tf.random.stateless_multinomial(logits, num_samples, seed, dtype, name)
+
+
+@public("tf.summary")
+def all_v2_summary_ops() -> list[Any]:
+    """The summaries of the default graph (`tf.summary.all_v2_summary_ops`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     print(tf.summary.all_v2_summary_ops())
+        []
+    """
+    return list(af.get_collection(af.GraphKeys.SUMMARIES))
+
+
+@public("tf.test")
+def is_built_with_rocm() -> bool:
+    """False: there is nothing for AMD's GPUs (`tf.test.is_built_with_rocm`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.test.is_built_with_rocm()
+        False
+    """
+    return False
+
+
+@public("tf.test")
+def is_built_with_gpu_support() -> bool:
+    """Whether there is code for a GPU (`tf.test.is_built_with_gpu_support`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.test.is_built_with_gpu_support() == tf.test.is_built_with_cuda()
+        True
+    """
+    import actorflow.compat.v1 as tf
+
+    return bool(tf.test.is_built_with_cuda())
+
+
+_placements = [False]
+
+
+@public("tf.debugging")
+def set_log_device_placement(enabled: bool) -> None:
+    """Keeps the setting; a session's `explain_placement` says where nodes are, and why (`tf.debugging.set_log_device_placement`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.debugging.set_log_device_placement(False)
+    """
+    _placements[0] = enabled
+
+
+@public("tf.debugging")
+def get_log_device_placement() -> bool:
+    """The setting that was kept (`tf.debugging.get_log_device_placement`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.debugging.get_log_device_placement()
+        False
+    """
+    return _placements[0]

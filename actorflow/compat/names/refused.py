@@ -1,0 +1,66 @@
+"""The names of TensorFlow 1.15 that are refused for good, each with the reason in a line."""
+
+from __future__ import annotations
+
+REASONS: dict[str, str] = {
+    "LMDBReader": "files of LMDB are not read; write TFRecords",
+    "audio": "sound files are not decoded; read them with a library such as soundfile in tf.py_func",
+    "autograph": "Python's if, while and for on tensors are not rewritten; use tf.cond and tf.while_loop",
+    "data.experimental.DatasetStructure": "the structure of a dataset is its element_spec",
+    "data.experimental.OptionalStructure": "the structure of a dataset is its element_spec",
+    "data.experimental.RaggedTensorStructure": "there are no ragged tensors",
+    "data.experimental.SparseTensorStructure": "the structure of a dataset is its element_spec",
+    "data.experimental.SqlDataset": "databases are read in Dataset.from_generator",
+    "data.experimental.StatsAggregator": "the metrics of a session count the records of datasets",
+    "data.experimental.Structure": "the structure of a dataset is its element_spec",
+    "data.experimental.TensorArrayStructure": "the structure of a dataset is its element_spec",
+    "data.experimental.TensorStructure": "the structure of a dataset is its element_spec",
+    "data.experimental.bytes_produced_stats": "the metrics of a session count the records of datasets",
+    "data.experimental.from_variant": "datasets are no values of nodes",
+    "data.experimental.latency_stats": "the metrics of a session count the records of datasets",
+    "data.experimental.map_and_batch_with_legacy_function": "use map_and_batch",
+    "data.experimental.to_variant": "datasets are no values of nodes",
+    "distribute": "place variables with tf.train.replica_device_setter, and add gradients with tf.train.SyncReplicasOptimizer",
+    "distributions": "densities and draws are ops of tf.math and tf.random",
+    "estimator.BoostedTreesClassifier": "gradient boosted trees are offered by XGBoost and LightGBM",
+    "estimator.BoostedTreesEstimator": "gradient boosted trees are offered by XGBoost and LightGBM",
+    "estimator.BoostedTreesRegressor": "gradient boosted trees are offered by XGBoost and LightGBM",
+    "estimator.experimental.KMeans": "k-means is offered by scikit-learn",
+    "estimator.experimental.LinearSDCA": "dual coordinate ascent is not here; use LinearClassifier with tf.train.FtrlOptimizer",
+    "estimator.tpu": "there are no TPUs; tf.contrib.tpu.TPUEstimator(use_tpu=False) runs on what there is",
+    "experimental": "functions have one executor here",
+    "io.decode_proto": "messages of other programs are read with their own library in tf.py_func",
+    "io.encode_proto": "messages of other programs are written with their own library in tf.py_func",
+    "layers.experimental": "layers have no style of Keras",
+    "nn.quantized_avg_pool": "graphs with weights of int8 are written by the export of ONNX",
+    "nn.quantized_conv2d": "graphs with weights of int8 are written by the export of ONNX",
+    "nn.quantized_max_pool": "graphs with weights of int8 are written by the export of ONNX",
+    "nn.quantized_relu_x": "graphs with weights of int8 are written by the export of ONNX",
+    "profiler": "a session's traces and `actorflow trace` show what a step does",
+    "quantized_concat": "graphs with weights of int8 are written by the export of ONNX",
+    "quantization.quantized_concat": "graphs with weights of int8 are written by the export of ONNX",
+    "ragged": "there are no ragged tensors; pad rows and keep their lengths",
+    "RaggedTensor": "there are no ragged tensors; pad rows and keep their lengths",
+    "RaggedTensorSpec": "there are no ragged tensors; pad rows and keep their lengths",
+    "saved_model.experimental": "objects are saved with tf.train.Checkpoint, graphs with tf.saved_model.Builder",
+    "saved_model.load_v2": "graphs are read with tf.saved_model.load",
+    "saved_model.save": "graphs are saved with tf.saved_model.Builder or simple_save",
+    "sparse_matmul": "use tf.matmul, or tf.sparse_tensor_dense_matmul",
+    "tpu": "there are no TPUs",
+    "train.do_quantize_training_on_graphdef": "there is no training of quantized graphs",
+    "train.experimental": "there is no training in half precision by a switch",
+    "train.sdca_fprint": "dual coordinate ascent is not here",
+    "train.sdca_optimizer": "dual coordinate ascent is not here",
+    "train.sdca_shrink_l1": "dual coordinate ascent is not here",
+    "xla": "there is no XLA; cheap nodes are joined into tapes and loops without a switch",
+}
+"""Names below `tf`, of which all that lies below is refused too."""
+
+
+def reason(path: str) -> str:
+    """Why `path` below `tf` is refused; empty if it is not."""
+    parts = path.split(".")
+    for depth in range(len(parts), 0, -1):
+        if (said := REASONS.get(".".join(parts[:depth]))) is not None:
+            return said
+    return ""

@@ -1,0 +1,105 @@
+"""Names of training, losses of replicas and networks that TensorFlow 1.15 has beside those of actorflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import actorflow as af
+from actorflow.public import public
+
+
+@public("tf.train")
+def checkpoints_iterator(
+    checkpoint_dir: str,
+    min_interval_secs: float = 0,
+    timeout: float | None = None,
+    timeout_fn: Callable[[], bool] | None = None,
+) -> Iterator[str]:
+    """The paths of checkpoints as they come (`tf.train.checkpoints_iterator`).
+
+    Args:
+        checkpoint_dir: the folder.
+        min_interval_secs: the least time between two.
+        timeout: the seconds to wait for one.
+        timeout_fn: whether to stop after that time; yes unless given.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> list(tf.train.checkpoints_iterator("/nowhere", timeout=0))
+        []
+    """
+    from actorflow.compat.contrib.training.evaluation import checkpoints_iterator as iterate
+
+    return iterate(checkpoint_dir, min_interval_secs, timeout, timeout_fn)
+
+
+@public("tf.nn")
+def scale_regularization_loss(regularization_loss: Any) -> Any:
+    """The loss itself: there is one replica (`tf.nn.scale_regularization_loss`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.nn.scale_regularization_loss(tf.constant(2.0))
+        2.0
+    """
+    return af.identity(regularization_loss)
+
+
+@public("tf.nn")
+def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
+    """The sum of losses divided by the size of the batch (`tf.nn.compute_average_loss`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.nn.compute_average_loss([1.0, 2.0])
+        1.5
+    """
+    losses = af.convert_to_tensor(per_example_loss)
+    if sample_weight is not None:
+        losses = losses * af.cast(sample_weight, losses.dtype)
+    size = af.size(losses) if global_batch_size is None else global_batch_size
+    return af.reduce_sum(losses) / af.cast(size, losses.dtype)
+
+
+def _pool(
+    kind: str, input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None, name: str | None
+) -> Any:
+    input = af.convert_to_tensor(input)
+    rank = len(input.static_shape) - 2
+    first = data_format is not None and data_format.startswith("NC")
+
+    def sizes(value: Any) -> list[int]:
+        listed = list(value) if isinstance(value, (list, tuple)) else [value]
+        listed = listed * rank if len(listed) == 1 else listed
+        return listed if len(listed) == rank else listed[2:] if first else listed[1:-1]
+
+    return af.nn.pool(input, sizes(ksize), kind, padding, strides=sizes(strides), data_format=data_format, name=name)
+
+
+@public("tf.nn")
+def avg_pool_v2(
+    input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None
+) -> Any:
+    """The mean of each window over one, two or three dimensions (`tf.nn.avg_pool_v2`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.nn.avg_pool_v2([[[1.0], [3.0]]], 2, 2, "VALID")
+        [[[2.]]]
+    """
+    return _pool("AVG", input, ksize, strides, padding, data_format, name)
+
+
+@public("tf.nn")
+def max_pool_v2(
+    input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None
+) -> Any:
+    """The greatest of each window over one, two or three dimensions (`tf.nn.max_pool_v2`).
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.nn.max_pool_v2([[[1.0], [3.0]]], 2, 2, "VALID")
+        [[[3.]]]
+    """
+    return _pool("MAX", input, ksize, strides, padding, data_format, name)
