@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from actorflow.index import NAMES
+from actorflow.pending_calls import pending_calls
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ _PUBLIC_MODULES = {
 
 
 def public(*paths: str, of: str = "") -> Callable[[T], T]:
-    """Marks a function or a class as public; it is not changed.
+    """Marks a function or a class as public. Of a coroutine function, a program hears where it does not await the call.
 
     A constant can't carry a mark: there `public("af", of="int8 int16")` is a statement of its own. Without `of`, such a
     statement marks its whole module.
@@ -41,11 +42,7 @@ def public(*paths: str, of: str = "") -> Callable[[T], T]:
             one than the definition's. `af` is `actorflow`; `tf` is `actorflow.compat.v1`, which has all names of `af`.
         of: the constants that are meant, separated by spaces.
     """
-    return _unchanged
-
-
-def _unchanged(definition: T) -> T:
-    return definition
+    return pending_calls
 
 
 def namespace(path: str, module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

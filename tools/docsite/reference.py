@@ -174,7 +174,7 @@ def _method(one: Public, name: str, static: Any) -> str:
     document = markdown(inspect.getdoc(static if is_property else value) or "")
     if is_property:
         return f":::::{{py:property}} {one.full}.{name}\n\n{document}\n:::::"
-    options = ":async:\n" if inspect.iscoroutinefunction(value) else ""
+    options = ":async:\n" if inspect.iscoroutinefunction(inspect.unwrap(value)) else ""
     options += ":classmethod:\n" if isinstance(static, classmethod) else ""
     options += ":staticmethod:\n" if isinstance(static, staticmethod) else ""
     return f":::::{{py:method}} {one.full}.{name}{_signature(value)}\n{options}\n{document}\n:::::"

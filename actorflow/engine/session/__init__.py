@@ -9,7 +9,7 @@ worker's devices are shared by its clients, and outlive them. So a run in this p
 without a cluster loads none of its modules; a run through a master and its own worker takes the same time. And a
 checkpoint of a cluster waits for the steps of its own session only, and for a limited time.
 
-awaitables.py          `RunCoroutine` of `run` and `Callable_` of `make_callable`, which a program awaits; and what it may not
+awaitables.py          `Callable_` of `make_callable`, which a program awaits; and what it may not
 blocking.py            `blocking.Session`: the same session without `await`, for scripts and plain prompts
 devices.py             the devices of an in-process session, and the state that outlives sessions
 engine.py              `Engine`: whoever runs the steps of a session, in this process or behind a target

@@ -1,8 +1,4 @@
-"""The awaitables of a session: `RunCoroutine` of `run`, and `Callable_` of `make_callable`; and the refusal of others.
-
-A forgotten `await` is the first mistake of those who come from blocking sessions, and Python's own message for it ("unsupported
-operand type(s) for +: 'coroutine' and 'int'") names neither the run nor the remedy. So a `RunCoroutine` says so where a program
-takes it for the values.
+"""`Callable_` of `make_callable`, which a program awaits; and the refusal of awaits for what blocking sessions give.
 
 A program that awaits the result of a blocking session hears from Python "object numpy.float32 can't be used in 'await'
 expression", after the run. Whether a call's result is awaited can be seen in the code of the caller: the instruction behind
@@ -12,15 +8,12 @@ costs nothing in comparison.
 
 from __future__ import annotations
 
-import asyncio
 import dis
-import gc
-import inspect
 import sys
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 from actorflow.base.unpicklable import unpicklable
 from actorflow.engine.session.engine import Engine
@@ -32,112 +25,7 @@ from actorflow.errors import with_topic
 from actorflow.graph.node import TensorId
 from actorflow.graph.structure.composites import spread_values
 from actorflow.graph.structure.feeds import Feed
-
-_REMEDY = "write `await session.run(...)`, or use af.blocking.Session in code without `await`"
-_ARITHMETIC = (
-    "add",
-    "and",
-    "divmod",
-    "floordiv",
-    "lshift",
-    "matmul",
-    "mod",
-    "mul",
-    "or",
-    "pow",
-    "rshift",
-    "sub",
-    "truediv",
-    "xor",
-)
-_AS_VALUE = (
-    *_ARITHMETIC,
-    *(f"r{name}" for name in _ARITHMETIC),
-    *("abs", "array", "complex", "float", "index", "int", "invert", "neg", "pos", "round"),
-    *("contains", "getitem", "iter", "len", "reversed", "setitem"),
-    *("ge", "gt", "le", "lt"),
-    *("enter", "exit"),
-)
-"""The special methods of values. Equality is left alone: others compare coroutines, and keep them in sets."""
-
-
-class RunCoroutine(Coroutine[Any, Any, Any]):
-    """A run that begins when it is awaited, or made a task. Used as a value, it raises a TypeError that names the remedy."""
-
-    __slots__ = ("__weakref__", "_coroutine")
-
-    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._coroutine = coroutine
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._coroutine.__await__()
-
-    def send(self, value: Any) -> Any:
-        return self._coroutine.send(value)
-
-    def throw(self, *error: Any) -> Any:
-        return self._coroutine.throw(*error)
-
-    def close(self) -> None:
-        self._coroutine.close()
-
-    def __bool__(self) -> bool:
-        """True for what runs: asyncio asks the coroutine of each task that it shows."""
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("asyncio.") or _is_in_use(self):
-            return True
-        _refuse(self)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("cr_") or name in ("__name__", "__qualname__"):  # for asyncio, and those who show tasks
-            return getattr(self._coroutine, name)
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise AttributeError(f"{_told(self)}: it has no {name!r}.")
-
-    def __format__(self, spec: str) -> str:
-        return _refuse(self) if spec else repr(self)
-
-    def __repr__(self) -> str:
-        return f"<{self.__qualname__}(...), which has begun>" if _has_begun(self) else f"<{_told(self)}>"
-
-
-def _told(run: RunCoroutine) -> str:
-    return f"{run.__qualname__}(...) was not awaited and has no values yet; {_REMEDY}"
-
-
-def _has_begun(run: RunCoroutine) -> bool:
-    return inspect.getcoroutinestate(run._coroutine) != inspect.CORO_CREATED
-
-
-def _is_in_use(run: RunCoroutine) -> bool:
-    """Whether it has begun, or a task holds it that will begin it."""
-    return _has_begun(run) or any(_of_task(holder).get("_coro") is run for holder in gc.get_referrers(run))
-
-
-def _of_task(holder: object) -> Mapping[str, Any]:
-    """The attributes of a task, of which a dictionary may be all that refers to its coroutine."""
-    if asyncio.isfuture(holder):
-        return {"_coro": getattr(holder, "_coro", None)}
-    return holder if isinstance(holder, dict) else {}
-
-
-def _refuse(run: RunCoroutine, *_: Any, **__: Any) -> NoReturn:
-    message = with_topic(f"{_told(run)}.", "run-not-awaited")
-    if not _is_in_use(run):
-        run.close()  # the error says it; Python need not warn of it too
-    raise TypeError(message)
-
-
-def _refusal(name: str) -> Callable[..., NoReturn]:
-    def refuse(run: RunCoroutine, *_: Any, **__: Any) -> NoReturn:
-        _refuse(run)
-
-    refuse.__name__ = refuse.__qualname__ = name
-    return refuse
-
-
-for _name in _AS_VALUE:
-    setattr(RunCoroutine, f"__{_name}__", _refusal(f"__{_name}__"))
+from actorflow.pending_calls import PendingCall
 
 
 class Callable_:
@@ -166,14 +54,20 @@ class Callable_:
         self._names = names  # of the feed list, where a value goes to several tensors
         self._predicates, self._plans = predicates, plans
 
-    async def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: Any) -> Coroutine[Any, Any, Any]:
         """Runs once. Raises TypeError where the number of values is not that of the feed list."""
+        return PendingCall(self._run(*values))
+
+    async def _run(self, *values: Any) -> Any:
+        """See `__call__`."""
         try:
             fed = self._fed(values)
             return self._build(await self._engine.run(self._plan(fed), fed))
         except BaseException as error:
             report_failure(error)
             raise
+
+    _run.__qualname__ = "callable"  # for those who show tasks
 
     def begin(self, *values: Any) -> Outcome:
         """The same in a callback of the session's event loop, for a list of fetches: the result of a step that ends at once, else

@@ -21,7 +21,7 @@ from actorflow.engine.runtime.diagnostics import step_spans
 from actorflow.engine.runtime.diagnostics.recorder import Recording
 from actorflow.engine.runtime.diagnostics.trace import Trace
 from actorflow.engine.runtime.event_loops.running import running_loop
-from actorflow.engine.session.awaitables import Callable_, RunCoroutine
+from actorflow.engine.session.awaitables import Callable_
 from actorflow.engine.session.devices import shared_resources
 from actorflow.engine.session.engine import Engine, RemoteEngines
 from actorflow.engine.session.inspection import Inspection
@@ -41,6 +41,7 @@ from actorflow.graph.structure.feeds import fed_sizes, feeds_of
 from actorflow.graph.structure.fetches import Fetches, cache_key
 from actorflow.graph.structure.handles import Handles, TensorHandle
 from actorflow.graph.variables.updates import warn_of_left_behind
+from actorflow.pending_calls import PendingCall
 from actorflow.public import public
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class Session(Inspection):
             errors.Overloaded: too many steps run and wait already; see `max_queued_steps` and `max_waiting_steps`.
         """
         work = self._run(fetches, feeds, timeout, trace)
-        return RunCoroutine(work if step_spans.installed is None else in_span(fetches, work))
+        return PendingCall(work if step_spans.installed is None else in_span(fetches, work))
 
     async def _run(
         self, fetches: Any, feeds: Mapping[Any, Any] | None, timeout: float | None, trace: Trace | None

@@ -20,12 +20,14 @@ from actorflow.graph.graphdef.protos import GraphDef, NodeDef
 from actorflow.graph.graphdef.subgraphs import VARIABLES, extract_sub_graph, remove_training_nodes, with_constants
 from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.variable import Variable
+from actorflow.pending_calls import pending_if_awaited
 from actorflow.public import public
 
 _KEEPS_STATE = ("Queue", "Reader", "Barrier", "Stack", "Accumulator", "SparseAccumulator", "ConditionalAccumulator")
 
 
 @public("af.export")
+@pending_if_awaited
 def freeze(
     session: Any,
     outputs: Sequence[Any],

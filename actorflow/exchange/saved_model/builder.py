@@ -21,6 +21,7 @@ from actorflow.graph.tensor import Operation, Tensor
 from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.train.saving.meta_graph import export_meta_graph
 from actorflow.models.train.saving.saver import Saver
+from actorflow.pending_calls import pending_if_awaited
 from actorflow.public import public
 
 public("af.saved_model:builder")
@@ -68,6 +69,7 @@ class SavedModelBuilder:
         self._folder = SavedFolder(folder, format, message)
         self._has_variables = False
 
+    @pending_if_awaited
     def add_meta_graph_and_variables(
         self,
         sess: Any,
@@ -190,6 +192,7 @@ class SavedModelBuilder:
 
 
 @public("af.saved_model")
+@pending_if_awaited
 def simple_save(
     session: Any,
     export_dir: str | os.PathLike[str],

@@ -26,6 +26,7 @@ from actorflow.graph.variables.collections import GraphKeys
 from actorflow.models.train.saving.checkpoints import load_checkpoint
 from actorflow.models.train.saving.meta_graph import add_meta_graph
 from actorflow.models.train.saving.saver import Saver
+from actorflow.pending_calls import pending_if_awaited
 from actorflow.public import public
 
 public("af.saved_model:loader")
@@ -34,6 +35,7 @@ maybe_saved_model_directory = contains_saved_model
 
 
 @public("af.saved_model")
+@pending_if_awaited
 def load(
     sess: Any,
     tags: Collection[str],

@@ -30,6 +30,7 @@ from actorflow.graph.graph import Graph
 from actorflow.graph.graphdef.importing import import_graph_def
 from actorflow.graph.ops.static import get_static_value
 from actorflow.graph.tensor import Operation, Tensor
+from actorflow.pending_calls import pending_if_awaited
 from actorflow.public import public
 
 _VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
@@ -41,6 +42,7 @@ _WITHIN = {"LoopCond", "NextIteration", "NoOp", "Assert", "Placeholder"}
 
 
 @public("af.onnx")
+@pending_if_awaited
 def save(
     path: str | os.PathLike[str],
     session: Any,

@@ -50,6 +50,7 @@ from actorflow.models.train.saving.saved_variables import (
     named_variables,
     tasks_with_state,
 )
+from actorflow.pending_calls import pending_if_awaited
 from actorflow.public import public
 
 if TYPE_CHECKING:
@@ -275,6 +276,7 @@ class Saver:
 
     # Saving
 
+    @pending_if_awaited
     def save(
         self,
         sess: Any,
@@ -477,6 +479,7 @@ class Saver:
 
     # Restoring
 
+    @pending_if_awaited
     def restore(self, sess: Any, save_path: str | os.PathLike[str] | None, *, strict: bool = False) -> Any:
         """Gives the variables the values of a checkpoint. To be awaited with an asynchronous session.
 

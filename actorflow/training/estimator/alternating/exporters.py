@@ -107,7 +107,7 @@ class _Folders(Exporter):
             estimator, export_path, checkpoint_path, eval_result, is_the_final_export: see `Exporter.export`.
         """
         program = self._exporting(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
-        if inspect.iscoroutinefunction(estimator.export_saved_model):
+        if inspect.iscoroutinefunction(inspect.unwrap(estimator.export_saved_model)):
             return perform(program)
         driver = LoopDriver()
         try:
