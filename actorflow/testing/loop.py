@@ -372,7 +372,7 @@ def _close_unstarted(task: asyncio.Task[Any]) -> None:
         frame: Any = outer.cr_frame
         for value in frame.f_locals.values():
             inner = getattr(value, "_coro", value)
-            if inspect.iscoroutine(inner):
+            if isinstance(inner, Coroutine):
                 inner.close()
 
 
