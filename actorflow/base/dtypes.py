@@ -117,6 +117,24 @@ class DType:
     def max(self) -> Any:
         return _limits(self.name)[1]
 
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """The smallest and largest intensity in an image of this type: 0 and 1 for floats, 0 and `max` for integers. Raises
+        TypeError for a type that has none."""
+        if self.is_bool:
+            return False, True
+        return (0, 1) if self.is_floating else (0, builtins.int(self.max))
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """False: quantized values have plain integer types here."""
+        return False
+
+    @property
+    def is_numpy_compatible(self) -> builtins.bool:
+        """Whether the elements are those of an array."""
+        return self.kind not in "RV"
+
     def is_compatible_with(self, other: DTypeLike) -> builtins.bool:
         """Whether both are one type, not counting whether they are references.
 

@@ -38,6 +38,8 @@ class Elements(Scoped):
     _collections: dict[str, list[Any]]
     _has_run: bool
     _made_by_line: Counter[Where]
+    _not_fed: frozenset[TensorId] = frozenset()
+    _not_fetched: frozenset[str] = frozenset()
 
     def get_operations(self) -> list[Operation]:
         return list(self._operations.values())
@@ -217,3 +219,52 @@ class Elements(Scoped):
 
     def get_collection_ref(self, name: str) -> list[Any]:
         return self._collections.setdefault(name, [])
+
+    # What runs may ask for
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Has runs refuse feeds of a tensor.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.constant(1.0)
+            ...     graph.prevent_feeding(x)
+            ...     print(graph.is_feedable(x))
+            False
+        """
+        self._not_fed = self._not_fed | {tensor.tensor_id}
+
+    def is_feedable(self, tensor: Tensor | Operation) -> bool:
+        """Whether a run takes a value for a tensor.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.constant(1.0)
+            ...     print(graph.is_feedable(x))
+            True
+        """
+        return isinstance(tensor, Operation) or tensor.tensor_id not in self._not_fed
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Has runs refuse fetches of an operation and its outputs.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.constant(1.0)
+            ...     graph.prevent_fetching(x.op)
+            ...     print(graph.is_fetchable(x))
+            False
+        """
+        self._not_fetched = self._not_fetched | {op.name}
+
+    def is_fetchable(self, tensor_or_op: Tensor | Operation | str) -> bool:
+        """Whether a run gives the value of a tensor, or executes an operation for a fetch.
+
+        Example:
+            >>> with af.Graph().as_default() as graph:
+            ...     x = af.constant(1.0)
+            ...     print(graph.is_fetchable(x))
+            True
+        """
+        element = self.as_graph_element(tensor_or_op)
+        return (element if isinstance(element, Operation) else element.op).name not in self._not_fetched

@@ -60,6 +60,12 @@ def fed_tensor(graph: Graph, key: Any) -> Tensor:
             node=element.name,
             where=element.where,
         )
+    if not graph.is_feedable(element):
+        raise InvalidArgumentError(
+            f"Tensor {element.name} may not be fed: the program prevents that by `graph.prevent_feeding`.",
+            node=element.op.name,
+            where=element.where,
+        )
     if element.dtype.is_ref and (read := shared_read(element)) is not None:
         element = read
     flow = graph.flow_of(element.op.name)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType, resource
-from actorflow.errors import describe, with_topic
+from actorflow.errors import InvalidArgumentError, describe, with_topic
 from actorflow.graph.convert import is_symbolic, shared_read
 from actorflow.graph.graph import Graph
 from actorflow.graph.node import TensorId
@@ -82,7 +82,15 @@ class Fetches:
     def _element(self, fetch: Any) -> Tensor | Operation:
         """One fetch as an element of the graph."""
         if isinstance(fetch, (str, bytes)) or is_symbolic(fetch) or isinstance(fetch, Operation):
-            return self._graph.as_graph_element(fetch)
+            element = self._graph.as_graph_element(fetch)
+            if not self._graph.is_fetchable(element):
+                operation = element if isinstance(element, Operation) else element.op
+                raise InvalidArgumentError(
+                    f"Operation {operation.name!r} has been marked as not fetchable, by `graph.prevent_fetching`.",
+                    node=operation.name,
+                    where=operation.where,
+                )
+            return element
         if callable(fetch):
             name = getattr(fetch, "__name__", repr(fetch))
             raise TypeError(

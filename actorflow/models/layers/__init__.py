@@ -18,6 +18,7 @@ layer.py            `Layer`: variables in a scope of their own, made at the firs
 pooling.py          poolings: the largest element or the mean of each window
 renorm.py           `Renorm`: the part of a batch normalization that corrects a batch's moments
 separable.py        separable convolutions: each channel by itself, then a mix of channels at each place
+state.py            `LayerState`: the values of a layer, and which losses and updates come of which inputs
 transposed.py       transposed convolutions
 """
 

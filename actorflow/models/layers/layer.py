@@ -32,6 +32,7 @@ from actorflow.models.layers.arguments import (
     regularizer_of,
 )
 from actorflow.models.layers.input_spec import first_spec
+from actorflow.models.layers.state import LayerState
 from actorflow.public import public
 
 
@@ -42,7 +43,7 @@ def snake_case(name: str) -> str:
 
 
 @public("af.layers")
-class Layer:
+class Layer(LayerState):
     """The base of layers: an object that makes its variables when it is first called, and takes them in all later calls.
 
     A layer of your own makes variables in `build` and computes in `call`.
@@ -95,6 +96,8 @@ class Layer:
         self._weights: list[tuple[Variable, bool]] = []
         self._losses: list[Tensor] = []
         self._updates: list[Operation | Tensor] = []
+        self._inputs: list[Any] = []
+        self._conditional: set[Tensor] = set()
 
     # For subclasses
 
@@ -198,7 +201,7 @@ class Layer:
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Adds a loss, or a list of them, to `losses` and to the collection REGULARIZATION_LOSSES.
 
-        `inputs` is accepted for compatibility: the graph knows what a loss depends on.
+        With `inputs`, the loss is one of these: `get_losses_for` tells which.
 
         Example:
             >>> class Small(af.layers.Layer):
@@ -212,6 +215,8 @@ class Layer:
         """
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             self._losses.append(convert_to_tensor(loss() if callable(loss) else loss))
+            if inputs is not None:
+                self._conditional.add(self._losses[-1])
             _collect(GraphKeys.REGULARIZATION_LOSSES, self._losses[-1])
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
@@ -267,6 +272,7 @@ class Layer:
                     self.build(nest.map_structure(lambda tensor: tensor.shape, tensors))
                     self.built = True
                 before = len(self._updates)
+                self._inputs += flat
                 call: Callable[..., Any] = self.call
                 outputs = call(tensors, *args, **kwargs)
                 if outputs is None:
@@ -399,7 +405,7 @@ class Layer:
         with get_default_graph().name_scope("ActivityRegularizer"):
             for output in nest.flatten(outputs):
                 loss = convert_to_tensor(self.activity_regularizer(output))
-                self.add_loss(loss / cast(shape_of(output)[0], loss.dtype))
+                self.add_loss(loss / cast(shape_of(output)[0], loss.dtype), inputs=output)
 
     def _collect_updates(
         self, graph: Graph, scope: str, updates: Sequence[Operation | Tensor], outputs: Sequence[Any]
