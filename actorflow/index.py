@@ -1039,7 +1039,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Conv3DTranspose": "actorflow.models.layers.transposed",
         "Dense": "actorflow.models.layers.fully_connected",
         "Dropout": "actorflow.models.layers.dropping",
-        "Flatten": "actorflow.models.layers.flattening",
+        "Flatten": "actorflow.models.layers.fully_connected",
         "InputSpec": "actorflow.models.layers.input_spec",
         "Layer": "actorflow.models.layers.layer",
         "MaxPooling1D": "actorflow.models.layers.pooling",

@@ -25,7 +25,7 @@ _BLOCKING = {
     "Estimator": ", or use an Estimator of actorflow.compat.v1 in code without `await`",
     "MonitoredSession": ", or use a session of actorflow.compat.v1 in code without `await`",
 }
-"""What a class, and those that derive from it, have for code without `await`."""
+"""The words about code without `await`, by the class; for the classes that derive from it too."""
 _ARITHMETIC = (
     "add",
     "and",
@@ -58,7 +58,7 @@ class PendingCall(Coroutine[Any, Any, Any]):
 
     __slots__ = ("__weakref__", "_coroutine")
     _function: Callable[..., Any] | None = None
-    """What is called, where the coroutine has another name."""
+    """The function that is called, where the coroutine has another name."""
     _owner: type | None = None
     """The class of the object whose method is called."""
     _place: tuple[CodeType, int] | None = None

@@ -220,7 +220,7 @@ class Elements(Scoped):
     def get_collection_ref(self, name: str) -> list[Any]:
         return self._collections.setdefault(name, [])
 
-    # What runs may ask for
+    # Limits of what runs ask for
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Has runs refuse feeds of a tensor.

@@ -1,4 +1,4 @@
-"""What a program takes away from runs: `prevent_feeding` and `prevent_fetching`."""
+"""Limits that a program sets for runs: `prevent_feeding` and `prevent_fetching`; and limits of types."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from actorflow.models.layers.convolution import Conv1D as Conv1D
 from actorflow.models.layers.convolution import Conv2D as Conv2D
 from actorflow.models.layers.convolution import Conv3D as Conv3D
 from actorflow.models.layers.dropping import Dropout as Dropout
-from actorflow.models.layers.flattening import Flatten as Flatten
 from actorflow.models.layers.fully_connected import Dense as Dense
+from actorflow.models.layers.fully_connected import Flatten as Flatten
 from actorflow.models.layers.functions import average_pooling1d as average_pooling1d
 from actorflow.models.layers.functions import average_pooling2d as average_pooling2d
 from actorflow.models.layers.functions import average_pooling3d as average_pooling3d

@@ -10,8 +10,7 @@ arguments.py        what layers take for their arguments: sizes, paddings, layou
 batch_norm.py       `BatchNormalization`: the inputs with the mean and the variance of the batch taken out
 convolution.py      convolutions, which differ by their rank alone, and what sliding windows have in common
 dropping.py         `Dropout`: sets a part of the inputs to 0 in training
-flattening.py       `Flatten`: all dimensions but the batch as one
-fully_connected.py  `Dense`: a product with a matrix of weights
+fully_connected.py  `Dense`: a product with a matrix of weights; and `Flatten`, which makes vectors for it
 functions.py        the functions: each makes a layer and calls it, once
 input_spec.py       `InputSpec`: which inputs a layer takes
 layer.py            `Layer`: variables in a scope of their own, made at the first call and shared by all others

@@ -12,14 +12,14 @@ arguments.py        what layers take for their arguments: sizes, paddings, layou
 batch_norm.py       `BatchNormalization`: the inputs with the mean and the variance of the batch taken out
 convolution.py      convolutions, which differ by their rank alone, and what sliding windows have in common
 dropping.py         `Dropout`: sets a part of the inputs to 0 in training
-flattening.py       `Flatten`: all dimensions but the batch as one
-fully_connected.py  `Dense`: a product with a matrix of weights
+fully_connected.py  `Dense`: a product with a matrix of weights; and `Flatten`, which makes vectors for it
 functions.py        the functions: each makes a layer and calls it, once
 input_spec.py       `InputSpec`: which inputs a layer takes
 layer.py            `Layer`: variables in a scope of their own, made at the first call and shared by all others
 pooling.py          poolings: the largest element or the mean of each window
 renorm.py           `Renorm`: the part of a batch normalization that corrects a batch's moments
 separable.py        separable convolutions: each channel by itself, then a mix of channels at each place
+state.py            `LayerState`: the values of a layer, and which losses and updates come of which inputs
 transposed.py       transposed convolutions
 """
 
@@ -28,8 +28,8 @@ from actorflow.models.layers.convolution import Conv1D as Conv1D
 from actorflow.models.layers.convolution import Conv2D as Conv2D
 from actorflow.models.layers.convolution import Conv3D as Conv3D
 from actorflow.models.layers.dropping import Dropout as Dropout
-from actorflow.models.layers.flattening import Flatten as Flatten
 from actorflow.models.layers.fully_connected import Dense as Dense
+from actorflow.models.layers.fully_connected import Flatten as Flatten
 from actorflow.models.layers.functions import average_pooling1d as average_pooling1d
 from actorflow.models.layers.functions import average_pooling2d as average_pooling2d
 from actorflow.models.layers.functions import average_pooling3d as average_pooling3d

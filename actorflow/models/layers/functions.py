@@ -15,8 +15,7 @@ from actorflow.models.layers.arguments import ONES, ZEROS, Constraint, Initializ
 from actorflow.models.layers.batch_norm import BatchNormalization
 from actorflow.models.layers.convolution import Conv1D, Conv2D, Conv3D
 from actorflow.models.layers.dropping import Dropout
-from actorflow.models.layers.flattening import Flatten
-from actorflow.models.layers.fully_connected import Dense
+from actorflow.models.layers.fully_connected import Dense, Flatten
 from actorflow.models.layers.layer import Layer, snake_case
 from actorflow.models.layers.pooling import (
     AveragePooling1D,

@@ -86,8 +86,8 @@ class LayerState:
             ...     layer = af.layers.Dense(1, use_bias=False)
             ...     layer.build([None, 2])
             ...     layer.set_weights([[[1.0], [2.0]]], blocking)
-            ...     print(layer.get_weights(blocking))
-            [array([[1.], [2.]], dtype=float32)]
+            ...     print(layer.get_weights(blocking)[0].tolist())
+            [[1.0], [2.0]]
 
         Raises:
             ValueError: there are more or fewer values than weights, or a value has another shape.

@@ -5,4 +5,5 @@ coordinator.py    `Coordinator`: lets threads, or tasks, that work together end 
 input.py          producers: queues that give the rows of a tensor again and again (`tf.train.*_input_producer`), and `prefetch`
 looper.py         `LooperThread`: a thread that does something again and again until a coordinator stops it
 queue_runner.py   `QueueRunner`: keeps a queue full, by running its enqueue operations over and over (`tf.train.QueueRunner`)
+sparse_examples.py  sparse tensors of examples in queues: as three strings
 """

@@ -17,6 +17,7 @@ from actorflow.graph.ops.building import composite
 from actorflow.graph.tensor import Operation, Tensor, TensorLike
 from actorflow.models.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from actorflow.models.train.input.queue_runner import QueueRunner, add_queue_runner
+from actorflow.models.train.input.sparse_examples import as_dense, as_sparse, sparse_places
 from actorflow.public import public
 
 Tensors = Any  # a sequence of tensors, or a dict of them
@@ -52,7 +53,7 @@ def batch(
         [4 5]
 
     Args:
-        tensors: one example, as a sequence or a dict of tensors; with `enqueue_many` several examples.
+        tensors: one example, as a sequence or a dict of tensors, sparse ones too; with `enqueue_many` several examples.
         batch_size: the number of examples in a batch, an int32 scalar.
         num_threads: the number of loops that run `tensors`; with more than one, the order of the examples is not fixed.
         capacity: the maximum number of examples that are ready in the queue.
@@ -382,17 +383,22 @@ def _batches(
     listed = [_listed(source) for source in sources]
     if isinstance(sources[0], Mapping) and any(set(s) != set(sources[0]) for s in sources):
         raise ValueError("All dictionaries in tensors_list must have the same keys.")
+    sparse = sparse_places(listed)
     with composite(name, default, *(t for some in listed for t in some)) as scope:
-        examples = [[convert_to_tensor(t) for t in some] for some in listed]
+        examples = [[as_dense(t, enqueue_many) for t in some] for some in listed]
         types = [t.dtype for t in examples[0]]
         for some in examples[1:]:
             if [t.dtype for t in some] != types:
                 raise TypeError(f"Expected types to be consistent: {types} vs. {[t.dtype for t in some]}.")
-        queue = make_queue(types, _shapes(examples, shapes, enqueue_many))
+        given = None if shapes is None else [(3,) if at in sparse else each for at, each in enumerate(shapes)]
+        queue = make_queue(types, _shapes(examples, given, enqueue_many))
         enqueues = [_enqueue(queue, some, keep_input, enqueue_many) for some in examples]
         add_queue_runner(QueueRunner(queue, enqueues * (loops or 1)))
         take = queue.dequeue_up_to if smaller_final else queue.dequeue_many
         taken = take(batch_size, name=scope)
+        if sparse:
+            parts = as_sparse([taken] if len(types) == 1 else list(taken), listed, enqueue_many)
+            taken = parts[0] if len(types) == 1 else parts
     if not isinstance(sources[0], Mapping):
         return taken
     return dict(zip(sorted(sources[0], key=str), [taken] if len(types) == 1 else taken, strict=True))
