@@ -1,7 +1,5 @@
 """TensorFlow's blocking faces of what trains: `tf.train.MonitoredTrainingSession` and the like.
 
-canned.py      canned Estimators
-estimator.py   `tf.estimator.Estimator`
 loops.py       `tf.train.basic_train_loop`
 monitored.py   monitored sessions, with TensorFlow's targets and `ConfigProto`
 saver.py       `tf.train.Saver`, `tf.train.Checkpoint`: checkpoints in TensorFlow's format

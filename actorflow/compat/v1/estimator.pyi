@@ -1,19 +1,36 @@
 # `make names` writes this file from the marks in the sources.
 
-from actorflow.compat.training.canned import BaselineClassifier as BaselineClassifier
-from actorflow.compat.training.canned import BaselineEstimator as BaselineEstimator
-from actorflow.compat.training.canned import BaselineRegressor as BaselineRegressor
-from actorflow.compat.training.canned import DNNClassifier as DNNClassifier
-from actorflow.compat.training.canned import DNNEstimator as DNNEstimator
-from actorflow.compat.training.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
-from actorflow.compat.training.canned import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
-from actorflow.compat.training.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
-from actorflow.compat.training.canned import DNNRegressor as DNNRegressor
-from actorflow.compat.training.canned import LinearClassifier as LinearClassifier
-from actorflow.compat.training.canned import LinearEstimator as LinearEstimator
-from actorflow.compat.training.canned import LinearRegressor as LinearRegressor
-from actorflow.compat.training.estimator import Estimator as Estimator
-from actorflow.compat.training.estimator import RunConfig as RunConfig
+from actorflow.compat.estimator.canned import BaselineClassifier as BaselineClassifier
+from actorflow.compat.estimator.canned import BaselineEstimator as BaselineEstimator
+from actorflow.compat.estimator.canned import BaselineRegressor as BaselineRegressor
+from actorflow.compat.estimator.canned import DNNClassifier as DNNClassifier
+from actorflow.compat.estimator.canned import DNNEstimator as DNNEstimator
+from actorflow.compat.estimator.canned import DNNLinearCombinedClassifier as DNNLinearCombinedClassifier
+from actorflow.compat.estimator.canned import DNNLinearCombinedEstimator as DNNLinearCombinedEstimator
+from actorflow.compat.estimator.canned import DNNLinearCombinedRegressor as DNNLinearCombinedRegressor
+from actorflow.compat.estimator.canned import DNNRegressor as DNNRegressor
+from actorflow.compat.estimator.canned import LinearClassifier as LinearClassifier
+from actorflow.compat.estimator.canned import LinearEstimator as LinearEstimator
+from actorflow.compat.estimator.canned import LinearRegressor as LinearRegressor
+from actorflow.compat.estimator.estimator import Estimator as Estimator
+from actorflow.compat.estimator.estimator import RunConfig as RunConfig
+from actorflow.compat.estimator.hooks import CheckpointSaverHook as CheckpointSaverHook
+from actorflow.compat.estimator.hooks import CheckpointSaverListener as CheckpointSaverListener
+from actorflow.compat.estimator.hooks import FeedFnHook as FeedFnHook
+from actorflow.compat.estimator.hooks import FinalOpsHook as FinalOpsHook
+from actorflow.compat.estimator.hooks import GlobalStepWaiterHook as GlobalStepWaiterHook
+from actorflow.compat.estimator.hooks import LoggingTensorHook as LoggingTensorHook
+from actorflow.compat.estimator.hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
+from actorflow.compat.estimator.hooks import NanTensorHook as NanTensorHook
+from actorflow.compat.estimator.hooks import ProfilerHook as ProfilerHook
+from actorflow.compat.estimator.hooks import SecondOrStepTimer as SecondOrStepTimer
+from actorflow.compat.estimator.hooks import SessionRunArgs as SessionRunArgs
+from actorflow.compat.estimator.hooks import SessionRunContext as SessionRunContext
+from actorflow.compat.estimator.hooks import SessionRunHook as SessionRunHook
+from actorflow.compat.estimator.hooks import SessionRunValues as SessionRunValues
+from actorflow.compat.estimator.hooks import StepCounterHook as StepCounterHook
+from actorflow.compat.estimator.hooks import StopAtStepHook as StopAtStepHook
+from actorflow.compat.estimator.hooks import SummarySaverHook as SummarySaverHook
 from actorflow.training.estimator import experimental as experimental
 from actorflow.training.estimator import export as export
 from actorflow.training.estimator import inputs as inputs
@@ -55,23 +72,6 @@ from actorflow.training.estimator.spec import EstimatorSpec as EstimatorSpec
 from actorflow.training.estimator.spec import ModeKeys as ModeKeys
 from actorflow.training.estimator.vocabulary import VocabInfo as VocabInfo
 from actorflow.training.estimator.warm_start import WarmStartSettings as WarmStartSettings
-from actorflow.training.monitored.hook import SessionRunArgs as SessionRunArgs
-from actorflow.training.monitored.hook import SessionRunContext as SessionRunContext
-from actorflow.training.monitored.hook import SessionRunHook as SessionRunHook
-from actorflow.training.monitored.hook import SessionRunValues as SessionRunValues
-from actorflow.training.monitored.hooks.feeding import FeedFnHook as FeedFnHook
-from actorflow.training.monitored.hooks.feeding import FinalOpsHook as FinalOpsHook
-from actorflow.training.monitored.hooks.logged import LoggingTensorHook as LoggingTensorHook
-from actorflow.training.monitored.hooks.logged import StepCounterHook as StepCounterHook
-from actorflow.training.monitored.hooks.saving import CheckpointSaverHook as CheckpointSaverHook
-from actorflow.training.monitored.hooks.saving import CheckpointSaverListener as CheckpointSaverListener
-from actorflow.training.monitored.hooks.stopping import GlobalStepWaiterHook as GlobalStepWaiterHook
-from actorflow.training.monitored.hooks.stopping import NanLossDuringTrainingError as NanLossDuringTrainingError
-from actorflow.training.monitored.hooks.stopping import NanTensorHook as NanTensorHook
-from actorflow.training.monitored.hooks.stopping import StopAtStepHook as StopAtStepHook
-from actorflow.training.monitored.hooks.summaries import ProfilerHook as ProfilerHook
-from actorflow.training.monitored.hooks.summaries import SummarySaverHook as SummarySaverHook
-from actorflow.training.monitored.hooks.timer import SecondOrStepTimer as SecondOrStepTimer
 
 __all__ = [
     "BaselineClassifier",

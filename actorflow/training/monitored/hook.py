@@ -9,7 +9,7 @@ from typing import Any
 from actorflow.public import public
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 @dataclass(frozen=True, slots=True)
 class SessionRunArgs:
     """The fetches and feeds that a hook adds to a step.
@@ -31,7 +31,7 @@ class SessionRunArgs:
     options: Any = None
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 @dataclass(frozen=True, slots=True)
 class SessionRunValues:
     """The results of a step for a hook.
@@ -52,7 +52,7 @@ class SessionRunValues:
     run_metadata: Any = None
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class SessionRunContext:
     """The step that a hook is called for.
 
@@ -94,7 +94,7 @@ class SessionRunContext:
         self._stop = True
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class SessionRunHook:
     """Takes part in a training, evaluation or prediction. Its methods may be `async def`, where the training is awaited.
 

@@ -14,7 +14,7 @@ from actorflow.training.monitored.hook import SessionRunArgs, SessionRunContext,
 _LOG = get_logger("training")
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class FeedFnHook(SessionRunHook):
     """Feeds each step what a function gives.
 
@@ -43,7 +43,7 @@ async def _awaited(feeds: Any) -> SessionRunArgs:
     return SessionRunArgs(None, await feeds)
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class FinalOpsHook(SessionRunHook):
     """Runs something at the end; `final_ops_values` has its values then.
 

@@ -18,7 +18,7 @@ _LOG = get_logger("training")
 _WARNINGS = 5
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class LoggingTensorHook(SessionRunHook):
     """Writes tensors to the log, every few steps or seconds, or at the end.
 
@@ -94,7 +94,7 @@ class LoggingTensorHook(SessionRunHook):
         _LOG.info("tensors", values=shown, **took)
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class StepCounterHook(SessionRunHook):
     """Counts steps a second, in the log and in summaries.
 

@@ -24,7 +24,7 @@ from actorflow.training.supervisor.recovery.attempts import CURRENT
 _LOG = get_logger("training")
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class CheckpointSaverListener:
     """Told of the checkpoints of a training. Its methods may be `async def`, where the training is awaited.
 
@@ -114,7 +114,7 @@ class CheckpointSaverListener:
         """
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class CheckpointSaverHook(SessionRunHook):
     """Saves checkpoints: at the begin, every few steps or seconds, and at the end.
 

@@ -19,7 +19,7 @@ _LOOK_SECONDS = 0.5
 _TOLD_STEPS = 1000
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class StopAtStepHook(SessionRunHook):
     """Ends a training after a number of steps, or at a global step.
 
@@ -74,7 +74,7 @@ class StopAtStepHook(SessionRunHook):
             context.request_stop()
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class NanLossDuringTrainingError(RuntimeError):
     """The loss of a step is no number.
 
@@ -91,7 +91,7 @@ class NanLossDuringTrainingError(RuntimeError):
         super().__init__(message)
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class NanTensorHook(SessionRunHook):
     """Ends a training whose loss is NaN.
 
@@ -138,7 +138,7 @@ def _is_nan(value: Any) -> bool:
     return math.isnan(value) if np.ndim(value) == 0 else bool(np.isnan(value).any())
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class GlobalStepWaiterHook(SessionRunHook):
     """Holds up the first step until the global step, which others count, is far enough.
 

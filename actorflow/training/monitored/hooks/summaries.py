@@ -16,7 +16,7 @@ from actorflow.training.monitored.hook import SessionRunArgs, SessionRunContext,
 from actorflow.training.monitored.hooks.timer import SecondOrStepTimer, counted
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class SummarySaverHook(SessionRunHook):
     """Writes summaries every few steps or seconds.
 
@@ -93,7 +93,7 @@ class SummarySaverHook(SessionRunHook):
         return [] if summary is None else summary if isinstance(summary, list) else [summary]
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class ProfilerHook(SessionRunHook):
     """Writes what ran when in a step, every few steps or seconds: `timeline-<step>.json`, for Chrome's trace viewer.
 

@@ -11,7 +11,7 @@ from actorflow.models.train.global_steps import get_or_create_global_step
 from actorflow.public import public
 
 
-@public("af.train", "tf.estimator")
+@public("af.train")
 class SecondOrStepTimer:
     """Triggers every few seconds or steps, as given, and at the first step that it is asked for.
 

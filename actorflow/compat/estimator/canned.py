@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorflow.compat.training.estimator import Estimator
+from actorflow.compat.estimator.estimator import Estimator
 from actorflow.public import public
 from actorflow.training.estimator.canned import baseline, combined, deep, linear
 

@@ -1,0 +1,6 @@
+"""`tf.estimator` with TensorFlow's arguments and blocking methods.
+
+canned.py     canned Estimators
+estimator.py  `tf.estimator.Estimator` and `RunConfig`
+hooks.py      hooks under the names that they have in `tf.estimator` as well
+"""
