@@ -1,4 +1,4 @@
-"""The wings can be taken out: a copy of the project without the folders and the entry points of a wing passes tests of the core."""
+"""The wings can be taken out: a copy of the project without a wing passes tests of the core."""
 
 from __future__ import annotations
 
