@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from actorflow.base.dtypes import DType
+from actorflow.base.registry.opdef import ROLES
+from actorflow.base.registry.roles import Role
 from actorflow.base.shapes import Shape
 from actorflow.errors import Where
 
@@ -44,6 +46,11 @@ class Node:
     where: Where | None = None
     origin: str | None = None
     colocate: tuple[str, ...] = ()
+    role: Role | None = field(init=False, repr=False, compare=False)
+    """The role of its op, which the runtime and the passes ask for; None for most."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "role", ROLES[self.op])
 
     def __str__(self) -> str:
         inputs = [e.node if e.port == 0 else str(e) for e in self.inputs] + [f"^{c}" for c in self.controls]

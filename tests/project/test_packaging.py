@@ -274,7 +274,20 @@ def asyncio_rule(path: Path, tree: ast.AST) -> Iterator[Finding]:
                 yield node, f"tasks are made in {', '.join(TASKS_ALLOWED)} only: take an anyio task group"
 
 
-RULES: list[Rule] = [dependency_rule, no_evaluation, asyncio_rule]
+ASK_FOR_ROLES = ("runtime", "passes", "session")
+REWRITE_OPS = ("fusion", "fold.py", "freeze.py", "loops.py")  # rules that are about ops, such as that of Reshape
+
+
+def roles_rule(path: Path, tree: ast.AST) -> Iterator[Finding]:
+    if path.parts[0] != "actorflow" or not {*ASK_FOR_ROLES} & {*path.parts} or {*REWRITE_OPS} & {*path.parts}:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr in ("op", "type"):
+            if any(isinstance(value, ast.Constant) and isinstance(value.value, str) for value in ast.walk(node)):
+                yield node, "a node is known by the role of its op, not by the op's name"
+
+
+RULES: list[Rule] = [dependency_rule, no_evaluation, asyncio_rule, roles_rule]
 OUTSIDE = {"examples": [no_evaluation], "benchmarks": [no_evaluation]}  # users write create_task as they like
 CHECKED = {folder: RULES for folder in PACKAGES.values()} | OUTSIDE
 
@@ -294,6 +307,8 @@ def test_sources_keep_the_rules(folder: str) -> None:
 @pytest.mark.parametrize(
     ("path", "code"),
     [
+        ("actorflow/engine/session/x.py", 'if node.op == "Merge": pass'),
+        ("actorflow/engine/runtime/x/y.py", 'if node.node.op in ("Merge", "Enter"): pass'),
         ("actorflow/engine/session/x.py", "import actorflow.kernels"),
         ("actorflow/engine/session/x.py", "import actorflow.kernels.nn.activation as nn"),
         ("actorflow/engine/session/x.py", "from actorflow import devices"),
@@ -343,6 +358,8 @@ def test_the_rules_find(path: str, code: str) -> None:
         ("actorflow/engine/runtime/actors.py", "loop.create_task(f())"),
         ("devices/x.py", "task: asyncio.Task[None] | None = None"),
         ("devices/x.py", "with anyio.fail_after(1): pass"),
+        ("actorflow/engine/runtime/x.py", "if node.role is roles.MERGE: pass"),
+        ("actorflow/engine/passes/fusion/x.py", 'if node.op == "MatMul": pass'),
     ],
 )
 def test_the_rules_allow(path: str, code: str) -> None:

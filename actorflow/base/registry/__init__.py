@@ -5,6 +5,7 @@ library.py      kernels from optimised libraries: which of an op's kernels a nod
 opdef.py        what an op is: its declaration, and the table of all that are registered
 plugins.py      finds implementations through entry points, so that the core names none: kernels, devices, transports,
                 checkpoints
+roles.py        roles of ops: what the runtime, the passes and sessions treat apart
 series.py       steps: the work of neighbouring nodes whose kernels are prepared, done in one call
 standard.py     actorflow's own entry points: `make names` writes this file from `pyproject.toml`
 traits.py       `Gpu`: what a device with memory of its own, such as a GPU, may do with a kernel

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from actorflow.base.dtypes import ANY, DType
+from actorflow.base.registry.roles import Role
 from actorflow.base.shapes import Shape
 from actorflow.errors import UnknownNameError
 
@@ -114,6 +115,7 @@ class OpDef:
     takes_dead: hands a dead token on by itself: its kernel gets DEAD in place of its inputs. Send.
     emits_dead: may give a dead token although it is alive itself: Switch, Recv.
     writes: writes the variable that is its first input.
+    role: what it is to the runtime and to passes, where these treat it apart.
     work: arithmetic operations per output element, or a rule that gives the total. None is unknown: passes count one, but the
         first run, which is measured, is not on the event loop.
     output_count: how many outputs each node has; None where the node's inputs or attributes say it.
@@ -137,6 +139,7 @@ class OpDef:
     takes_dead: bool = False
     emits_dead: bool = False
     writes: bool = False
+    role: Role | None = None
     work: float | WorkRule | None = 1.0
     output_count: int | None = None
 
@@ -198,6 +201,20 @@ def _listed(allowed: frozenset[DType]) -> str:
 _OPS: dict[str, OpDef] = {}
 
 
+class _Roles(dict[str, "Role | None"]):
+    def __missing__(self, op_type: str) -> Role | None:
+        try:
+            role = lookup(op_type).role
+        except UnknownNameError:
+            role = None
+        self[op_type] = role
+        return role
+
+
+ROLES = _Roles(_Sink=None)  # the end of each plan is a node without an op
+"""The role of each op by its name; None where the op has none, and where no op of the name is registered."""
+
+
 def register(definition: OpDef) -> None:
     """Adds `definition` to the table. Raises ValueError where another op has its name; an interactive program may declare
     one again."""
@@ -207,6 +224,7 @@ def register(definition: OpDef) -> None:
             f"Op {definition.type!r} is declared at {definition.where}, but {twin.where} has declared that name already."
         )
     _OPS[definition.type] = definition
+    ROLES[definition.type] = definition.role
 
 
 def lookup(op_type: str) -> OpDef:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.frames import ROOT, Frames, frames, is_free
 from actorflow.graph.analysis.prune import prune
@@ -25,7 +25,7 @@ def fold_branches(graph: Subgraph) -> Subgraph:
     Args:
         graph: what a signature needs, its constants folded.
     """
-    if not any(_is_constant(n.inputs[1], graph) for n in graph.nodes.values() if n.op == "Switch"):
+    if not any(_is_constant(n.inputs[1], graph) for n in graph.nodes.values() if n.role is roles.SWITCH):
         return graph
     work = _Folding(graph, frames(graph))
     try:
@@ -36,8 +36,8 @@ def fold_branches(graph: Subgraph) -> Subgraph:
         return graph
 
 
-_LOOKS = frozenset(("VariableV2", "ReadVariableOp", "IsVariableInitialized"))
-"""Ops that change nothing, and depend on what others do."""
+_LOOKS = (roles.VARIABLE, roles.READ, roles.IS_INITIALIZED)
+"""The roles of ops that change nothing, and depend on what others do."""
 
 
 class _TooHard(Exception):
@@ -45,7 +45,7 @@ class _TooHard(Exception):
 
 
 def _is_constant(tensor_id: TensorId, graph: Subgraph) -> bool:
-    return tensor_id not in graph.feeds and graph.nodes[tensor_id.node].op == "Const"
+    return tensor_id not in graph.feeds and graph.nodes[tensor_id.node].role is roles.CONSTANT
 
 
 class _Folding:
@@ -64,13 +64,13 @@ class _Folding:
     def visit(self, node: Node) -> None:
         ended = any(name in self._gone for name in node.controls)
         dead = [e in self._dead or (e.node in self._gone and e not in self._graph.feeds) for e in node.inputs]
-        if node.op == "Merge":
+        if node.role is roles.MERGE:
             self._merge(node, dead, ended)
         elif (ended or any(dead)) and not opdef.lookup(node.op).fires_dead:
             self._gone.add(node.name)
         elif ended or any(dead):
             self._fires_dead(node, dead)
-        elif node.op == "Switch" and self._where.of[node.name] == ROOT:
+        elif node.role is roles.SWITCH and self._where.of[node.name] == ROOT:
             self._switch(node, self._alias.get(node.inputs[1], node.inputs[1]))
         else:
             self._keep(node)
@@ -85,7 +85,7 @@ class _Folding:
 
     def _merge(self, node: Node, dead: list[bool], ended: bool) -> None:
         nodes = self._graph.nodes
-        loops = any(nodes[e.node].op == "NextIteration" for e in node.inputs if e not in self._graph.feeds)
+        loops = any(nodes[e.node].role is roles.NEXT_ITERATION for e in node.inputs if e not in self._graph.feeds)
         if ended:
             raise _TooHard
         if all(dead) or loops and any(dead):
@@ -99,7 +99,7 @@ class _Folding:
 
     def _fires_dead(self, node: Node, dead: list[bool]) -> None:
         """A node that waits for others whether they run or not."""
-        if any(dead) or node.op != "ControlTrigger":
+        if any(dead) or node.role is not roles.TRIGGER:
             raise _TooHard
         self._keep(replace(node, controls=tuple(name for name in node.controls if name not in self._gone)))
 
@@ -109,7 +109,7 @@ class _Folding:
             raise _TooHard
         origin = self._alias.get(source, source)
         copy = None if origin in self._graph.feeds else self._nodes.get(origin.node)  # what leaves a branch is copied
-        if copy is not None and copy.op == "Identity" and not copy.controls and self._uses[copy.name] == 1:
+        if copy is not None and copy.role is roles.IDENTITY and not copy.controls and self._uses[copy.name] == 1:
             origin = copy.inputs[0]
             del self._nodes[copy.name]
         self._alias[tensor_id] = origin
@@ -146,7 +146,7 @@ class _Folding:
         dead = [e for e in fetches if e not in graph.feeds and (e in self._dead or e.node in self._gone)]
         if dead or self._gone.intersection(targets):
             raise _TooHard
-        loops = [node for node in graph.nodes.values() if node.op == "Enter"]
+        loops = [node for node in graph.nodes.values() if node.role is roles.ENTER]
         for frame in {node.attrs["frame_name"] for node in loops if node.name in self._gone}:
             if any(node.attrs["frame_name"] == frame and node.name not in self._gone for node in loops):
                 raise _TooHard  # such a loop runs, and part of it is dead
@@ -159,4 +159,4 @@ class _Folding:
 
 
 def _has_effect(node: Node) -> bool:
-    return opdef.lookup(node.op).stateful and node.op not in _LOOKS
+    return opdef.lookup(node.op).stateful and node.role not in _LOOKS

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow.base.dtypes import DType
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.engine.placement.cost_model import node_cost
 from actorflow.graph.analysis.ancestry import waits
 from actorflow.graph.analysis.cooperative import yielding
@@ -114,7 +114,7 @@ def _regions(
     for node in yielding(graph.nodes.values()):
         costly = costs[node.name] > LARGEST_MEMBER
         merges = not costly or loopable(node, [graph.type_of(e)[0] for e in node.inputs])
-        merges = merges and mergeable(node) and not is_free(node) and node.op not in PRIMITIVES
+        merges = merges and mergeable(node) and not is_free(node) and node.role not in PRIMITIVES
         kind = kinds[node.name] = (tokens[node.name], where.of[node.name], costly) if merges else None
         needs = graph.predecessors(node)
         colour = 0
@@ -255,9 +255,9 @@ def _rewired(node: Node, moved: dict[TensorId, TensorId], region_of: dict[str, s
 
 def members_of(node: Node) -> tuple[Node, ...]:
     """The nodes of the user's graph that `node` stands for: itself, or the members of a region (its constants too)."""
-    if node.op == "_Loop":
+    if node.role is roles.LOOP:
         return tuple(inner for member in node.attrs["members"] for inner in members_of(member))
-    return tuple(node.attrs["members"]) if node.op == "_Region" else (node,)
+    return tuple(node.attrs["members"]) if node.role is roles.REGION else (node,)
 
 
 def writes_last(members: Sequence[Node]) -> tuple[Node, ...]:

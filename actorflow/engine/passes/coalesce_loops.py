@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.engine.passes.coalesce import LARGEST_REGION
 from actorflow.engine.placement.cost_model import node_cost
 from actorflow.graph.analysis.ancestry import waits_and_deaths
@@ -87,7 +87,7 @@ class _Loop:
         self._tokens = tokens
         self._deadly = deadly
         self._inside = [n for n in graph.nodes.values() if loops.of[n.name] == frame and not is_free(n)]
-        self._enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
+        self._enters = [n for n in graph.nodes.values() if n.role is roles.ENTER and n.attrs["frame_name"] == frame]
         self._guards: dict[str, Guard] = {}
         self._chosen: dict[str, tuple[TensorId, int, int]] = {}
 
@@ -96,8 +96,8 @@ class _Loop:
     ) -> tuple[Node, dict[TensorId, TensorId]] | None:
         """The node for the loop, and where its Exits' outputs are found; None where it keeps its frames."""
         nodes = self._graph.nodes
-        merges = [n for n in self._inside if n.op == "Merge" and self._goes_back(n)]
-        conditions = [n for n in self._inside if n.op == "LoopCond"]
+        merges = [n for n in self._inside if n.role is roles.MERGE and self._goes_back(n)]
+        conditions = [n for n in self._inside if n.role is roles.LOOP_CONDITION]
         if len(conditions) != 1 or not merges or self._disturbed() or not self._may_wait_together(partial):
             return None
         condition = conditions[0]
@@ -112,14 +112,14 @@ class _Loop:
                 continue
             if not self._guard(node):
                 return None
-            if node.op == "Exit":
+            if node.role is roles.EXIT:
                 exits.append(node)
-            elif node.op == "Switch":
+            elif node.role is roles.SWITCH:
                 aliases.update({TensorId(node.name, port): node.inputs[0] for port in (0, 1)})
-            elif node.op not in ("NextIteration", "LoopCond"):
+            elif node.role not in (roles.NEXT_ITERATION, roles.LOOP_CONDITION):
                 if (body[0], 0) in self._guards[node.name]:
                     return None
-                if node.op != "_Loop" and node.op != "Merge":
+                if node.role is not roles.LOOP and node.role is not roles.MERGE:
                     definition = opdef.lookup(node.op)
                     if definition.writes or definition.work is None:
                         return None
@@ -132,7 +132,11 @@ class _Loop:
         variables = []
         for node in merges:
             enter, following = (nodes[e.node] for e in node.inputs)
-            if enter.op != "Enter" or following.op != "NextIteration" or enter.attrs["is_constant"]:
+            if (
+                enter.role is not roles.ENTER
+                or following.role is not roles.NEXT_ITERATION
+                or enter.attrs["is_constant"]
+            ):
                 return None
             variables.append(LoopVariable(TensorId(node.name, 0), following.inputs[0]))
         tested = [m for m in members if body not in self._guards[m.name]]
@@ -169,7 +173,7 @@ class _Loop:
         name = f"{self._frame.removesuffix('/frame')}/loop"
         for node in exits:
             source = nodes[node.inputs[0].node]
-            if source.op != "Switch" or node.inputs[0].port != 0 or source.inputs[0] not in position:
+            if source.role is not roles.SWITCH or node.inputs[0].port != 0 or source.inputs[0] not in position:
                 return None
             moved[TensorId(node.name, 0)] = TensorId(name, len(outputs))
             outputs.append(position[source.inputs[0]])
@@ -202,11 +206,13 @@ class _Loop:
         return loop_node, moved
 
     def _goes_back(self, merge: Node) -> bool:
-        return any(e not in self._graph.feeds and self._graph.nodes[e.node].op == "NextIteration" for e in merge.inputs)
+        return any(
+            e not in self._graph.feeds and self._graph.nodes[e.node].role is roles.NEXT_ITERATION for e in merge.inputs
+        )
 
     def _disturbed(self) -> bool:
         """Whether something in the loop is fed, fetched or on another device, or a handle enters it."""
-        names = {n.name for n in self._inside if n.op != "Exit"}
+        names = {n.name for n in self._inside if n.role is not roles.EXIT}
         if any(e.node in names for e in self._graph.fetches) or any(t in names for t in self._graph.targets):
             return True
         if any(e in self._graph.feeds for n in self._inside for e in n.inputs):
@@ -224,7 +230,7 @@ class _Loop:
         deaths = {self._tokens[n.name] & self._deadly for n in self._enters if not self._is_constant(n)}
         if partial or len(deaths) > 1:
             return False
-        reached = {n.name for n in self._inside if n.op == "Exit"}
+        reached = {n.name for n in self._inside if n.role is roles.EXIT}
         for node in self._graph.nodes.values():
             if node.name not in reached and any(need in reached for need in self._graph.predecessors(node)):
                 reached.add(node.name)
@@ -240,7 +246,7 @@ class _Loop:
         """Finds out when `node` runs; False where that can't be said in a line."""
         edges = [self._edge(e) for e in node.inputs]
         mine: Guard = frozenset().union(*edges, *(self._guards.get(c, frozenset()) for c in node.controls))
-        if node.op == "Merge":
+        if node.role is roles.MERGE:
             if len(edges) != 2:
                 return False
             left, right = edges[0] - edges[1], edges[1] - edges[0]
@@ -259,7 +265,7 @@ class _Loop:
         source = self._graph.nodes[tensor_id.node]
         return (
             mine | {(source.inputs[1], tensor_id.port)}
-            if source.op == "Switch" and tensor_id.node in self._guards
+            if source.role is roles.SWITCH and tensor_id.node in self._guards
             else mine
         )
 
@@ -271,7 +277,7 @@ class _Loop:
 
 def _replaced(graph: Subgraph, loops: Frames, frame: str, loop: Node, moved: dict[TensorId, TensorId]) -> Subgraph:
     gone = {n.name for n in graph.nodes.values() if loops.of[n.name] == frame and frame != ROOT and not is_free(n)}
-    gone |= {n.name for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame}
+    gone |= {n.name for n in graph.nodes.values() if n.role is roles.ENTER and n.attrs["frame_name"] == frame}
     nodes: dict[str, Node] = {}
     placed = False
     for node in graph.nodes.values():

@@ -24,6 +24,7 @@ import numpy as np
 
 from actorflow.base.dtypes import bool as bool_dtype
 from actorflow.base.dtypes import int32, variant
+from actorflow.base.registry import roles
 from actorflow.base.shapes import Shape
 from actorflow.engine.placement.groups import UnionFind
 from actorflow.errors import InvalidArgumentError
@@ -32,8 +33,8 @@ from actorflow.graph.analysis.frames import ROOT, Frames, frames, is_free, with_
 from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import NO_ATTRS, Node, TensorId
 
-_FOLLOWS_INPUT = frozenset(("Switch", "Exit", "LoopCond"))
-_GOES_AHEAD = frozenset(("Enter", "NextIteration"))
+_FOLLOWS_INPUT = (roles.SWITCH, roles.EXIT, roles.LOOP_CONDITION)
+_GOES_AHEAD = (roles.ENTER, roles.NEXT_ITERATION)
 
 Triggers: TypeAlias = Mapping[tuple[str, str], str]
 """For a frame and a device, the Merge that starts the Recvs of an iteration there."""
@@ -104,9 +105,9 @@ def _with_their_inputs(graph: Subgraph) -> Subgraph:
     """A Switch goes to its data, so that only what is chosen crosses; an Exit and a LoopCond to what they take."""
     nodes: dict[str, Node] = {}
     for node in yielding(graph.nodes.values()):
-        if node.op in _FOLLOWS_INPUT and node.inputs[0] not in graph.feeds:
+        if node.role in _FOLLOWS_INPUT and node.inputs[0] not in graph.feeds:
             source = nodes[node.inputs[0].node]
-            if not is_free(source) and source.op not in _GOES_AHEAD:
+            if not is_free(source) and source.role not in _GOES_AHEAD:
                 node = _on(node, source.device)
         nodes[node.name] = node
     return graph.with_nodes(nodes.values())
@@ -122,13 +123,13 @@ def _spread(graph: Subgraph) -> Subgraph:
     waiting: dict[str, list[str]] = {}
     for node in yielding(graph.nodes.values()):
         for tensor_id in node.inputs:
-            if tensor_id not in graph.feeds and graph.nodes[tensor_id.node].op in _GOES_AHEAD:
+            if tensor_id not in graph.feeds and graph.nodes[tensor_id.node].role in _GOES_AHEAD:
                 users.setdefault(tensor_id.node, []).append(node.name)
         for name in node.controls:
-            if graph.nodes[name].op in _GOES_AHEAD:
+            if graph.nodes[name].role in _GOES_AHEAD:
                 waiting.setdefault(name, []).append(node.name)
     for node in yielding(reversed(list(graph.nodes.values()))):  # an Enter's consumer may be the Enter of an inner loop
-        if node.op not in _GOES_AHEAD:
+        if node.role not in _GOES_AHEAD:
             continue
         places: dict[str, None] = {}
         for user in users.get(node.name) or waiting.get(node.name) or ():
@@ -204,7 +205,7 @@ class _Builder:
         node = self._condition.get(frame)
         if node is None:
             mine = [n for n in self._graph.nodes.values() if self._frames.of[n.name] == frame]
-            conditions = [n for n in mine if n.op == "LoopCond"]
+            conditions = [n for n in mine if n.role is roles.LOOP_CONDITION]
             if len(conditions) != 1:
                 at = conditions[0] if conditions else next(n for n in mine if not is_free(n))
                 raise InvalidArgumentError(
@@ -232,12 +233,12 @@ class _Builder:
                     decides.add(name)
                     stack.extend(graph.predecessors(graph.nodes[name]))
         there = (graph.nodes[name] for name in decides if graph.nodes[name].device == device)
-        return min((n.name for n in there if n.op == "Merge" and _goes_back(graph, n)), default=None)
+        return min((n.name for n in there if n.role is roles.MERGE and _goes_back(graph, n)), default=None)
 
     def _control_loop(self, frame: str, device: str, condition: Node) -> str:
         around = self._frames.parent[frame]
         waits = () if around == ROOT else (self._need(around, device),)
-        enter = next(n for n in self._graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame)
+        enter = next(n for n in self._graph.nodes.values() if n.role is roles.ENTER and n.attrs["frame_name"] == frame)
         entering = {"frame_name": frame, "is_constant": False, "invariant": False, "shape": ()}
         entering["parallel_iterations"] = enter.attrs["parallel_iterations"]
         base = f"{frame.removesuffix('/frame')}/control_loop_on_{short_name(device, condition.device)}"
@@ -260,14 +261,14 @@ class _Builder:
 
 
 def _goes_back(graph: Subgraph, merge: Node) -> bool:
-    return any(e not in graph.feeds and graph.nodes[e.node].op == "NextIteration" for e in merge.inputs)
+    return any(e not in graph.feeds and graph.nodes[e.node].role is roles.NEXT_ITERATION for e in merge.inputs)
 
 
 def _not_in_each_iteration(graph: Subgraph) -> set[str]:
     """The nodes of loops that get a token in the first iteration, or in later ones, only."""
     names: set[str] = set()
     for node in yielding(graph.nodes.values()):
-        starts = node.op == "NextIteration" or node.op == "Enter" and not node.attrs["is_constant"]
-        if starts or node.op not in ("Merge", "Exit") and not names.isdisjoint(graph.predecessors(node)):
+        starts = node.role is roles.NEXT_ITERATION or node.role is roles.ENTER and not node.attrs["is_constant"]
+        if starts or node.role not in (roles.MERGE, roles.EXIT) and not names.isdisjoint(graph.predecessors(node)):
             names.add(node.name)
     return names

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base import dtypes
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.frames import PRIMITIVES, is_free
@@ -41,7 +41,7 @@ def fold(graph: Subgraph, evaluate: Evaluate) -> Subgraph:
     for node in yielding(graph.nodes.values()):
         constants = {}
         for e in node.inputs:  # a Merge of a loop takes what comes later
-            if e not in fed and (source := nodes.get(e.node)) is not None and source.op == "Const":
+            if e not in fed and (source := nodes.get(e.node)) is not None and source.role is roles.CONSTANT:
                 constants[e] = source
         if any(is_free(nodes[name]) for name in node.controls):
             node = replace(node, controls=tuple([name for name in node.controls if not is_free(nodes[name])]))
@@ -62,9 +62,9 @@ def folded(
         largest: the most bytes of a constant.
     """
     definition = opdef.lookup(node.op)
-    if node.op == "Const" or definition.stateful or definition.asynchronous or definition.work is None:
+    if node.role is roles.CONSTANT or definition.stateful or definition.asynchronous or definition.work is None:
         return node
-    if len(node.dtypes) != 1 or node.op in PRIMITIVES or node.dtypes[0].kind == "V":
+    if len(node.dtypes) != 1 or node.role in PRIMITIVES or node.dtypes[0].kind == "V":
         return node
     value = None if _bytes_of(node) > largest else _value(node, known, shape_of, evaluate)
     if value is None or type(value) in (tuple, list):  # the run says what is wrong with several outputs

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import as_dtype
-from actorflow.base.registry import kernel, opdef
+from actorflow.base.registry import kernel, opdef, roles
 from actorflow.engine.passes.fold import Evaluate, fold
 from actorflow.engine.passes.fusion.fuse import fuse
 from actorflow.graph.analysis.subgraph import Subgraph, uses_of
 from actorflow.graph.node import Node, TensorId
 
-_READ = "ReadVariableOp"
-_LOOK = frozenset((_READ, "IsVariableInitialized"))
-"""Ops that change nothing of a variable."""
+_LOOK = (roles.READ, roles.IS_INITIALIZED)
+"""The roles of ops that change nothing of a variable."""
 
 
 def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
@@ -40,9 +39,9 @@ def freezable(parts: Iterable[Subgraph]) -> dict[str, str]:
         return {}
     by_read: dict[str, str] = {}
     for part in parts:
-        handles = {n.name for n in part.nodes.values() if n.op == "VariableV2" and not n.attrs["container"]}
+        handles = {n.name for n in part.nodes.values() if n.role is roles.VARIABLE and not n.attrs["container"]}
         for node in part.nodes.values():
-            if node.op not in _LOOK:
+            if node.role not in _LOOK:
                 handles.difference_update(e.node for e in node.inputs)
         reads = [n for n in part.nodes.values() if _is_free(n, part) and n.inputs[0].node in handles]
         if _gains(part, {n.name for n in reads}):
@@ -65,14 +64,14 @@ def freeze(part: Subgraph, values: Mapping[str, Any], evaluate: Evaluate) -> Sub
 def _without_unused(part: Subgraph) -> Subgraph:
     """The part without constants and handles that nothing takes."""
     uses = uses_of(part)
-    kept = [n for n in part.nodes.values() if n.op not in ("Const", "VariableV2") or uses[n.name] > 0]
+    kept = [n for n in part.nodes.values() if n.role not in (roles.CONSTANT, roles.VARIABLE) or uses[n.name] > 0]
     return part.with_nodes(kept)
 
 
 def _is_free(node: Node, part: Subgraph) -> bool:
     """Whether a node is a read that waits for nothing and is not fed."""
     return (
-        node.op == _READ
+        node.role is roles.READ
         and not node.controls
         and node.inputs[0] not in part.feeds
         and TensorId(node.name, 0) not in part.feeds
@@ -90,7 +89,9 @@ def _gains(part: Subgraph, reads: AbstractSet[str]) -> bool:
             return True
         definition = opdef.lookup(node.op)
         fixed = all(
-            flag or part.nodes[e.node].op == "Const" for flag, e in zip(taken, node.inputs) if e not in part.feeds
+            flag or part.nodes[e.node].role is roles.CONSTANT
+            for flag, e in zip(taken, node.inputs)
+            if e not in part.feeds
         )
         if fixed and not (definition.stateful or definition.asynchronous or any(e in part.feeds for e in node.inputs)):
             names.add(node.name)

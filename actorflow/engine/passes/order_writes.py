@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.graph.analysis.ancestry import waits
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import TensorId
 
-_READS = frozenset(("ReadVariableOp", "ReadVariableOr"))
+_READS = (roles.READ, roles.READ_OR)
 _EFFORT = 200_000  # steps of the search after which the rest is left as it is
 
 
@@ -32,7 +32,7 @@ def order_writes(graph: Subgraph, partial: frozenset[TensorId] = frozenset()) ->
             for tensor_id in node.inputs:
                 if tensor_id not in graph.feeds and graph.nodes[tensor_id.node].dtypes[tensor_id.port].is_ref:
                     writes.setdefault(tensor_id.node, []).append(node.name)
-        elif node.op in _READS:
+        elif node.role in _READS:
             reads.setdefault(node.inputs[0].node, []).append(node.name)
     if not any(handle in reads for handle in writes):
         return graph

@@ -136,7 +136,7 @@ def _order(uses: Uses) -> list[Node]:
 def _is_pure(node: Node) -> bool:
     """Whether a node gives values of its inputs alone; random numbers are as good as such."""
     if (
-        node.op in PRIMITIVES
+        node.role in PRIMITIVES
         or node.op == "PlaceholderWithDefault"
         or any(dtype.is_ref or dtype.kind == "R" for dtype in node.dtypes)
     ):
@@ -154,7 +154,7 @@ def followers(uses: Uses) -> Iterator[Joint]:
     """Nodes that go where another one is: views and questions for a shape go with their tensor, a source without inputs
     with its only user."""
     for node in yielding(uses.fresh):
-        if node.device or node.colocate or node.op in PRIMITIVES:
+        if node.device or node.colocate or node.role in PRIMITIVES:
             continue
         if node.op in _ABOUT:
             if node.inputs:

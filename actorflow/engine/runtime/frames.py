@@ -17,6 +17,8 @@ from time import perf_counter_ns
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from actorflow.base.registry import roles
+from actorflow.base.registry.roles import Role
 from actorflow.engine.runtime.tokens import DEAD, EMPTY
 
 if TYPE_CHECKING:
@@ -191,13 +193,13 @@ def _next_iteration(executor: ExecutorState, node: PlanNode) -> bool:
     return True
 
 
-PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
+PRIMITIVES: Mapping[Role | None, Primitive] = MappingProxyType(
     {
-        "Switch": _switch,
-        "Merge": _merge,
-        "Enter": _enter,
-        "Exit": _exit,
-        "NextIteration": _next_iteration,
-        "LoopCond": forward,
+        roles.SWITCH: _switch,
+        roles.MERGE: _merge,
+        roles.ENTER: _enter,
+        roles.EXIT: _exit,
+        roles.NEXT_ITERATION: _next_iteration,
+        roles.LOOP_CONDITION: forward,
     }
 )

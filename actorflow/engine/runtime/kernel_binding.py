@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType, as_dtype
-from actorflow.base.registry import kernel, library, opdef
+from actorflow.base.registry import kernel, library, opdef, roles
 from actorflow.base.registry.kernel import KernelDef
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.engine.device.base import AsynchronousDevice, Device, as_asynchronous
@@ -123,7 +123,7 @@ def list_position(definition: opdef.OpDef) -> int | None:
 def needs_memory(node: Node, device: Device) -> bool:
     """Whether an output may be large enough to be counted: not where all are known to be small, views or references."""
     definition = opdef.lookup(node.op)
-    if definition.view or node.op in ("Const", "ReadVariableOp"):
+    if definition.view or node.role in (roles.CONSTANT, roles.READ):
         return False
     return any(
         not dtype.is_ref and dtype.kind != "S" and _may_be_large(shape, dtype, device.allocator.threshold)

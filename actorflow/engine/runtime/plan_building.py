@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.shapes import is_static
 from actorflow.engine.device.base import Device, as_asynchronous
 from actorflow.engine.passes.coalesce import members_of
@@ -107,7 +107,7 @@ class _Builder:
         self._on_host = wanted_on_host(graph, device)
         self._context_of = context_of
         self._frames = frames(graph)
-        merged = {e.node for node in graph.nodes.values() if node.op == "Merge" for e in node.inputs}
+        merged = {e.node for node in graph.nodes.values() if node.role is roles.MERGE for e in node.inputs}
         self._free = {n.name for n in graph.nodes.values() if is_free(n) and n.name not in merged}
         self._constants = self._free if fill_constants else set[str]()
         self._data: dict[TensorId, list[tuple[int, int]]] = {}
@@ -129,7 +129,7 @@ class _Builder:
                 continue
             layout = self._layouts[frames.of[node.name]]
             index = layout.index[node.name]
-            join = self._merge if node.op == "Merge" else self._connect
+            join = self._merge if node.role is roles.MERGE else self._connect
             layout.begins[node.name] = join(layout, index, node.inputs)
             filled = self._filled(layout)
             for control in node.controls:
@@ -177,7 +177,7 @@ class _Builder:
         layout.slots.extend((EMPTY, EMPTY))
         layout.pending[consumer] += 1
         nodes, feeds = self._graph.nodes, self._graph.feeds
-        first = [e for e in inputs if e in feeds or nodes[e.node].op != "NextIteration"]
+        first = [e for e in inputs if e in feeds or nodes[e.node].role is not roles.NEXT_ITERATION]
         for position, tensor_id in enumerate(inputs):
             edge = MergeEdge(tensor_id.port, begin, consumer, position, len(first))
             self._merges.setdefault(tensor_id, []).append(edge)
@@ -188,7 +188,7 @@ class _Builder:
         inner = {name: self._plan(name) for name, around in self._frames.parent.items() if around == frame}
         plan_nodes = [_sink(len(graph.fetches) if frame == ROOT else 0)]
         plan_nodes.extend(self._plan_node(node, frame) for node in yielding(layout.nodes))
-        enters = [n for n in graph.nodes.values() if n.op == "Enter" and n.attrs["frame_name"] == frame]
+        enters = [n for n in graph.nodes.values() if n.role is roles.ENTER and n.attrs["frame_name"] == frame]
         executed = len(
             {m.name for n in plan_nodes[1:] for m in n.members} | (self._constants if frame == ROOT else set())
         )
@@ -219,7 +219,7 @@ class _Builder:
         actor = self._actor(node, frame, any(e in self._on_host for e in outputs))
         dead_too = actor.fire is fire_primitive or opdef.lookup(node.op).fires_dead
         fire, fire_dead = actor.fire, actor.fire if dead_too else forward_dead
-        width = 2 if node.op == "Merge" else len(node.inputs)
+        width = 2 if node.role is roles.MERGE else len(node.inputs)
         members = members_of(node)
         definitions = [opdef.lookup(m.op) for m in members]
         types = [graph.type_of(e) for e in node.inputs]
@@ -236,7 +236,7 @@ class _Builder:
             run=actor.run,
             launch=with_dead(actor.launch, index) if opdef.lookup(node.op).takes_dead else actor.launch,
             places=slice(begin, begin + width),
-            blank=[EMPTY if node.op == "Merge" else None] * width,
+            blank=[EMPTY if node.role is roles.MERGE else None] * width,
             edges=tuple(() if e in graph.feeds else tuple(self._data.get(e, ())) for e in outputs),
             merges=merges,
             controls=tuple(self._controls.get(node.name, ())),
@@ -263,13 +263,13 @@ class _Builder:
             return _Actor(fire_primitive, move, primitive)
         types = [graph.type_of(e) for e in node.inputs]
         launching = as_asynchronous(device)
-        if node.op == "_Loop":
+        if node.role is roles.LOOP:
             compiler = find_compiler(device.type, self._without)
             loop = CoalescedLoop(node, types, device, self._context_of, compiler, self._without)
             return _Actor(fire_task, run_loop, loop, region=loop)
         region: Region | None = None
         launch: Callable[..., Any]
-        if node.op == "_Region":
+        if node.role is roles.REGION:
             compiler = find_compiler(device.type, self._without)
             make = Region if launching is None else LaunchedRegion
             shares = _shares_state(node, graph)
@@ -308,7 +308,7 @@ class _Actor(NamedTuple):
 
 def _primitive(node: Node, frame: str) -> Primitive | None:
     """The move that a node is, if it computes nothing; in a loop Identity is one."""
-    return forward if frame != ROOT and node.op == "Identity" else PRIMITIVES.get(node.op)
+    return forward if frame != ROOT and node.role is roles.IDENTITY else PRIMITIVES.get(node.role)
 
 
 def _rank_of(node: Node, ranks: Mapping[str, float]) -> float:
@@ -330,7 +330,7 @@ def _urgent(nodes: Sequence[PlanNode]) -> frozenset[int]:
 def _constant_value(tensor_id: TensorId, graph: Subgraph) -> Any:
     """The value of a constant, or None where the tensor is none, or is fed."""
     source = None if tensor_id in graph.feeds else graph.nodes.get(tensor_id.node)
-    return source.attrs["value"] if source is not None and source.op == "Const" else None
+    return source.attrs["value"] if source is not None and source.role is roles.CONSTANT else None
 
 
 def _constant(node: Node, device: Device) -> Any:
@@ -346,10 +346,10 @@ def _label(node: Node) -> tuple[str, str, str, tuple[str, ...], str]:
     until its tensor is wanted soon."""
     members = members_of(node)
     names = () if members == (node,) else tuple([member.name for member in members])
-    if node.op not in ("_Send", "_Recv"):
+    if node.role not in (roles.SEND, roles.RECV):
         return node.name, node.op, "", names, ""
     marks = ["lossy"] if node.attrs.get("lossy") else []
-    if node.op == "_Recv" and node.controls:
+    if node.role is roles.RECV and node.controls:
         marks.append("scheduled")
     return node.name, node.op, node.attrs.get("key", ""), names, " ".join(marks)
 
@@ -364,7 +364,7 @@ def sum_of_members(node: Node, graph: Subgraph) -> float:
     """The expected cost of a node, or of all members of a region; UNKNOWN_NS where nothing is known of one of them."""
     if any(opdef.lookup(member.op).work is None for member in members_of(node)):
         return UNKNOWN_NS
-    if node.op != "_Region":
+    if node.role is not roles.REGION:
         return node_cost(node, graph)
     types = {inner: graph.type_of(outer) for inner, outer in zip(node.attrs["inputs"], node.inputs, strict=True)}
     total = 0.0

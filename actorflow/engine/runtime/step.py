@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from actorflow.base.process import lanes
+from actorflow.base.registry import roles
 from actorflow.base.reports.logs import get_logger
 from actorflow.engine.device.base import as_asynchronous
 from actorflow.engine.runtime.actors import ExecutorState
@@ -339,7 +340,7 @@ class Step:
         """Whether only Recvs of this process's own tokens are left, which no one will send any more."""
         left = len(self.continuing)
         idle = self.live == left and not self.stopped and self.expected_feeds <= 0
-        return idle and self.rendezvous.is_local and all(n.node.op == "_Recv" for _, n in self.continuing.values())
+        return idle and self.rendezvous.is_local and all(n.node.role is roles.RECV for _, n in self.continuing.values())
 
     def _settles(self) -> bool:
         """Has devices that only launched their kernels say when these have run; false where there is no such device, or all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeAlias
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.frames import ROOT, Frames, frames
 from actorflow.graph.analysis.subgraph import Subgraph
@@ -66,18 +66,18 @@ class _Walk:
         for control in node.controls:
             mine |= self._found[control]
         frame = self._frames.of[node.name]
-        if node.op == "Enter":
+        if node.role is roles.ENTER:
             inner = node.attrs["frame_name"]
             self._entered[inner] = self._entered.get(inner, 0) | mine
-        elif node.op == "Exit":
+        elif node.role is roles.EXIT:
             mine = self._entered[frame]
             if frame in self._asynchronous:
                 mine |= self._only(node.name)
-        elif node.op == "Merge":
+        elif node.role is roles.MERGE:
             if len(edges) == len(node.inputs):
                 return self._merged(node, edges, mine)
             mine |= self._only(node.name if frame in self._asynchronous else f"iterations of {frame}")
-        elif node.op != "Switch":
+        elif node.role is not roles.SWITCH:
             definition = opdef.lookup(node.op)
             if definition.asynchronous or definition.fires_dead or definition.emits_dead:
                 mine |= self._only(node.name)
@@ -90,9 +90,9 @@ class _Walk:
             return self._only(str(tensor_id)) if tensor_id in self._partial else 0
         source = self._graph.nodes[tensor_id.node]
         mine = self._found[tensor_id.node]
-        if source.op == "Switch":
+        if source.role is roles.SWITCH:
             return mine | self._deadly((source.inputs[1], tensor_id.port))
-        if source.op not in ("Merge", "Exit") and opdef.lookup(source.op).emits_dead:
+        if source.role not in (roles.MERGE, roles.EXIT) and opdef.lookup(source.op).emits_dead:
             return mine | self._deadly(str(tensor_id))
         return mine
 
@@ -112,9 +112,9 @@ class _Walk:
         return mine | self._deadly(node.name)
 
     def _leads_back(self, node: Node, tensor_id: TensorId) -> bool:
-        if node.op != "Merge" or tensor_id in self._graph.feeds:
+        if node.role is not roles.MERGE or tensor_id in self._graph.feeds:
             return False
-        return self._graph.nodes[tensor_id.node].op == "NextIteration"
+        return self._graph.nodes[tensor_id.node].role is roles.NEXT_ITERATION
 
 
 def asynchronous_frames(graph: Subgraph, loops: Frames) -> set[str]:

@@ -46,7 +46,7 @@ def divide_duplicates(
         if inputs is not node.inputs or controls is not node.controls:
             node = replace(node, inputs=inputs, controls=controls)
         definition = opdef.lookup(node.op)
-        apart = definition.stateful or definition.asynchronous or definition.has_ref_input or node.op in PRIMITIVES
+        apart = definition.stateful or definition.asynchronous or definition.has_ref_input or node.role in PRIMITIVES
         if not (apart or node.name in fed or _is_large(node, most_bytes)):
             key = _key(node, definition)
             twin = first.setdefault(key, node.name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from actorflow.base.dtypes import bool as bool_dtype
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.frames import ROOT, frames
@@ -16,13 +16,11 @@ from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.constant_value import constant_value, shape_value
 from actorflow.graph.node import Node, TensorId
 
-_PLACEHOLDERS = ("Placeholder", "PlaceholderWithDefault")
-
 
 def forget_shapes(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
     """Infers static shapes again where they may not hold: below a tensor that is fed now, such as the constant `s` of
     `fill(s, 1.0)`, and below a variable to which some node assigns values of any shape. `nodes` are those of the whole graph."""
-    replaced = {e.node for e in graph.feeds if e.node in nodes and nodes[e.node].op not in _PLACEHOLDERS}
+    replaced = {e.node for e in graph.feeds if e.node in nodes and nodes[e.node].role is not roles.PLACEHOLDER}
     changing = changing_variables(nodes)
     if not replaced and changing.isdisjoint(graph.nodes):
         return graph
@@ -31,7 +29,7 @@ def forget_shapes(graph: Subgraph, nodes: Mapping[str, Node]) -> Subgraph:
     current = graph.with_nodes(())
     for node in yielding(graph.nodes.values()):
         below = any(e in graph.feeds and e.node in replaced or e.node in touched for e in node.inputs)
-        if node.name in changing or below and node.op in ("Merge", "Enter"):
+        if node.name in changing or below and node.role in (roles.MERGE, roles.ENTER):
             touched.add(node.name)
             node = replace(node, shapes=(None,) * len(node.shapes))
         elif below:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from actorflow.base.registry import roles
 from actorflow.errors import InvalidArgumentError
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.subgraph import Subgraph, topological
 from actorflow.graph.node import Node
 
-PRIMITIVES = frozenset(("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"))
-_LOOP = frozenset(("Enter", "Exit", "NextIteration"))
+PRIMITIVES = (roles.SWITCH, roles.MERGE, roles.ENTER, roles.EXIT, roles.NEXT_ITERATION, roles.LOOP_CONDITION)
+"""The roles of nodes that move tokens and compute nothing."""
+_LOOP = (roles.ENTER, roles.EXIT, roles.NEXT_ITERATION)
 ROOT = ""
 """The frame of what is in no loop."""
 
@@ -30,14 +32,14 @@ class Frames:
 
     def output(self, node: Node) -> str:
         """The frame in which a node's outputs are used."""
-        if node.op == "Enter":
+        if node.role is roles.ENTER:
             return str(node.attrs["frame_name"])
-        return self.parent[self.of[node.name]] if node.op == "Exit" else self.of[node.name]
+        return self.parent[self.of[node.name]] if node.role is roles.EXIT else self.of[node.name]
 
 
 def is_free(node: Node) -> bool:
     """Whether a node is a constant that waits for nothing: it is there in every frame and iteration."""
-    return node.op == "Const" and not node.controls
+    return node.role is roles.CONSTANT and not node.controls
 
 
 def with_loops(graph: Subgraph) -> Subgraph:
@@ -47,9 +49,9 @@ def with_loops(graph: Subgraph) -> Subgraph:
         return graph
     enters: dict[str, list[str]] = {}
     for node in graph.nodes.values():
-        if node.op == "Enter":
+        if node.role is roles.ENTER:
             enters.setdefault(node.attrs["frame_name"], []).append(node.name)
-    exits = {n.name: tuple(enters[loops.of[n.name]]) for n in graph.nodes.values() if n.op == "Exit"}
+    exits = {n.name: tuple(enters[loops.of[n.name]]) for n in graph.nodes.values() if n.role is roles.EXIT}
     return topological(replace(graph, entered=exits))
 
 
@@ -62,7 +64,7 @@ def frames(graph: Subgraph) -> Frames:
     of: dict[str, str] = {}
     parent: dict[str, str] = {}
     loops = Frames(of, parent)
-    if not any(node.op in _LOOP for node in graph.nodes.values()):
+    if not any(node.role in _LOOP for node in graph.nodes.values()):
         return Frames(dict.fromkeys(graph.nodes, ROOT), {})
     for node in yielding(graph.nodes.values()):
         frame_nodes: dict[str, str] = {}
@@ -82,12 +84,12 @@ def frames(graph: Subgraph) -> Frames:
                 hint="Values get into a loop by Enter and out of it by Exit; af.while_loop makes both.",
             )
         of[node.name] = next(iter(frame_nodes), ROOT)
-        if node.op == "Enter":
+        if node.role is roles.ENTER:
             inner = node.attrs["frame_name"]
             if parent.setdefault(inner, of[node.name]) != of[node.name]:
                 raise InvalidArgumentError(
                     f"The loop {inner} is entered from two places.", node=node.name, op=node.op, where=node.where
                 )
-        elif node.op in ("Exit", "NextIteration") and of[node.name] == ROOT:
+        elif node.role in (roles.EXIT, roles.NEXT_ITERATION) and of[node.name] == ROOT:
             raise InvalidArgumentError(f"{node.op} is in no loop.", node=node.name, op=node.op, where=node.where)
     return loops

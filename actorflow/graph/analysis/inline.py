@@ -13,6 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from zlib import crc32
 
+from actorflow.base.registry import roles
 from actorflow.errors import Where
 from actorflow.graph.analysis.cooperative import yield_interpreter
 from actorflow.graph.analysis.frames import ROOT, frames, is_free
@@ -44,7 +45,7 @@ def inline(
     Nodes that use the outputs of a call use those of the copy; a node with the name of the call stays, for nodes that
     wait for it, or feeds one of its outputs.
     """
-    if not any(node.op == "Call" for node in nodes.values()):
+    if not any(node.role is roles.CALL for node in nodes.values()):
         return nodes, fetches
     work = _Inliner(nodes, feeds)
     return work.run(), tuple(map(work.resolve, fetches))
@@ -57,7 +58,7 @@ class _Inliner:
         self.source = nodes
         self.feeds = feeds
         self.made = dict(nodes)
-        self.ends = {n.attrs["function"]: n for n in nodes.values() if n.op == "_Return"}
+        self.ends = {n.attrs["function"]: n for n in nodes.values() if n.role is roles.RETURN}
         self.levels: dict[str, dict[str, int]] = {}
         self.chains: dict[str, list[str]] = {}
         """For each call the calls that own its levels; the last is it itself."""
@@ -70,7 +71,7 @@ class _Inliner:
         inside: set[str] = set()
         for end in self.ends.values():
             inside.update(body_of(self.source, end).nodes)
-        waiting = deque(n for n in self.source.values() if n.op == "Call" and n.name not in inside)
+        waiting = deque(n for n in self.source.values() if n.role is roles.CALL and n.name not in inside)
         while waiting:
             yield_interpreter()
             waiting.extend(self.expand(waiting.popleft()))
@@ -101,11 +102,11 @@ class _Inliner:
         calls = []
         for node in body.values():
             owner = chain[levels[node.name]]
-            if node.op == "_Arg" or is_free(node) or self.copied(owner, node.name) in self.made:
+            if node.role is roles.ARGUMENT or is_free(node) or self.copied(owner, node.name) in self.made:
                 continue
             copy = self.copy(node, owner, chain, levels)
             self.made[copy.name] = copy
-            if copy.op == "Call":
+            if copy.role is roles.CALL:
                 calls.append(copy)
         outputs = tuple(self.mapped(e, chain, levels) for e in end.inputs)
         controls = tuple(self.copied(chain[levels[c]], c) for c in end.controls)
@@ -127,9 +128,9 @@ class _Inliner:
         attrs = dict(node.attrs)
         if attrs.get("seed2"):  # each call draws numbers of its own
             attrs["seed2"] = (attrs["seed2"] + crc32(owner.encode())) & 0x7FFFFFFF
-        if node.op == "Enter":
+        if node.role is roles.ENTER:
             attrs["frame_name"] = f"{owner}/{attrs['frame_name']}"
-        if node.op == "Call" and attrs["of"]:
+        if node.role is roles.CALL and attrs["of"]:
             forward = attrs["of"]
             attrs["of"] = self.copied(chain[levels[forward]], forward) if forward in levels else ""
         inputs = tuple(self.mapped(e, chain, levels) for e in node.inputs)
@@ -150,7 +151,7 @@ class _Inliner:
         )
 
     def is_reference(self, tensor_id: TensorId) -> bool:
-        return self.source[tensor_id.node].op == "_Arg" and self.source[tensor_id.node].dtypes[0].is_ref
+        return self.source[tensor_id.node].role is roles.ARGUMENT and self.source[tensor_id.node].dtypes[0].is_ref
 
     def gate(self, call: Node) -> tuple[str, ...]:
         """The nodes for which a node of the body waits that needs no value: it runs just when the call would."""
@@ -181,7 +182,7 @@ class _Inliner:
         if is_free(node):
             return tensor_id
         owner = chain[levels[node.name]]
-        if node.op != "_Arg":
+        if node.role is not roles.ARGUMENT:
             return TensorId(self.copied(owner, node.name), tensor_id.port)
         call = self.original[owner]
         argument = call.inputs[node.attrs["index"]]
@@ -260,13 +261,15 @@ def _levels(body: Subgraph, depths: Mapping[str, int]) -> dict[str, int]:
     for node in body.nodes.values():
         for name in {e.node for e in node.inputs} | set(node.controls):
             users.setdefault(name, []).append(node.name)
-        frame = node.attrs["frame_name"] if node.op == "Enter" else loop_frames.of[node.name]
+        frame = node.attrs["frame_name"] if node.role is roles.ENTER else loop_frames.of[node.name]
         while frame != ROOT:
             loops.setdefault(frame, []).append(node.name)
             frame = loop_frames.parent[frame]
     levels = dict.fromkeys(body.nodes, 0)
     for level in range(1, max(depths.values(), default=0) + 1):
-        stack = [n.name for n in body.nodes.values() if n.op == "_Arg" and depths[n.attrs["function"]] == level]
+        stack = [
+            n.name for n in body.nodes.values() if n.role is roles.ARGUMENT and depths[n.attrs["function"]] == level
+        ]
         while stack:
             name = stack.pop()
             if levels[name] == level:
@@ -274,6 +277,6 @@ def _levels(body: Subgraph, depths: Mapping[str, int]) -> dict[str, int]:
             levels[name] = level
             stack.extend(users.get(name, ()))
             node = body.nodes[name]
-            frame = node.attrs["frame_name"] if node.op == "Enter" else loop_frames.of[name]
+            frame = node.attrs["frame_name"] if node.role is roles.ENTER else loop_frames.of[name]
             stack.extend(loops.get(frame, ()))
     return levels

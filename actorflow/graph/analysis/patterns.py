@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorflow.base.registry import roles
 from actorflow.base.shapes import Shape
 from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
@@ -127,7 +128,7 @@ class Search:
     def value_of(self, tensor_id: TensorId) -> Any:
         """The value of a constant that is not fed, or None."""
         node = self.producer(tensor_id)
-        return node.attrs["value"] if node is not None and node.op == "Const" else None
+        return node.attrs["value"] if node is not None and node.role is roles.CONSTANT else None
 
     def shape_of(self, tensor_id: TensorId) -> Shape:
         return self._graph.type_of(tensor_id)[1]
@@ -188,7 +189,7 @@ class Search:
 
 def _number(node: Node) -> float | None:
     """The value of a constant of one element."""
-    if node.op != "Const":
+    if node.role is not roles.CONSTANT:
         return None
     value = np.asarray(node.attrs["value"])
     return float(value.reshape(())) if value.size == 1 and value.dtype.kind == "f" else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from actorflow.base.registry import roles
 from actorflow.errors import InvalidArgumentError, with_topic
 from actorflow.graph.analysis.cooperative import yield_interpreter
 from actorflow.graph.analysis.subgraph import Subgraph, topological
@@ -20,8 +21,7 @@ def prune(graph: Subgraph) -> Subgraph:
     """
     nodes = graph.nodes
     fed = frozenset(graph.feeds)
-    placeholders = ("Placeholder", "PlaceholderWithDefault")
-    fed_placeholders = {e.node for e in fed if e.node in nodes and nodes[e.node].op in placeholders}
+    fed_placeholders = {e.node for e in fed if e.node in nodes and nodes[e.node].role is roles.PLACEHOLDER}
     order: dict[str, Node] = {}
     # Depth first without recursion: a name is pushed once to look at what it needs, and once more to be placed after it.
     entered: set[str] = set()
@@ -49,8 +49,8 @@ def prune(graph: Subgraph) -> Subgraph:
             node = replace(node, controls=tuple(c for c in node.controls if c not in fed_placeholders))
             changed[name] = node
         needs = [e.node for e in node.inputs if e not in fed]
-        if node.op == "Merge":
-            back = [need for need in needs if nodes[need].op == "NextIteration"]
+        if node.role is roles.MERGE:
+            back = [need for need in needs if nodes[need].role is roles.NEXT_ITERATION]
             back_edges.extend(back)
             needs = [need for need in needs if need not in back]
         needs.extend(node.controls)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.shapes import Shape, merge
 from actorflow.errors import describe
 from actorflow.graph.analysis.cooperative import yielding
@@ -20,7 +20,7 @@ from actorflow.graph.node import Node, TensorId
 
 def return_of(nodes: Mapping[str, Node], function: str) -> Node:
     """The end of a function's body."""
-    return next(n for n in nodes.values() if n.op == "_Return" and n.attrs["function"] == function)
+    return next(n for n in nodes.values() if n.role is roles.RETURN and n.attrs["function"] == function)
 
 
 def body_of(nodes: Mapping[str, Node], end: Node) -> Subgraph:
@@ -38,9 +38,9 @@ def specialised(nodes: Mapping[str, Node], end: Node, shapes: Sequence[Shape]) -
     loops = frames(body)
     inferred: dict[str, Node] = {}
     for node in body.nodes.values():
-        if node.op == "_Arg":
+        if node.role is roles.ARGUMENT:
             node = replace(node, shapes=(merge(node.shapes[0], shapes[node.attrs["index"]]),))
-        elif loops.of[node.name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
+        elif loops.of[node.name] == ROOT and node.role not in (roles.ENTER, roles.EXIT, roles.MERGE) and node.inputs:
             node = _inferred(nodes, inferred, node)
         inferred[node.name] = node
     return inferred
@@ -60,7 +60,7 @@ def expected_sizes(graph: Subgraph, nodes: Mapping[str, Node], fed: Mapping[Tens
     for name, node in yielding(graph.nodes.items()):
         if name in inferred:
             continue
-        if loops.of[name] == ROOT and node.op not in ("Enter", "Exit", "Merge") and node.inputs:
+        if loops.of[name] == ROOT and node.role not in (roles.ENTER, roles.EXIT, roles.MERGE) and node.inputs:
             with suppress(ValueError):  # the run says what does not fit
                 node = _inferred(nodes, inferred, node)
         inferred[name] = node
@@ -83,7 +83,7 @@ def _inferred(nodes: Mapping[str, Node], inferred: Mapping[str, Node], node: Nod
     inputs = [inferred[e.node] for e in node.inputs]
     shapes: Any = [source.shapes[e.port] for source, e in zip(inputs, node.inputs)]
     try:
-        if node.op == "Call":
+        if node.role is roles.CALL:
             inferred_shapes: Sequence[Shape] = output_shapes(nodes, return_of(nodes, node.attrs["function"]), shapes)
         else:
             definition = opdef.lookup(node.op)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from actorflow.base.dtypes import DType
+from actorflow.base.registry import roles
 from actorflow.base.shapes import Shape
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.node import Node, TensorId
@@ -53,9 +54,9 @@ class Subgraph:
         """The names of the nodes for which `node` waits; what is fed waits for none, a loop's Merge not for the iteration
         before, and an Exit for all that enters the loop."""
         needs = [e.node for e in node.inputs if e not in self.feeds]
-        if node.op == "Merge":
-            needs = [need for need in needs if self.nodes[need].op != "NextIteration"]
-        elif node.op == "Exit":
+        if node.role is roles.MERGE:
+            needs = [need for need in needs if self.nodes[need].role is not roles.NEXT_ITERATION]
+        elif node.role is roles.EXIT:
             needs.extend(name for name in self.entered.get(node.name, ()) if name in self.nodes)
         return needs + list(node.controls)
 

@@ -25,6 +25,7 @@ from actorflow.base import dtypes as dt
 from actorflow.base.dtypes import ANY, DType, as_dtype
 from actorflow.base.registry import opdef
 from actorflow.base.registry.opdef import REQUIRED, AttrDef, Inference, InputDef, OpDef
+from actorflow.base.registry.roles import Role
 from actorflow.base.reports.tracebacks import leave_out
 from actorflow.base.reports.user_line import user_line
 from actorflow.base.shapes import ShapeLike
@@ -216,6 +217,7 @@ def op(
     takes_dead: bool = False,
     emits_dead: bool = False,
     writes: bool = False,
+    role: Role | None = None,
     work: float | opdef.WorkRule | None = None,
 ) -> Callable[[Callable[P, R]], Op[P, R]]:
     """Declares the op `type`.
@@ -251,6 +253,7 @@ def op(
         takes_dead: with `fires_dead`, the kernel of a dead node gets one `DEAD` in place of its inputs, as Send's does.
         emits_dead: it may give a dead token although it is alive itself, as Switch does.
         writes: it writes the variable that is its first input.
+        role: what the op is to the runtime and to passes, where these treat it apart (`actorflow.base.registry.roles`).
         work: arithmetic operations for each output element, or a rule that gives the total. Give it where kernels are
             known to be short: without it the first run of a node goes to its device's thread, constants are not folded
             through it, and a loop around it is run node by node.
@@ -281,6 +284,7 @@ def op(
             takes_dead=takes_dead,
             emits_dead=emits_dead,
             writes=writes,
+            role=role,
             work=1.0 if work is None and function.__module__.startswith("actorflow.") else work,
             output_count=len(result) if isinstance(result, tuple) else None,
         )

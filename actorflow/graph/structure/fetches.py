@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType, resource
+from actorflow.base.registry import roles
+from actorflow.base.registry.opdef import ROLES
 from actorflow.errors import InvalidArgumentError, describe, with_topic
 from actorflow.graph.convert import is_symbolic, shared_read
 from actorflow.graph.graph import Graph
@@ -74,7 +76,7 @@ class Fetches:
             identity = _identity_of(element.op)
             return lambda values: identity
         position = self._position(element)
-        if element.op.type == "GetSessionHandle" and self._handle is not None:
+        if ROLES[element.op.type] is roles.SESSION_HANDLE and self._handle is not None:
             dtype, handle = element.op.inputs[0].dtype.base_dtype, self._handle
             return lambda values: handle(values[position], dtype)
         return lambda values: values[position]

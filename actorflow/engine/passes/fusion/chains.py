@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from actorflow.base import dtypes
+from actorflow.base.registry import roles
 from actorflow.base.shapes import is_static
 from actorflow.engine.passes.fusion.match import JOINED, has_kernel
 from actorflow.graph.analysis.chains import ROWS
@@ -43,7 +44,7 @@ def fuse_chains(graph: Subgraph) -> Subgraph:
             if nodes.get(last.name) is last:
                 _replace(graph, nodes, uses, last, chain, patterns)
     _share_heads(graph, nodes, uses)
-    return graph.with_nodes([node for node in nodes.values() if node.op != "Const" or uses[node.name] > 0])
+    return graph.with_nodes([node for node in nodes.values() if node.role is not roles.CONSTANT or uses[node.name] > 0])
 
 
 _SHARING = frozenset(("_LayerNorm", "_LayerNormGrad", "_LayerNormScaleGrad"))
@@ -127,7 +128,7 @@ def _release(nodes: dict[str, Node], uses: Uses, tensor_id: TensorId) -> None:
     """Takes a use of a tensor away, and the nodes that then have none."""
     uses[tensor_id.node] -= 1
     node = nodes.get(tensor_id.node)
-    if node is not None and node.op != "Const" and not uses[node.name] and not node.controls:
+    if node is not None and node.role is not roles.CONSTANT and not uses[node.name] and not node.controls:
         del nodes[node.name]
         for before in node.inputs:
             _release(nodes, uses, before)

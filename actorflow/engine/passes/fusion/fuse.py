@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from actorflow.base import dtypes
+from actorflow.base.registry import roles
 from actorflow.engine.passes.fusion.match import Match, Rule
 from actorflow.engine.passes.fusion.rules import RULES
 from actorflow.graph.analysis.cooperative import yielding
@@ -46,7 +47,7 @@ def fuse(graph: Subgraph) -> Subgraph:
                 del nodes[occurrence.first.name]
             del nodes[node.name]  # new constants come before it
             nodes.update((replacement.name, replacement) for replacement in nodes_made)
-            constants = constants or any(replacement.op == "Const" for replacement in nodes_made)
+            constants = constants or any(replacement.role is roles.CONSTANT for replacement in nodes_made)
             node = nodes[node.name]
     fused = graph.with_nodes(nodes.values())
     return _without_unused_constants(fused) if constants else fused
@@ -55,7 +56,7 @@ def fuse(graph: Subgraph) -> Subgraph:
 def _without_unused_constants(graph: Subgraph) -> Subgraph:
     """The graph without the constants that were taken into others."""
     uses = uses_of(graph)
-    return graph.with_nodes([n for n in graph.nodes.values() if n.op != "Const" or uses[n.name] > 0])
+    return graph.with_nodes([n for n in graph.nodes.values() if n.role is not roles.CONSTANT or uses[n.name] > 0])
 
 
 def _matches(graph: Subgraph, nodes: Mapping[str, Node], uses: Uses, last: Node) -> Iterator[tuple[Rule, Match]]:

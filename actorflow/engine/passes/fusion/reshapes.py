@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base import dtypes
+from actorflow.base.registry import roles
 from actorflow.base.shapes import Shape, is_static
 from actorflow.graph.analysis.cooperative import yielding
 from actorflow.graph.analysis.subgraph import Subgraph, uses_of
@@ -205,7 +206,7 @@ class _Sinking:
 
     def _constant(self, tensor_id: TensorId) -> Any:
         node = None if tensor_id in self._graph.feeds else self._made.get(tensor_id.node)
-        return np.asarray(node.attrs["value"]) if node is not None and node.op == "Const" else None
+        return np.asarray(node.attrs["value"]) if node is not None and node.role is roles.CONSTANT else None
 
     def _direct(self, node: Node) -> Node:
         """The node with inputs in the place of reshapes that change nothing."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from actorflow.base.registry import roles
 from actorflow.engine.passes.memory.lifetimes import Feeds, Lifetimes
 from actorflow.engine.passes.memory.order import order_memory
 from actorflow.engine.passes.memory.rematerialize import COPY, rematerialize
@@ -44,7 +45,7 @@ class Memory:
             return None
         state = brought = 0
         for node in graph.nodes.values():
-            if node.op == "Const" and self.feeds == "counted":
+            if node.role is roles.CONSTANT and self.feeds == "counted":
                 brought += self._counted(node.attrs["value"].nbytes)
             for shape, dtype in zip(node.shapes, node.dtypes):
                 if dtype.is_ref and dtype.base_dtype.size:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from actorflow.base.dtypes import DType
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.shapes import Shape
 from actorflow.engine.passes.coalesce import writes_last
 from actorflow.engine.placement.cost_model import expected_bytes
@@ -26,8 +26,8 @@ from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 
 Feeds: TypeAlias = Literal["free", "counted", "followed"]
-_ELSEWHERE = frozenset(("ReadVariableOp", "Placeholder", "Const", "_SwapOut"))
-"""Ops whose results are there already, or in host memory."""
+_ELSEWHERE = (roles.READ, roles.PLACEHOLDER, roles.CONSTANT, roles.SWAP_OUT)
+"""The roles of ops whose results are there already, or in host memory."""
 _WITH_SCRATCH = frozenset(("_SgdMatMul",))
 """Ops whose kernels take a buffer of the variable's size while they run."""
 
@@ -90,19 +90,19 @@ class Lifetimes:
         return (len(self.size) - 1,)
 
     def _outputs(self, at: int, node: Node, taken: tuple[int, ...]) -> None:
-        if node.op == "_Region":
+        if node.role is roles.REGION:
             self._region(at, node)
             return
         if node.op in _WITH_SCRATCH:
             dtype, shape = self.graph.type_of(node.inputs[0])
             nbytes = expected_bytes(shape, dtype.base_dtype)
             self.extra[at] = nbytes if nbytes >= self.threshold else 0
-        is_view = node.op in PRIMITIVES or opdef.lookup(node.op).view
+        is_view = node.role in PRIMITIVES or opdef.lookup(node.op).view
         for port, dtype in enumerate(node.dtypes):
             tensor_id, pieces = TensorId(node.name, port), taken
             if not is_view:
                 shape = self.graph.sizes.get(tensor_id, node.shapes[port])
-                pieces = () if node.op in _ELSEWHERE else self._piece(dtype, shape)
+                pieces = () if node.role in _ELSEWHERE else self._piece(dtype, shape)
             self.held.setdefault(tensor_id, pieces)  # others take what is fed in its place
 
     def _region(self, at: int, node: Node) -> None:
@@ -146,8 +146,8 @@ class Lifetimes:
         for at, node in yielding(enumerate(self.nodes)):
             needs = graph.predecessors(node)
             data = [e for e in node.inputs if e not in graph.feeds]
-            if node.op == "Merge":
-                data = [e for e in data if graph.nodes[e.node].op != "NextIteration"]
+            if node.role is roles.MERGE:
+                data = [e for e in data if graph.nodes[e.node].role is not roles.NEXT_ITERATION]
             for tensor_id in data:
                 if tensor_id.node in self.index:
                     by_port.setdefault(tensor_id, []).append(at)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.engine.passes.memory.lifetimes import Feeds, Lifetimes, inside
 from actorflow.graph.analysis.ancestry import Waits, waits_and_deaths
 from actorflow.graph.analysis.cooperative import yield_interpreter
@@ -43,7 +43,10 @@ def order_memory(
     lifetimes = Lifetimes(graph, threshold, feeds)
     if any(lifetimes.extra):
         graph = graph.with_nodes(
-            [order_members(node, graph, threshold) if node.op == "_Region" else node for node in graph.nodes.values()]
+            [
+                order_members(node, graph, threshold) if node.role is roles.REGION else node
+                for node in graph.nodes.values()
+            ]
         )
         lifetimes = Lifetimes(graph, threshold, feeds)
     plain = lifetimes.fifo()
@@ -156,7 +159,7 @@ class Line:
     def can_be_ordered(self, at: int) -> bool:
         """Whether a node may get and give control edges."""
         node = self.known.nodes[at]
-        if node.op in PRIMITIVES or node.op == "_Send" or not self.in_root[at] or self.known.is_light(at):
+        if node.role in PRIMITIVES or node.role is roles.SEND or not self.in_root[at] or self.known.is_light(at):
             return False
         return not opdef.lookup(node.op).asynchronous
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.engine.passes.memory.lifetimes import Feeds, Lifetimes
 from actorflow.engine.passes.memory.order import Line, best_order, delayed
 from actorflow.engine.placement.cost_model import node_cost
@@ -41,7 +41,7 @@ _SHARES = 12
 """The number of sizes that are tried for tensors that are dropped in a row."""
 _NONE = -1
 """No piece of memory: something failed."""
-_READS = frozenset(("ReadVariableOp", "ReadVariableOr"))
+_READS = (roles.READ, roles.READ_OR)
 
 
 def rematerialize(
@@ -171,7 +171,7 @@ class _Search:
         return dropped
 
     def _can_be_copied(self, node: Node) -> bool:
-        if node.op in PRIMITIVES or node.op == "_Region" or node.name not in self._root:
+        if node.role in PRIMITIVES or node.role is roles.REGION or node.name not in self._root:
             return False
         definition = opdef.lookup(node.op)
         if definition.stateful or definition.asynchronous or definition.fires_dead or definition.emits_dead:
@@ -262,7 +262,7 @@ class _Search:
 
     def _handles(self, node: Node) -> list[str]:
         nodes = self.known.graph.nodes
-        reads = [nodes[e.node] for e in node.inputs if e.node in nodes and nodes[e.node].op in _READS]
+        reads = [nodes[e.node] for e in node.inputs if e.node in nodes and nodes[e.node].role in _READS]
         return [read.inputs[0].node for read in reads]
 
     def _laid_down(self, copies: _Copies) -> Subgraph:

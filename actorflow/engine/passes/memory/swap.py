@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 
+from actorflow.base.registry import roles
 from actorflow.engine.passes.memory.lifetimes import Feeds, Lifetimes, inside
 from actorflow.engine.passes.memory.order import Line, best_order
 from actorflow.engine.placement.cost_model import node_cost
@@ -146,7 +147,7 @@ class _Search:
         if dtype.is_ref or dtype.kind not in "biufc" or len(self.known.held[tensor_id]) != 1:
             return False
         nodes = [self.known.index[tensor_id.node], *(self._order[p] for p in self._uses[tensor_id] if p >= before)]
-        return all(self.line.in_root[at] and self.known.nodes[at].op not in PRIMITIVES for at in nodes)
+        return all(self.line.in_root[at] and self.known.nodes[at].role not in PRIMITIVES for at in nodes)
 
     def _timed(self, gap: Gap, crowded: Sequence[int]) -> Swap | None:
         """When the tensor of a gap leaves and comes back so that it is away at all of its places that are crowded; None where no
@@ -195,7 +196,7 @@ class _Search:
 
 def _cost(node: Node, lifetimes: Lifetimes) -> float:
     """The expected nanoseconds of a node, or of a region's members."""
-    if node.op != "_Region":
+    if node.role is not roles.REGION:
         return node_cost(node, lifetimes.graph)
     inner = inside(node, lifetimes.graph, lifetimes.threshold)
     return sum(node_cost(member, inner.graph) for member in inner.nodes)
@@ -254,8 +255,8 @@ def _rewritten(lifetimes: Lifetimes, line: Line, order: Sequence[int], swaps: Se
         )
         for node in yielding(graph.nodes.values())
     ]
-    sizes = {TensorId(node.name, 0): graph.size_of(node.inputs[0]) for node in copies if node.op == "_SwapOut"}
-    sizes |= {TensorId(node.name, 0): sizes[node.inputs[0]] for node in copies if node.op == "_SwapIn"}
+    sizes = {TensorId(node.name, 0): graph.size_of(node.inputs[0]) for node in copies if node.role is roles.SWAP_OUT}
+    sizes |= {TensorId(node.name, 0): sizes[node.inputs[0]] for node in copies if node.role is roles.SWAP_IN}
     return topological(replace(graph.with_nodes([*nodes, *copies]), sizes={**graph.sizes, **sizes}))
 
 

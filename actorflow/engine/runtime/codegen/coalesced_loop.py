@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorflow.base.dtypes import DType
 from actorflow.base.process import machine
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.shapes import Shape, is_static
 from actorflow.engine.device.base import Device
 from actorflow.engine.passes.coalesce_loops import LoopBody
@@ -62,12 +62,12 @@ class CoalescedLoop(Region):
 
     def _check_kernels(self) -> None:
         for member in self.members:
-            if member.op == "_Loop":
+            if member.role is roles.LOOP:
                 types = [(dtype, shape) for dtype, shape in member.attrs["input_types"]]
                 self._inner[member.name] = CoalescedLoop(
                     member, types, self._device, self._context_of, self._compiler, self._without
                 )
-        self.members = tuple(m for m in self.members if m.op not in ("_Loop", "Merge"))
+        self.members = tuple(m for m in self.members if m.role not in (roles.LOOP, roles.MERGE))
         super()._check_kernels()
 
     def _order(self, members: Sequence[Node]) -> tuple[Node, ...]:
@@ -117,13 +117,14 @@ class CoalescedLoop(Region):
         run together are compiled loops."""
         body = self._body
         members = [
-            m if m.op in ("Const", "Merge") else replace(m, inputs=tuple(map(body.resolved, m.inputs))) for m in members
+            m if m.role in (roles.CONSTANT, roles.MERGE) else replace(m, inputs=tuple(map(body.resolved, m.inputs)))
+            for m in members
         ]
-        constants = [m for m in members if m.op == "Const"]
+        constants = [m for m in members if m.role is roles.CONSTANT]
         if types is None:
-            return [*constants, *(m for m in members if m.op != "Const")]
+            return [*constants, *(m for m in members if m.role is not roles.CONSTANT)]
         assert self._compiler is not None
-        chosen = self._candidates([m for m in members if m.op not in ("Merge", "_Loop")])
+        chosen = self._candidates([m for m in members if m.role not in (roles.MERGE, roles.LOOP)])
         pieces: list[Node | FusedLoop] = list(constants)
         for run in _runs(body, members):
             if not any(m.name in chosen for m in run):
@@ -154,7 +155,7 @@ class CoalescedLoop(Region):
         for member in self._body.members:
             definition = opdef.lookup(member.op)
             inferred: Sequence[Shape] = member.shapes
-            if member.op not in ("_Loop", "Const"):
+            if member.role not in (roles.LOOP, roles.CONSTANT):
                 inputs = [self._type(types, e) for e in member.inputs]
                 if any(kind is None for kind in inputs):
                     return None
@@ -191,9 +192,9 @@ def _runs(body: LoopBody, members: Sequence[Node]) -> Iterator[list[Node]]:
 
     def together(place: tuple[int, Node]) -> object:
         at, member = place
-        return member.name if member.op in ("Merge", "_Loop") else (at < body.tested, body.guards[member.name])
+        return member.name if member.role in (roles.MERGE, roles.LOOP) else (at < body.tested, body.guards[member.name])
 
-    places = [(at, m) for at, m in enumerate(members) if m.op != "Const"]
+    places = [(at, m) for at, m in enumerate(members) if m.role is not roles.CONSTANT]
     return ([m for _, m in run] for _, run in itertools.groupby(places, together))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType
+from actorflow.base.registry import roles
 from actorflow.base.registry.traits import Loop
 from actorflow.base.shapes import Shape, is_static
 from actorflow.engine.runtime.codegen.jit import LoopCompiler
@@ -24,9 +25,6 @@ from actorflow.graph.node import Node, TensorId
 
 MOST_MEMBERS = 64
 MOST_ARRAYS = 24
-
-_PASSING = frozenset(("Identity", "StopGradient"))
-"""They cost nothing as they are, and would be copies in a loop."""
 
 Types = Mapping[TensorId, tuple[DType, Shape]]
 
@@ -74,7 +72,7 @@ def candidates(
         m
         for m in members
         if len(m.shapes) == 1
-        and m.op not in _PASSING
+        and m.role is not roles.IDENTITY  # costs nothing as it is, and would be a copy in a loop
         and is_static(m.shapes[0])
         and _elements(m.shapes[0]) >= compiler.least
         and m.dtypes[0] in TYPES
@@ -102,7 +100,7 @@ def arrange(
     used = set(kept)
     for member in members:
         used.update(e for e in member.inputs if where.get(e.node) != where.get(member.name))
-    arranged: list[Node | FusedLoop] = [m for m in members if m.op == "Const"]
+    arranged: list[Node | FusedLoop] = [m for m in members if m.role is roles.CONSTANT]
     for unit in units:
         fused = arranger.fuse(unit, used) if unit.shape is not None else None
         arranged.extend(unit.members if fused is None else [fused])
@@ -114,7 +112,7 @@ def _without_detours(members: Sequence[Node], inputs: AbstractSet[TensorId], cho
     source: dict[TensorId, TensorId] = {}
     members_left = []
     for member in members:
-        if member.op in _PASSING and not member.controls and TensorId(member.name, 0) not in inputs:
+        if member.role is roles.IDENTITY and not member.controls and TensorId(member.name, 0) not in inputs:
             source[TensorId(member.name, 0)] = source.get(member.inputs[0], member.inputs[0])
         elif member.name in chosen and any(e in source for e in member.inputs):
             member = replace(member, inputs=tuple([source.get(e, e) for e in member.inputs]))
@@ -158,14 +156,14 @@ class _Arranger:
         self._given = inputs
         self._compiler = compiler
         self._chosen = chosen
-        self._constants = {m.name: m.attrs["value"] for m in members if m.op == "Const"}
+        self._constants = {m.name: m.attrs["value"] for m in members if m.role is roles.CONSTANT}
         self._units: dict[int, _Unit] = {}
         self._unit_of: dict[str, int] = {}
 
     def units(self) -> list[_Unit]:
         """The units in an order that their edges allow, otherwise in that of the members."""
         for position, member in enumerate(yielding(self._members)):
-            if member.op != "Const":
+            if member.role is not roles.CONSTANT:
                 self._place(position, member)
         waiting = {i: unit.before.bit_count() for i, unit in self._units.items()}
         after: dict[int, list[int]] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from actorflow.base.registry import roles
 from actorflow.base.shapes import Shape
 from actorflow.engine.device.base import AsynchronousDevice, Replay, as_asynchronous
 from actorflow.engine.runtime.codegen.jit import LaunchedLoop
@@ -91,14 +92,14 @@ class _Launches(TapeWriter):
     def tape(self, pieces: Sequence[Node | FusedLoop]) -> Tape:
         """The tape of these pieces, which gives the outputs of the region."""
         for piece in pieces:
-            if isinstance(piece, Node) and piece.op == "Const":
+            if isinstance(piece, Node) and piece.role is roles.CONSTANT:
                 tensor_id = TensorId(piece.name, 0)
                 self._places.setdefault(tensor_id, self.hold(self._device.constant(piece.attrs["value"])))
                 self._shapes[tensor_id] = piece.attrs["value"].shape
         for piece in yielding(pieces):
             if isinstance(piece, FusedLoop):
                 self._fused(piece)
-            elif piece.op != "Const":
+            elif piece.role is not roles.CONSTANT:
                 self._member(piece)
         return self.finish([self._places[e] for e in self._region.node.attrs["outputs"]])
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorflow.base.dtypes import DType
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.registry.traits import Loop
 from actorflow.base.shapes import Shape, is_static, merge
 from actorflow.engine.device.base import Device
@@ -200,7 +200,7 @@ class Region:
                 inferred = member.shapes  # wrong shapes were fed: the kernel says so
             shaped = replace(member, shapes=inferred)
             instance = self._folded(shaped, constants, types)
-            if instance.op == "Const":
+            if instance.role is roles.CONSTANT:
                 constants[instance.name] = instance
             leaves = TensorId(instance.name, 0) in self._kept  # and so it is computed in each run
             instance = refined[instance.name] = shaped if leaves else instance

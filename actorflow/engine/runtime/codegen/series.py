@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from actorflow.base.registry import roles
 from actorflow.base.registry.series import Place, Step
 from actorflow.base.shapes import Shape, is_static, num_elements
 from actorflow.engine.runtime.codegen.jit_groups import FusedLoop
@@ -61,7 +62,7 @@ def in_series(
         last_use.update(dict.fromkeys(piece.inputs, at))
     run: list[tuple[Node, Step]] = []
     for at, piece in enumerate(pieces):
-        if isinstance(piece, Node) and piece.op == "Const":
+        if isinstance(piece, Node) and piece.role is roles.CONSTANT:
             yield piece  # it takes no line, so it may go before the members of a series
             continue
         step = step_of(piece) if isinstance(piece, Node) else None

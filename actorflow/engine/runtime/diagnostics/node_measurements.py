@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from actorflow.base.registry import roles
 from actorflow.engine.passes.coalesce import members_of
 from actorflow.engine.passes.fusion.match import JOINED
 from actorflow.engine.placement.measuring import NodeMeasurement
@@ -20,7 +21,7 @@ def node_measurements(plan: Plan) -> Iterator[NodeMeasurement]:
         if cost is None or not cost.samples or isinstance(cost, LaunchCost):
             continue
         names = [name for m in members_of(node.node) for name in (*m.attrs.get(JOINED, ()), m.name)]
-        outputs = node.node.attrs["outputs"] if node.node.op == "_Region" else None
+        outputs = node.node.attrs["outputs"] if node.node.role is roles.REGION else None
         sizes: tuple[tuple[TensorId, int], ...] = ()
         if node.costs is not None:
             outputs = outputs or [TensorId(node.node.name, port) for port in range(len(node.costs.outputs))]

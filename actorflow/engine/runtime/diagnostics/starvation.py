@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actorflow.base.dtypes import resource
+from actorflow.base.registry import roles
 from actorflow.engine.runtime.diagnostics.waits import StepReport, WaitingNode
 from actorflow.engine.runtime.plan import SINK
 from actorflow.engine.runtime.tokens import EMPTY
@@ -73,7 +74,7 @@ def _busy(executor: ExecutorState) -> list[tuple[PlanNode, WaitingNode]]:
             pairs.append((plan_node, WaitingNode(node.name, line, wait.resource, wait.users)))
             continue
         what = "waits in its asynchronous kernel"
-        if node.op == "_Recv":
+        if node.role is roles.RECV:
             what = f"waits for {node.attrs['key'].rpartition(';')[2]} from {node.attrs['send_device']}"
         pairs.append((plan_node, WaitingNode(node.name, f"{_named(executor, plan_node)} {what}")))
     pairs.sort(key=lambda pair: pair[0].index)

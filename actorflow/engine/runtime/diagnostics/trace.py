@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from actorflow.base.data_frame import data_frame
 from actorflow.base.process import forks
+from actorflow.base.registry import roles
+from actorflow.base.registry.opdef import ROLES
 from actorflow.base.reports import markup
 from actorflow.engine.runtime.diagnostics.causality import SAME_CLOCK, ClockOffset, in_order
 from actorflow.public import public
@@ -504,7 +506,7 @@ class Trace:
         recvs: defaultdict[str, list[Event]] = defaultdict(list)
         for event in self.events:
             if event.key:
-                (sends if event.op == "_Send" else recvs)[event.key].append(event)
+                (sends if ROLES[event.op] is roles.SEND else recvs)[event.key].append(event)
         return [
             (key, send, recv)
             for key, sent in sends.items()

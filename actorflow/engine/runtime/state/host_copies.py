@@ -11,15 +11,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from actorflow.base.registry import roles
 from actorflow.base.registry.kernel import traits
+from actorflow.base.registry.roles import Role
 from actorflow.engine.device.base import Device, as_asynchronous
+from actorflow.graph.analysis.frames import PRIMITIVES
 from actorflow.graph.analysis.subgraph import Subgraph
 from actorflow.graph.node import Node, TensorId
 
-_PREDICATES: Mapping[str, int] = {"Switch": 1, "LoopCond": 0}
+_PREDICATES: Mapping[Role | None, int] = {roles.SWITCH: 1, roles.LOOP_CONDITION: 0}
 """The inputs that primitives look at."""
-_PASSING = frozenset(("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"))
-"""Ops that hand their first inputs on, in whatever memory they are."""
+_PASSING = (*PRIMITIVES, roles.IDENTITY)
+"""The roles of ops that hand their first inputs on, in whatever memory they are."""
 
 
 def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:
@@ -31,14 +34,14 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:
     for node in graph.nodes.values():
         positions = traits(node.op, device.type).host_inputs(len(node.inputs))
         todo.extend(node.inputs[i] for i in positions)
-        if node.op == "_Region":
+        if node.role is roles.REGION:
             outer = dict(zip(node.attrs["inputs"], node.inputs, strict=True))
             for member in node.attrs["members"]:
                 for i in traits(member.op, device.type).host_inputs(len(member.inputs)):
                     if member.inputs[i] in outer:
                         todo.append(outer[member.inputs[i]])
-        if node.op in _PREDICATES:
-            todo.append(node.inputs[_PREDICATES[node.op]])
+        if node.role in _PREDICATES:
+            todo.append(node.inputs[_PREDICATES[node.role]])
         if node.name.endswith(_FETCHED):
             todo.append(TensorId(node.name, 0))
     while todo:
@@ -47,8 +50,8 @@ def wanted_on_host(graph: Subgraph, device: Device) -> frozenset[TensorId]:
         if tensor_id in tensors or node_ is None:
             continue
         tensors.add(tensor_id)
-        if node_.op in _PASSING and not node_.name.endswith(_FETCHED):
-            todo.extend(node_.inputs if node_.op == "Merge" else node_.inputs[:1])
+        if node_.role in _PASSING and not node_.name.endswith(_FETCHED):
+            todo.extend(node_.inputs if node_.role is roles.MERGE else node_.inputs[:1])
     return frozenset(tensors)
 
 

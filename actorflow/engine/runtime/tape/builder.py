@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorflow.base.registry import opdef
+from actorflow.base.registry import opdef, roles
 from actorflow.base.registry.kernel import KernelDef
 from actorflow.base.registry.series import Step, step_of
 from actorflow.base.shapes import Shape, is_static, num_elements
@@ -62,7 +62,7 @@ class TapeBuilder(TapeWriter):
         self._values = {
             TensorId(m.name, 0): m.attrs["value"]
             for m in members
-            if m.op == "Const" and TensorId(m.name, 0) not in inputs
+            if m.role is roles.CONSTANT and TensorId(m.name, 0) not in inputs
         }
         self._declared = {TensorId(m.name, port): shape for m in members for port, shape in enumerate(m.shapes)}
         self._scalars: dict[TensorId, int] = {}
@@ -77,7 +77,7 @@ class TapeBuilder(TapeWriter):
 
     def add(self, member: Node) -> None:
         """Adds the instructions of a member."""
-        if member.op == "Const":
+        if member.role is roles.CONSTANT:
             self._constant(member)
             return
         entry = self._entry(member)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry import roles
 from actorflow.base.shapes import Shape, is_static
 from actorflow.engine.device.base import Device
 from actorflow.engine.passes.coalesce_loops import LoopBody
@@ -60,7 +61,7 @@ class LoopBuilder(TapeBuilder):
         self._body, self._pieces, self._compiler, self._inner = body, pieces, compiler, inner
         self._last_member = body.members[-1] if body.members else Node(name="loop", op="_Loop")
         tested = {m.name for m in body.members[: body.tested]}
-        self._tested = sum(_first(piece).op == "Const" or _first(piece).name in tested for piece in pieces)
+        self._tested = sum(_first(piece).role is roles.CONSTANT or _first(piece).name in tested for piece in pieces)
         self._sums: dict[str, int] = {}
         """The place of each product that is added up at the end."""
 
@@ -68,7 +69,7 @@ class LoopBuilder(TapeBuilder):
         """The tape, whose results are the variables with these numbers."""
         body = self._body
         for piece in self._pieces:
-            if isinstance(piece, Node) and piece.op == "Const":
+            if isinstance(piece, Node) and piece.role is roles.CONSTANT:
                 self.add(piece)
         self._accumulate()
         begin = len(self.instructions)
@@ -116,7 +117,7 @@ class LoopBuilder(TapeBuilder):
         jumps: list[int] = []
         for piece in pieces:
             member = _first(piece)
-            if member.op == "Const":
+            if member.role is roles.CONSTANT:
                 continue
             following = self._body.guards[member.name]
             if following != guards:
@@ -137,9 +138,9 @@ class LoopBuilder(TapeBuilder):
             self._land(jumps.pop())
 
     def _add_member(self, member: Node) -> None:
-        if member.op == "Merge":
+        if member.role is roles.MERGE:
             self._choose(member)
-        elif member.op == "_Loop":
+        elif member.role is roles.LOOP:
             outputs = tuple([self._result(TensorId(member.name, port)) for port in range(len(member.shapes))])
             inputs = tuple(map(self._value_of, member.inputs))
             enter = Instruction(member, self._inner(member.name), inputs, outputs, kind=Kind.ENTER)
@@ -192,7 +193,9 @@ class LoopBuilder(TapeBuilder):
 
     def _source(self, tensor_id: TensorId, uses: Mapping[TensorId, int]) -> TensorId:
         """The tensor that Identities with one user pass on."""
-        passing = {TensorId(p.name, 0): p.inputs[0] for p in self._pieces if isinstance(p, Node) and p.op == "Identity"}
+        passing = {
+            TensorId(p.name, 0): p.inputs[0] for p in self._pieces if isinstance(p, Node) and p.role is roles.IDENTITY
+        }
         while tensor_id in passing and uses[tensor_id] == 1:
             tensor_id = self._body.resolved(passing[tensor_id])
         return tensor_id

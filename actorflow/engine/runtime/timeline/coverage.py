@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from actorflow.base.registry import roles
+from actorflow.base.registry.opdef import ROLES
 from actorflow.engine.runtime.timeline.critical import last_run
 
 if TYPE_CHECKING:
@@ -54,11 +56,11 @@ def explained(trace: Trace) -> Explained:
 
 def _stretches(trace: Trace, kind: str) -> Iterator[tuple[int, int]]:
     if kind == "run":
-        yield from ((e.begun, e.ended) for e in trace.events if not (e.key and e.op == "_Recv"))
+        yield from ((e.begun, e.ended) for e in trace.events if not (e.key and ROLES[e.op] is roles.RECV))
     elif kind == "transfer":
         yield from ((send.ended, recv.ended) for _, send, recv in trace._crossings())
     elif kind == "queue":
-        yield from ((e.ready, e.begun) for e in trace.events if e.ready and not (e.key and e.op == "_Recv"))
+        yield from ((e.ready, e.begun) for e in trace.events if e.ready and not (e.key and ROLES[e.op] is roles.RECV))
     elif kind == "dispatch":
         yield from _dispatches(trace)
     elif kind == "rpc":

@@ -11,7 +11,7 @@ import numpy as np
 
 from actorflow.base.dtypes import DType
 from actorflow.base.process import machine
-from actorflow.base.registry import kernel, opdef
+from actorflow.base.registry import kernel, opdef, roles
 from actorflow.engine.device.base import Device, as_asynchronous, as_swapping
 from actorflow.engine.passes.compile import finish
 from actorflow.engine.passes.freeze import freezable, freeze
@@ -127,7 +127,7 @@ class PlanBuilder:
         for node in yielding([n for n in tuple(nodes.values()) if n.op in ops]):
             kernels = [k for k in kernel.from_libraries(node.op) if k.warm is not None and k.device == device.type]
             if not any(k.accepts(node.dtypes) for k in kernels) or any(
-                nodes[e.node].op == "Const" for e in node.inputs
+                nodes[e.node].role is roles.CONSTANT for e in node.inputs
             ):
                 continue
             types = [(nodes[e.node].dtypes[e.port], nodes[e.node].shapes[e.port]) for e in node.inputs]

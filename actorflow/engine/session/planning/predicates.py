@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from actorflow.base import dtypes
+from actorflow.base.registry import roles
 from actorflow.graph.node import Node, TensorId
 from actorflow.graph.structure.feeds import Feed
 
@@ -17,7 +18,7 @@ Given: TypeAlias = "tuple[bool | None, ...]"
 """A value for each predicate, None where it is no scalar."""
 MOST_PLANS = 8
 """The plans of a signature; further values are left to one for all of them."""
-_LOGIC = frozenset(("Identity", "LogicalNot", "LogicalAnd", "LogicalOr"))
+_LOGIC = (roles.IDENTITY, roles.LOGIC)
 
 
 def predicates_of(nodes: Mapping[str, Node], feeds: Iterable[Feed]) -> tuple[TensorId, ...]:
@@ -50,10 +51,10 @@ def _steers(nodes: Mapping[str, Node], tensor_id: TensorId) -> bool:
     """Whether a Switch takes a tensor, or what is computed of it by logic, as its predicate. A function may have one inside."""
     steering = {tensor_id}
     for node in nodes.values():
-        if node.op == "Switch" and node.inputs[1] in steering:
+        if node.role is roles.SWITCH and node.inputs[1] in steering:
             return True
-        if node.op == "Call" and not steering.isdisjoint(node.inputs):
+        if node.role is roles.CALL and not steering.isdisjoint(node.inputs):
             return True
-        if node.op in _LOGIC and not steering.isdisjoint(node.inputs):
+        if node.role in _LOGIC and not steering.isdisjoint(node.inputs):
             steering.add(TensorId(node.name, 0))
     return False

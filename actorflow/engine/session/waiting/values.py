@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from actorflow.base.registry import roles
 from actorflow.engine.runtime.plan import Plan
 from actorflow.engine.runtime.step import Step
 from actorflow.engine.runtime.tokens import DEAD
 from actorflow.errors import InvalidArgumentError, ResourceExhaustedError
 from actorflow.graph.node import Node, TensorId
 
-_COMBINED = {"_Region": "outputs", "_Loop": "exits"}
-"""The nodes that stand for others, and the attribute that says for which outputs."""
+_COMBINED = {roles.REGION: "outputs", roles.LOOP: "exits"}
+"""The roles of nodes that stand for others, and the attribute that says for which outputs."""
 
 
 def fetched(step: Step, places: Sequence[tuple[int, int]], feeds: Mapping[TensorId, Any]) -> list[Any]:
@@ -58,9 +59,9 @@ def _copied(value: Any) -> Any:
 def _original(tensor_id: TensorId, nodes: Mapping[str, Node]) -> TensorId:
     """The tensor of the user's graph that an output of a region is."""
     node = nodes.get(tensor_id.node)
-    if node is None or node.op not in _COMBINED:
+    if node is None or node.role not in _COMBINED:
         return tensor_id
-    original: TensorId = node.attrs[_COMBINED[node.op]][tensor_id.port]
+    original: TensorId = node.attrs[_COMBINED[node.role]][tensor_id.port]
     return original
 
 
@@ -80,7 +81,7 @@ def _dead(step: Step, fetch: TensorId) -> InvalidArgumentError:
         nodes |= _nodes_of(executor.plan)
         if executor.plan.controlled:
             chosen |= executor.chosen
-    senders = {node.attrs["key"]: node for node in nodes.values() if node.op == "_Send"}
+    senders = {node.attrs["key"]: node for node in nodes.values() if node.role is roles.SEND}
     shown = _original(fetch, nodes)
     seen = {fetch}
     waiting = deque([fetch])
@@ -98,7 +99,7 @@ def _dead(step: Step, fetch: TensorId) -> InvalidArgumentError:
                 details=[f"the predicate {_original(source.inputs[1], nodes)} was {taken}, so the {side} branch ran"],
                 hint="Fetch what the cond gives, or feed a predicate that takes the branch.",
             )
-        sender = senders.get(source.attrs["key"]) if source.op == "_Recv" else None
+        sender = senders.get(source.attrs["key"]) if source.role is roles.RECV else None
         inputs = (*source.inputs, *(sender.inputs if sender is not None else ()))
         for before in (*inputs, *(TensorId(control, -1) for control in source.controls)):
             if before.node in nodes and before not in seen:

@@ -9,6 +9,7 @@ import numpy as np
 from actorflow.base import dtypes, shapes
 from actorflow.base import dtypes as dt
 from actorflow.base.dtypes import INDEX, DType, DTypeLike, as_dtype
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, ShapeLike, is_static, merge
 from actorflow.graph.convert import as_array, convert_to_tensor
@@ -26,12 +27,12 @@ def _value_shape(c: Inference) -> Shape:
     return shape
 
 
-@op("Const", shape=_value_shape, result="dtype", gradient=None)
+@op("Const", role=roles.CONSTANT, shape=_value_shape, result="dtype", gradient=None)
 def const(*, value: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """The array `value` (which the node holds) of type `dtype`. Made by `constant`."""
 
 
-@op("Placeholder", shape=from_attr("shape"), result="dtype", gradient=None, stateful=True)
+@op("Placeholder", role=roles.PLACEHOLDER, shape=from_attr("shape"), result="dtype", gradient=None, stateful=True)
 def placeholder_op(*, dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """A value that each run feeds. Made by `placeholder`."""
 
@@ -251,7 +252,7 @@ def _default(c: Inference) -> Shape:
     return shape
 
 
-@op("PlaceholderWithDefault", shape=_default, view=True, work=0)
+@op("PlaceholderWithDefault", role=roles.PLACEHOLDER, shape=_default, view=True, work=0)
 def placeholder_with_default_op(input: TensorLike, *, shape: ShapeLike, name: str | None = None) -> Tensor:
     """`input`, unless a run feeds another value. See `placeholder_with_default`."""
 

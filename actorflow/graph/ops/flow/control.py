@@ -7,6 +7,7 @@ from typing import Any
 
 from actorflow.base import nest
 from actorflow.base.dtypes import ANY, BOOLEAN, INDEX, NUMERIC, variant
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, ShapeLike, merge
 from actorflow.graph.convert import convert_to_tensor
@@ -19,7 +20,7 @@ from actorflow.public import public
 
 
 @public("af")
-@op("Identity", shape=unchanged, dtypes=ANY | {variant}, view=True, work=0)
+@op("Identity", role=roles.IDENTITY, shape=unchanged, dtypes=ANY | {variant}, view=True, work=0)
 def identity(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, of its shape and type. Useful to put a control dependency on a value.
 
@@ -39,7 +40,7 @@ def _(node: Operation, dy: Tensor) -> list[Tensor]:
 
 
 @public("af")
-@op("StopGradient", shape=unchanged, view=True, gradient=None, work=0)
+@op("StopGradient", role=roles.IDENTITY, shape=unchanged, view=True, gradient=None, work=0)
 def stop_gradient(input: TensorLike, *, name: str | None = None) -> Tensor:
     """`input` itself, which `gradients` takes for a constant.
 
@@ -67,7 +68,16 @@ def no_op(*, name: str | None = None) -> Operation:
 
 
 @public("af")
-@op("ControlTrigger", shape=no_output, result=None, gradient=None, stateful=True, fires_dead=True, work=0)
+@op(
+    "ControlTrigger",
+    role=roles.TRIGGER,
+    shape=no_output,
+    result=None,
+    gradient=None,
+    stateful=True,
+    fires_dead=True,
+    work=0,
+)
 def control_trigger(*, name: str | None = None) -> Operation:
     """A `no_op` that fires live although a control input is dead: edges that only schedule end in one.
 

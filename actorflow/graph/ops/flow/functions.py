@@ -7,6 +7,7 @@ from typing import Any
 
 from actorflow.base.dtypes import ANY, DTypeLike, resource, variant
 from actorflow.base.dtypes import bool as bool_dtype
+from actorflow.base.registry import roles
 from actorflow.base.shapes import ShapeLike
 from actorflow.graph.ops.declare import op
 from actorflow.graph.tensor import Operation, Tensor
@@ -14,7 +15,7 @@ from actorflow.graph.tensor import Operation, Tensor
 _ANYTHING = ANY | {variant, resource}
 
 
-@op("_Arg", shape=lambda c: c.attrs["shape"], result="dtype", gradient=None, work=0)
+@op("_Arg", role=roles.ARGUMENT, shape=lambda c: c.attrs["shape"], result="dtype", gradient=None, work=0)
 def argument(
     *,
     dtype: DTypeLike,
@@ -28,7 +29,7 @@ def argument(
     one of the graph around."""
 
 
-@op("_Return", shape=lambda c: [], dtypes=_ANYTHING, result=None, gradient=None, work=0)
+@op("_Return", role=roles.RETURN, shape=lambda c: [], dtypes=_ANYTHING, result=None, gradient=None, work=0)
 def returned(
     values: Sequence[Any],
     *,
@@ -43,7 +44,14 @@ def returned(
     has its parameters first, and gives the gradients of those whose numbers are in `wrt`."""
 
 
-@op("Call", shape=lambda c: [None] * len(c.attrs["types"]), dtypes=_ANYTHING, result=lambda c: c.attrs["types"], work=0)
+@op(
+    "Call",
+    role=roles.CALL,
+    shape=lambda c: [None] * len(c.attrs["types"]),
+    dtypes=_ANYTHING,
+    result=lambda c: c.attrs["types"],
+    work=0,
+)
 def call(values: Sequence[Any], *, function: str, types: tuple[Any, ...], of: str = "", name: str | None = None) -> Any:
     """The results of a function for `values`. The call of a gradient names in `of` the call whose gradient it is, if it
     can share what that one computes."""
@@ -60,7 +68,12 @@ def _(node: Operation, *dys: Tensor | None) -> list[Any]:
 
 
 @op(
-    "_Region", shape=lambda c: list(c.attrs["shapes"]), result=lambda c: c.attrs["dtypes"], gradient=None, stateful=True
+    "_Region",
+    role=roles.REGION,
+    shape=lambda c: list(c.attrs["shapes"]),
+    result=lambda c: c.attrs["dtypes"],
+    gradient=None,
+    stateful=True,
 )
 def region(
     data: Sequence[Any],
@@ -81,7 +94,14 @@ def done(*, name: str | None = None) -> Tensor:
     """True, once its control inputs have run: how a partial run sees that a target did."""
 
 
-@op("_Loop", shape=lambda c: list(c.attrs["shapes"]), result=lambda c: c.attrs["dtypes"], gradient=None, stateful=True)
+@op(
+    "_Loop",
+    role=roles.LOOP,
+    shape=lambda c: list(c.attrs["shapes"]),
+    result=lambda c: c.attrs["dtypes"],
+    gradient=None,
+    stateful=True,
+)
 def loop(
     data: Sequence[Any],
     *,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actorflow.base.dtypes import ANY, BOOLEAN, DType, int32, variant
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, ShapeLike, compatible, show
 from actorflow.graph.ops.declare import op
@@ -53,6 +54,7 @@ def _enter_shape(c: Inference) -> Shape:
 @public("af")
 @op(
     "Switch",
+    role=roles.SWITCH,
     shape=_switch_shapes,
     dtypes=_CARRIED,
     types={"pred": BOOLEAN},
@@ -80,6 +82,7 @@ def switch(data: TensorLike, pred: TensorLike, *, name: str | None = None) -> li
 @public("af")
 @op(
     "Merge",
+    role=roles.MERGE,
     shape=lambda c: [_agreed(c.shapes), ()],
     dtypes=_CARRIED,
     result=lambda c: (c.dtypes[0], int32),
@@ -101,7 +104,7 @@ def merge(inputs: Sequence[TensorLike], *, name: str | None = None) -> list[Tens
 
 
 @public("af")
-@op("Enter", shape=_enter_shape, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, work=0)
+@op("Enter", role=roles.ENTER, shape=_enter_shape, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, work=0)
 def enter(
     data: TensorLike,
     *,
@@ -134,7 +137,17 @@ def enter(
 
 
 @public("af:exit")
-@op("Exit", shape=unchanged, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, emits_dead=True, work=0)
+@op(
+    "Exit",
+    role=roles.EXIT,
+    shape=unchanged,
+    dtypes=_CARRIED,
+    result=_same_type,
+    view=True,
+    gradient=None,
+    emits_dead=True,
+    work=0,
+)
 def exit_(data: TensorLike, *, name: str | None = None) -> Tensor:
     """`data` outside of the frame that it is in.
 
@@ -146,7 +159,16 @@ def exit_(data: TensorLike, *, name: str | None = None) -> Tensor:
 
 
 @public("af")
-@op("NextIteration", shape=unchanged, dtypes=_CARRIED, result=_same_type, view=True, gradient=None, work=0)
+@op(
+    "NextIteration",
+    role=roles.NEXT_ITERATION,
+    shape=unchanged,
+    dtypes=_CARRIED,
+    result=_same_type,
+    view=True,
+    gradient=None,
+    work=0,
+)
 def next_iteration(data: TensorLike, *, name: str | None = None) -> Tensor:
     """`data` in the next iteration of the frame that it is in.
 
@@ -158,7 +180,7 @@ def next_iteration(data: TensorLike, *, name: str | None = None) -> Tensor:
 
 
 @public("af")
-@op("LoopCond", shape=unchanged, dtypes=BOOLEAN, view=True, gradient=None, work=0)
+@op("LoopCond", role=roles.LOOP_CONDITION, shape=unchanged, dtypes=BOOLEAN, view=True, gradient=None, work=0)
 def loop_cond(input: TensorLike, *, name: str | None = None) -> Tensor:
     """The scalar that says whether the loop goes on; one in each frame.
 

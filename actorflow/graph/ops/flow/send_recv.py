@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorflow.base.dtypes import DTypeLike
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import ShapeLike
 from actorflow.graph.ops.declare import op
@@ -19,6 +20,7 @@ def _recv_dtypes(c: Inference) -> Any:
 
 @op(
     "_Send",
+    role=roles.SEND,
     shape=no_output,
     result=None,
     gradient=None,
@@ -43,6 +45,7 @@ def send(
 
 @op(
     "_Recv",
+    role=roles.RECV,
     shape=lambda c: [] if c.attrs["dtype"] is None else from_attr("shape")(c),
     result=_recv_dtypes,
     gradient=None,
@@ -69,11 +72,11 @@ def recv(
 # ---- The nodes that take a tensor to host memory and bring it back (paper section 4.1). A pass makes them.
 
 
-@op("_SwapOut", shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)
+@op("_SwapOut", role=roles.SWAP_OUT, shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)
 def swap_out(value: TensorLike, *, name: str | None = None) -> Tensor:
     """`value` in host memory, once it is there: until then it is held where it is. Only `_SwapIn` takes the result."""
 
 
-@op("_SwapIn", shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)
+@op("_SwapIn", role=roles.SWAP_IN, shape=unchanged, gradient=None, stateful=True, asynchronous=True, work=0)
 def swap_in(value: TensorLike, *, name: str | None = None) -> Tensor:
     """The tensor that `_SwapOut` took to the host, in the device's memory again, as soon as it may be used there."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from actorflow.base import dtypes as dt
 from actorflow.base.dtypes import ANY, BOOLEAN, INTEGER, REAL, STRING
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, compatible, merge, show
 from actorflow.graph.ops.declare import op
@@ -86,7 +87,7 @@ def not_equal(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tenso
 
 
 @public("af", "af.math")
-@op("LogicalAnd", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
+@op("LogicalAnd", role=roles.LOGIC, shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_and(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x and y, elementwise with broadcasting, of bool tensors.
 
@@ -97,7 +98,7 @@ def logical_and(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Ten
 
 
 @public("af", "af.math")
-@op("LogicalOr", shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
+@op("LogicalOr", role=roles.LOGIC, shape=elementwise, dtypes=BOOLEAN, gradient=None, commutative=True)
 def logical_or(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Tensor:
     """x or y, elementwise with broadcasting, of bool tensors.
 
@@ -119,7 +120,7 @@ def logical_xor(x: TensorLike, y: TensorLike, *, name: str | None = None) -> Ten
 
 
 @public("af", "af.math")
-@op("LogicalNot", shape=unchanged, dtypes=BOOLEAN, gradient=None)
+@op("LogicalNot", role=roles.LOGIC, shape=unchanged, dtypes=BOOLEAN, gradient=None)
 def logical_not(x: TensorLike, *, name: str | None = None) -> Tensor:
     """not x, elementwise, of a bool tensor.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.base.dtypes import ANY, INDEX, INTEGER, NUMERIC
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, compatible, merge, show
 from actorflow.graph.ops.declare import RefLike, T, op
@@ -123,7 +124,7 @@ def _either_shape(c: Inference) -> Shape:
     return merge(c.shapes[0], c.shapes[1])
 
 
-@op("ReadVariableOr", shape=_either_shape, dtypes=ANY, result=T, stateful=True)
+@op("ReadVariableOr", role=roles.READ_OR, shape=_either_shape, dtypes=ANY, result=T, stateful=True)
 def read_variable_or(ref: RefLike, otherwise: TensorLike, *, name: str | None = None) -> Tensor:
     """The variable's value, or `otherwise` where it has none yet."""
 

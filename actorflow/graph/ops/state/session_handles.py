@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorflow.base.dtypes import ANY, DTypeLike, as_dtype, string
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape
 from actorflow.graph.default_graph import get_default_graph
@@ -25,7 +26,16 @@ def _kept(c: Inference) -> Shape:
     return unknown(c)
 
 
-@op("GetSessionHandle", shape=scalar, dtypes=ANY, result=string, gradient=None, stateful=True, work=10)
+@op(
+    "GetSessionHandle",
+    role=roles.SESSION_HANDLE,
+    shape=scalar,
+    dtypes=ANY,
+    result=string,
+    gradient=None,
+    stateful=True,
+    work=10,
+)
 def _get_session_handle(value: TensorLike, *, name: str | None = None) -> Tensor:
     """Keeps the value; see `get_session_handle`."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from actorflow.base.dtypes import ANY, NUMERIC, DTypeLike
 from actorflow.base.dtypes import bool as bool_dtype
+from actorflow.base.registry import roles
 from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, ShapeLike, compatible, merge, show
 from actorflow.graph.ops.declare import RefLike, T, op
@@ -34,7 +35,15 @@ def _checked_update(c: Inference) -> list[Shape]:
     return []
 
 
-@op("VariableV2", shape=from_attr("shape"), result=lambda c: c.attrs["dtype"].ref, gradient=None, stateful=True, work=0)
+@op(
+    "VariableV2",
+    role=roles.VARIABLE,
+    shape=from_attr("shape"),
+    result=lambda c: c.attrs["dtype"].ref,
+    gradient=None,
+    stateful=True,
+    work=0,
+)
 def variable_handle(
     *, shape: ShapeLike, dtype: DTypeLike, container: str = "", shared_name: str = "", name: str | None = None
 ) -> Tensor:
@@ -43,7 +52,7 @@ def variable_handle(
 
 
 @public("af")
-@op("ReadVariableOp", shape=unchanged, result=T, stateful=True, work=0)
+@op("ReadVariableOp", role=roles.READ, shape=unchanged, result=T, stateful=True, work=0)
 def read_variable(ref: RefLike, *, name: str | None = None) -> Tensor:
     """The variable's value as it is when the node runs; no later update changes it.
 
@@ -61,7 +70,7 @@ def _(node: Operation, dy: Tensor) -> list[Tensor]:
     return [dy]
 
 
-@op("IsVariableInitialized", shape=scalar, result=bool_dtype, gradient=None, stateful=True)
+@op("IsVariableInitialized", role=roles.IS_INITIALIZED, shape=scalar, result=bool_dtype, gradient=None, stateful=True)
 def is_variable_initialized_op(ref: RefLike, *, name: str | None = None) -> Tensor:
     """Whether the variable has a value."""
 
