@@ -38,7 +38,7 @@ with af.device("/job:ps"):
     weights = af.Variable(np.ones(1000, np.float32))
 with af.device(sys.argv[1]):
     total = af.reduce_sum(weights) * 2.0
-with af.blocking.Session() as session:
+with af.blocking.Session(connect_timeout=60.0) as session:
     session.run(af.global_variables_initializer())
     print("total", session.run(total), session.placement(total))
 """
