@@ -156,7 +156,8 @@ def squared_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
 @kernel("SquaredDifference", dtypes=COMPLEX, gpu=ELEMENTWISE)
 def squared_complex_difference(xp: Any, x: Any, y: Any, *, out: Any = None) -> Any:
     difference = x - y if out is None else xp.subtract(x, y, out=out)
-    return difference * difference.conj() if out is None else xp.multiply(difference, difference.conj(), out=out)
+    conjugate = xp.conjugate(difference)
+    return difference * conjugate if out is None else xp.multiply(difference, conjugate, out=out)
 
 
 @kernel("Atan2", gpu=ELEMENTWISE)
