@@ -65,7 +65,7 @@ def test_a_script_that_fails_shows_its_own_lines(start: str, tmp_path: Path) -> 
 
 def test_all_frames_are_shown_where_the_environment_asks_for_them(tmp_path: Path) -> None:
     text = printed(tmp_path, MISTAKE + "anyio.run(main)", ACTORFLOW_TRACEBACK="full")
-    assert f"{FOLDER}session{os.sep}session.py" in text and "base_events.py" in text
+    assert f"{FOLDER}engine{os.sep}session{os.sep}session.py" in text and "base_events.py" in text
     assert text.count("\n") > MOST_LINES
 
 
@@ -75,7 +75,7 @@ def test_a_fault_of_actorflows_keeps_its_frames(tmp_path: Path) -> None:
         "import actorflow.engine.session.session as s\ns.Fetches = None\n" + MISTAKE.strip() + "\n\nanyio.run(main)",
     )
     assert "TypeError: 'NoneType' object is not callable" in text
-    assert f"{FOLDER}session{os.sep}session.py" in text and "base_events.py" in text
+    assert f"{FOLDER}engine{os.sep}session{os.sep}session.py" in text and "base_events.py" in text
 
 
 def test_an_error_of_the_programs_own_is_printed_as_python_does(tmp_path: Path) -> None:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
 
 import actorflow as af
 from actorflow.public import public
-
-
-@public("tf")
-def get_logger() -> logging.Logger:
-    """The logger of `tf.logging`.
-
-    Example:
-        >>> import actorflow.compat.v1 as tf
-        >>> tf.get_logger().name
-        'actorflow.compat.v1'
-    """
-    return logging.getLogger("actorflow.compat.v1")
 
 
 @public("tf")

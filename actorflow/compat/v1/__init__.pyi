@@ -71,7 +71,6 @@ from actorflow.compat.names import resource_loader as resource_loader
 from actorflow.compat.names import sysconfig as sysconfig
 from actorflow.compat.names import versions as version
 from actorflow.compat.names.devices import DeviceSpec as DeviceSpec
-from actorflow.compat.names.functions import get_logger as get_logger
 from actorflow.compat.names.functions import grad_pass_through as grad_pass_through
 from actorflow.compat.names.functions import no_regularizer as no_regularizer
 from actorflow.compat.names.functions import timestamp as timestamp
@@ -150,6 +149,7 @@ from actorflow.compat.v1.dimensions import dimension_at_index as dimension_at_in
 from actorflow.compat.v1.dimensions import dimension_value as dimension_value
 from actorflow.compat.v1.dimensions import disable_v2_tensorshape as disable_v2_tensorshape
 from actorflow.compat.v1.dimensions import enable_v2_tensorshape as enable_v2_tensorshape
+from actorflow.compat.v1.logs import get_logger as get_logger
 from actorflow.compat.v1.options import ConfigProto as ConfigProto
 from actorflow.compat.v1.options import GPUOptions as GPUOptions
 from actorflow.compat.v1.options import GraphOptions as GraphOptions

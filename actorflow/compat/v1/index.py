@@ -71,7 +71,7 @@ NAMES: dict[str, dict[str, str]] = {
         "feature_column": "actorflow.compat.v1.feature_column:",
         "flags": "actorflow.compat.v1.flags:",
         "get_default_session": "actorflow.compat.v1.sessions",
-        "get_logger": "actorflow.compat.names.functions",
+        "get_logger": "actorflow.compat.v1.logs",
         "get_seed": "actorflow.graph.ops.random.distributions",
         "gfile": "actorflow.compat.files.gfile:",
         "grad_pass_through": "actorflow.compat.names.functions",

@@ -103,3 +103,15 @@ def flush() -> None:
     """Flushes the handlers."""
     for handler in (*_logger.handlers, *logging.getLogger().handlers):
         handler.flush()
+
+
+@public("tf")
+def get_logger() -> logging.Logger:
+    """The logger of `tf.logging`.
+
+    Example:
+        >>> import actorflow.compat.v1 as tf
+        >>> tf.get_logger().name
+        'actorflow.compat.v1'
+    """
+    return _logger

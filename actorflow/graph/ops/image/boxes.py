@@ -13,6 +13,7 @@ from actorflow.base.registry.opdef import Inference
 from actorflow.base.shapes import Shape, merge
 from actorflow.graph.convert import convert_to_tensor
 from actorflow.graph.ops.declare import T, op
+from actorflow.graph.ops.math.cast import cast
 from actorflow.graph.ops.random.distributions import get_seed
 from actorflow.graph.ops.shape_rules import require_rank
 from actorflow.graph.tensor import Tensor, TensorLike
@@ -38,8 +39,8 @@ def _chosen(c: Inference) -> Shape:
     dtypes=_BOX_TYPES,
     types={
         "max_output_size": int32,
-        "iou_threshold": _BOX_TYPES,
-        "score_threshold": _BOX_TYPES,
+        "iou_threshold": float32,
+        "score_threshold": float32,
     },
     result=int32,
     gradient=None,
@@ -84,10 +85,14 @@ def non_max_suppression(
         The numbers of the boxes, int32, the best first; of equal scores the first.
 
     Raises:
-        ValueError: other shapes, or a threshold outside [0, 1]. InvalidArgumentError in the run, where they are known only
-            then.
+        ValueError: other shapes, or a threshold outside [0, 1]. InvalidArgumentError in the run, if only the run knows
+            them.
     """
-    return _non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold, name=name)
+    iou, score = (
+        cast(threshold, float32) if isinstance(threshold, Tensor) and threshold.dtype in _BOX_TYPES else threshold
+        for threshold in (iou_threshold, score_threshold)
+    )
+    return _non_max_suppression(boxes, scores, max_output_size, iou, score, name=name)
 
 
 def _drawn(c: Inference) -> Shape:
@@ -134,7 +139,7 @@ def draw_bounding_boxes(
         colors: float32 `[k, channels]`, taken in turn; ten colours of TensorFlow's unless given.
 
     Raises:
-        ValueError: other shapes. InvalidArgumentError in the run, where they are known only then.
+        ValueError: other shapes. InvalidArgumentError in the run, if only the run knows them.
     """
     palette = convert_to_tensor([], float32) if colors is None else convert_to_tensor(colors, float32)
     if colors is None:
@@ -214,14 +219,14 @@ def sample_distorted_bounding_box(
         aspect_ratio_range: the bounds of width / height; (0.75, 1.33) unless given.
         area_range: the bounds of the box's share of the image's area; (0.05, 1) unless given.
         max_attempts: how many boxes are tried before the whole image is taken; 100 unless given.
-        use_image_if_no_bounding_boxes: whether the image is the object where there is none; else that is an error.
+        use_image_if_no_bounding_boxes: whether the image is the object if no box is given; else that is an error.
 
     Returns:
-        The beginning of the box and its size, both `[3]` for `slice_`, and the box as float32 `[1, 1, 4]`. The numbers
-        that are drawn are other ones than TensorFlow's.
+        The beginning of the box and its size, both `[3]` for `slice_`, and the box as float32 `[1, 1, 4]`. The drawn
+        numbers differ from TensorFlow's.
 
     Raises:
-        ValueError: ranges that can't be. InvalidArgumentError in the run: no object, or one outside of the image.
+        ValueError: ranges that can't be. InvalidArgumentError in the run: no object, or an object outside of the image.
     """
     draw: Any = _sample_distorted_bounding_box
     first, second = (0, 0) if seed is None and not seed2 else get_seed(seed)
